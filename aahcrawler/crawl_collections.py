@@ -24,9 +24,9 @@ from online_analysis.icd.definition import Lines, Metadata
 from online_analysis.icd.section import refuse
 
 EXTENSION: Final = ".collection.yaml"
-MOST_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 1 << 20
 """Bytes of a collection's file; a longer one is none."""
-MOST_CRAWLS: Final = 10_000
+MAX_CRAWLS: Final = 10_000
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MOMENT: Final = r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
 _DATE: Final = re.compile(rf"{_MOMENT}(/({_MOMENT})?)?", re.ASCII)
@@ -68,7 +68,7 @@ class Collection(Metadata):
     title: Annotated[str, Field(min_length=1, max_length=1000)]
     contributor: Lines = ()
     date: Annotated[str, AfterValidator(_dated)] = ""
-    crawls: Annotated[tuple[Folder, ...], Field(max_length=MOST_CRAWLS)] = ()
+    crawls: Annotated[tuple[Folder, ...], Field(max_length=MAX_CRAWLS)] = ()
 
     def terms(self) -> Iterator[tuple[str, str]]:
         """Yield the name of each term but the title with each of its values."""
@@ -193,9 +193,9 @@ class CollectionFile:
     def _loaded(self) -> Any:
         try:
             with self.path.open("rb") as file:
-                content = file.read(MOST_BYTES + 1)
-            if len(content) > MOST_BYTES:
-                raise CollectionError(f"{self.path}: has more than {MOST_BYTES:,} bytes; no collection is that long")
+                content = file.read(MAX_BYTES + 1)
+            if len(content) > MAX_BYTES:
+                raise CollectionError(f"{self.path}: has more than {MAX_BYTES:,} bytes; no collection is that long")
             text = content.decode("utf-8-sig")
             # A few lines that refer to one another can stand for more values than any memory holds.
             if any(isinstance(event, AliasEvent) for event in _yaml().parse(text)):

@@ -84,10 +84,10 @@ def frontier_settings(icd: Icd) -> FrontierSettings:
     )
 
 
-SHORTEST_LEASE = 30.0
+MIN_LEASE = 30.0
 """Seconds that a lease runs for at least, unless it is renewed."""
 
 
 def lease_seconds(icd: Icd) -> float:
     """Return after how long a worker that is not heard of any more has lost its leases; others renew them all along."""
-    return max(SHORTEST_LEASE, 2 * icd.politeness.timeout.total_seconds())
+    return max(MIN_LEASE, 2 * icd.politeness.timeout.total_seconds())

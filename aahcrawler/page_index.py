@@ -239,7 +239,7 @@ def _values(number: int | None, stated: CaptureStatements, at: int, segment: int
     )
 
 
-MOST_POINTS: Final = 400
+MAX_POINTS: Final = 400
 _FOLDER: Final = 0
 """The number under which counts of objects are kept: an object may be found by several crawls of a folder."""
 
@@ -308,7 +308,7 @@ class Course:
         point.pages += sign
         point.relevant += sign * relevant
         point.relevance += sign * score
-        if len(self.points) > MOST_POINTS:
+        if len(self.points) > MAX_POINTS:
             self._halve()
 
     def _point(self, at: int) -> Point:

@@ -67,9 +67,9 @@ Entry: TypeAdapter[Page | Failed] = TypeAdapter(Page | Failed)
 """Reads a line that is not the first."""
 
 
-MOST_A_PAGE = 1_000
+MAX_A_PAGE = 1_000
 """Refused links of one page that are kept, the first ones that are new."""
-MOST_REMEMBERED = 1 << 16
+MAX_REMEMBERED = 1 << 16
 """The most links remembered, those refused last, so as not to be written again: some 10 MB."""
 _DECIMALS = 4
 
@@ -97,7 +97,7 @@ class RefusalLog(SegmentedOutput):
         new: dict[int, None] = {}
         found: dict[str, list[Link]] = {}
         for reason, offers in refused.items():
-            fresh = dict(islice(self._fresh(reason, offers), MOST_A_PAGE - len(new)))
+            fresh = dict(islice(self._fresh(reason, offers), MAX_A_PAGE - len(new)))
             if fresh:
                 new |= dict.fromkeys(fresh)
                 found[reason] = [_link(offer) for offer in fresh.values()]
@@ -115,9 +115,9 @@ class RefusalLog(SegmentedOutput):
 
     def _remember(self, new: Mapping[int, None]) -> None:
         self._remembered.update(new)
-        excess = len(self._remembered) - MOST_REMEMBERED
+        excess = len(self._remembered) - MAX_REMEMBERED
         if excess > 0:
-            self._remembered = dict.fromkeys(list(self._remembered)[excess + MOST_REMEMBERED // 8 :])
+            self._remembered = dict.fromkeys(list(self._remembered)[excess + MAX_REMEMBERED // 8 :])
 
 
 def _link(offer: Offer) -> Link:

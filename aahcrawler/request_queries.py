@@ -11,15 +11,15 @@ from email.message import Message
 from typing import Final
 from urllib.parse import quote_plus, unquote_plus, urlencode
 
-LONGEST_QUERY: Final = 4_096
+MAX_QUERY_LENGTH: Final = 4_096
 """Characters of what stands for a body."""
-LONGEST_BODY: Final = 1 << 22
+MAX_BODY_LENGTH: Final = 1 << 22
 """Bytes of a body that are made sense of; a longer one is told by how it begins."""
 
 _WITH_BODY: Final = frozenset({"POST", "PUT"})
 _BINARY: Final = "__wb_post_data="
 _DISPOSITION: Final = b"content-disposition:"
-_IN_BASE64: Final = LONGEST_QUERY // 4 * 3
+_IN_BASE64: Final = MAX_QUERY_LENGTH // 4 * 3
 
 
 def addressed(url: str, method: str, query: str = "") -> str:
@@ -48,16 +48,16 @@ def query_of(method: str, media_type: str, body: bytes) -> str:
     """
     if method not in _WITH_BODY or not body:
         return ""
-    return _query(media_type.strip().lower(), media_type, body)[:LONGEST_QUERY]
+    return _query(media_type.strip().lower(), media_type, body)[:MAX_QUERY_LENGTH]
 
 
 def form_query(body: str) -> str:
     """Return what stands for the body of a form sent as ``application/x-www-form-urlencoded``."""
-    return unquote_plus(body)[:LONGEST_QUERY]
+    return unquote_plus(body)[:MAX_QUERY_LENGTH]
 
 
 def _query(kind: str, media_type: str, body: bytes) -> str:
-    if len(body) > LONGEST_BODY:
+    if len(body) > MAX_BODY_LENGTH:
         return _in_base64(body)
     if kind.startswith("application/x-www-form-urlencoded"):
         try:
@@ -89,7 +89,7 @@ def _flattened(value: object) -> str:
         name = key if met[key] == 1 else f"{key}.{met[key]}_"
         pairs.append(f"{quote_plus(name)}={quote_plus(text)}")
         size += len(pairs[-1]) + 1
-        if size > LONGEST_QUERY:
+        if size > MAX_QUERY_LENGTH:
             break
     return "&".join(pairs)
 

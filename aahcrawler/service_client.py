@@ -26,7 +26,7 @@ RuleKind = Literal["url", "prefix", "host", "pattern"]
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _LARGEST: Final = 256 * 2**20
-_LONGEST_LINE: Final = 16 * 2**20
+_MAX_LINE_LENGTH: Final = 16 * 2**20
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
 _JOB_WAIT: Final = 15
 
@@ -354,7 +354,7 @@ def _refusal(response: HTTPResponse) -> ServiceError:
 def _events(response: HTTPResponse) -> Iterator[ServerEvent]:
     """Yield the events of a stream; comments, by which it says that it is there, are passed over."""
     name, last, data = "message", "", list[str]()
-    while line := response.readline(_LONGEST_LINE):
+    while line := response.readline(_MAX_LINE_LENGTH):
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         label, _, value = text.partition(":")
         value = value.removeprefix(" ")

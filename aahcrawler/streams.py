@@ -14,7 +14,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page
 
-MOST_PARTS: Final = 20_000
+MAX_PARTS: Final = 20_000
 """The most parts of one manifest that are asked for: a day of film in segments of four seconds."""
 LARGEST: Final = 8_000_000
 """The most bytes of a manifest that are read."""
@@ -33,7 +33,7 @@ class StreamManifest:
     ``parts`` are absolute URLs as written, in the order in which a player asks for them, each once. ``left_out`` counts
     the qualities and languages that were not chosen. ``is_live``: the stream goes on, and only what was there at that
     moment is named. ``is_protected``: it is encrypted for players with a licence, and its parts are not named.
-    ``is_cut``: more than ``MOST_PARTS`` were named.
+    ``is_cut``: more than ``MAX_PARTS`` were named.
     """
 
     parts: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ def is_dash(body: bytes) -> bool:
     return _DASH.match(body[:_BEGINNING]) is not None
 
 
-MOST_LINES: Final = 1080
+MAX_LINES: Final = 1080
 """The lines that a picture has at most by default; what is finer costs much and shows little."""
 
 
@@ -101,7 +101,7 @@ class Quality:
     bandwidth: int = 0
 
 
-def chosen(qualities: Sequence[Quality], most_lines: int = MOST_LINES) -> int:
+def chosen(qualities: Sequence[Quality], most_lines: int = MAX_LINES) -> int:
     """Return the position of the best quality with at most so many lines (0: any), of the plainest where all have more.
 
     >>> chosen([Quality(360, 1), Quality(2160, 9), Quality(720, 4), Quality(720, 3)])
@@ -116,7 +116,7 @@ def chosen(qualities: Sequence[Quality], most_lines: int = MOST_LINES) -> int:
     return min(positions, key=lambda each: (qualities[each].lines, qualities[each].bandwidth, each))
 
 
-MOST_COMPARISONS: Final = 50_000_000
+MAX_COMPARISONS: Final = 50_000_000
 """Times that two lines of a playlist may be compared: a day of film with a new key for each 20 seconds has a third."""
 _OPEN: Final = (None, "", "identity")
 """The key formats that need no licence (RFC 8216, section 4.3.2.4)."""
@@ -131,7 +131,7 @@ def read_playlist(text: str, url: str, most_lines: int) -> StreamManifest:
     """
     from m3u8 import loads  # noqa: PLC0415 - few crawls meet a stream
 
-    if _comparisons(text) > MOST_COMPARISONS:
+    if _comparisons(text) > MAX_COMPARISONS:
         raise UnreadableManifestError("the playlist names too many keys, or too many renditions of its qualities")
     try:
         playlist = loads(text)
@@ -162,7 +162,7 @@ def _of_master(playlist: Any, url: str, most_lines: int) -> StreamManifest:
     taken += [media for media in renditions if media.type == "SUBTITLES"]
     parts = dict.fromkeys(urljoin(url, uri) for uri in (best.uri, *(media.uri for media in taken)))
     others = {variant.uri for variant in variants} - {best.uri}
-    return StreamManifest(tuple(islice(parts, MOST_PARTS)), left_out=len(others) + len(renditions) - len(taken))
+    return StreamManifest(tuple(islice(parts, MAX_PARTS)), left_out=len(others) + len(renditions) - len(taken))
 
 
 def _quality(info: Any) -> Quality:
@@ -183,8 +183,8 @@ def _of_media(playlist: Any, url: str) -> StreamManifest:
     is_live = not playlist.is_endlist and playlist.playlist_type != "vod"
     if any(key is not None and not _is_open(key) for key in playlist.keys):
         return StreamManifest(is_live=is_live, is_protected=True)
-    parts = dict.fromkeys(urljoin(url, part) for part in islice(_parts(playlist), 4 * MOST_PARTS))
-    return StreamManifest(tuple(islice(parts, MOST_PARTS)), is_live=is_live, is_cut=len(parts) > MOST_PARTS)
+    parts = dict.fromkeys(urljoin(url, part) for part in islice(_parts(playlist), 4 * MAX_PARTS))
+    return StreamManifest(tuple(islice(parts, MAX_PARTS)), is_live=is_live, is_cut=len(parts) > MAX_PARTS)
 
 
 def _is_open(key: Any) -> bool:
@@ -351,8 +351,8 @@ def _read(root: Element, url: str, most_lines: int) -> StreamManifest:
                 found = Representation((root, period, adaptation_set, representation), seconds)
                 for part in urls_of(found, url, is_live=is_live):
                     parts[part] = None
-                    if len(parts) > MOST_PARTS:
-                        return StreamManifest(tuple(parts)[:MOST_PARTS], left_out, is_live, is_protected, is_cut=True)
+                    if len(parts) > MAX_PARTS:
+                        return StreamManifest(tuple(parts)[:MAX_PARTS], left_out, is_live, is_protected, is_cut=True)
     return StreamManifest(tuple(parts), left_out, is_live, is_protected and not parts)
 
 
@@ -443,7 +443,7 @@ def urls_of(found: Representation, url: str, *, is_live: bool) -> Iterator[str]:
     if segments is None:
         yield from (base,) if base != url else ()
         return
-    yield from (urljoin(base, segment) for segment in islice(segments, 2 * MOST_PARTS))
+    yield from (urljoin(base, segment) for segment in islice(segments, 2 * MAX_PARTS))
 
 
 def _dash_number(text: str | None) -> int:
@@ -455,7 +455,7 @@ def is_manifest(page: Page) -> bool:
     return is_hls(page.body) or is_dash(page.body)
 
 
-def manifest_of(page: Page, most_lines: int = MOST_LINES) -> StreamManifest | None:
+def manifest_of(page: Page, most_lines: int = MAX_LINES) -> StreamManifest | None:
     """Return what the manifest of a stream asks for, None where an answer is none.
 
     Raise ``UnreadableManifestError`` for one that breaks its format, did not come whole, or is larger than ``LARGEST``.

@@ -142,7 +142,7 @@ def attached(request: Request) -> Reply | None:
 
 _HOST: Final = "127.0.0.1"
 _IDLE: Final = 60.0
-_LONGEST_HEAD: Final = 1 << 20
+_MAX_HEAD_LENGTH: Final = 1 << 20
 Answering = Callable[[Request], Reply]
 
 
@@ -274,7 +274,7 @@ class _Reader:
 
     def _until(self, end: bytes) -> bytes:
         while end not in self._left:
-            if len(self._left) > _LONGEST_HEAD:
+            if len(self._left) > _MAX_HEAD_LENGTH:
                 raise ValueError("a head without an end")
             if not (piece := self._connection.recv(65_536)):
                 return b""

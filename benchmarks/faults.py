@@ -60,7 +60,7 @@ WORKERS, DOMAINS = 2, 8
 DELAY = 0.2
 PAGES_A_ROUND, PAGES_A_LONG_ROUND = 40, 12
 """Pages for each round, so that the crawl outlasts them; fewer where the delay is long."""
-LEAST_PAGES = 300
+MIN_PAGES = 300
 STANDSTILL = 90.0
 """Seconds without a request after which a crawl stands still; leases run for half a minute."""
 SETTLING = 2.0
@@ -230,7 +230,7 @@ def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None, *
         site = FaultSite(DOMAINS, max(1, PAGES_A_LONG_ROUND * rounds // DOMAINS), is_scripted=True)
     else:
         pages = rounds * (PAGES_A_LONG_ROUND if name in DELAYS else PAGES_A_ROUND)
-        site = FaultSite(DOMAINS, max(LEAST_PAGES, pages) // DOMAINS)
+        site = FaultSite(DOMAINS, max(MIN_PAGES, pages) // DOMAINS)
     fault = (BROWSER_FAULTS if browser else FAULTS)[name]
     made, workers = (LoneCrawl, 1) if name == ALONE else (FaultCrawl, WORKERS)
     with made(folder, site, library, DELAYS.get(name, DELAY)).running(workers) as crawl:

@@ -214,7 +214,7 @@ class Forum:
 
 
 MODIFIED = "Wed, 01 Mar 2023 08:15:00 GMT"
-MOST_KEPT = 5000
+MAX_KEPT = 5000
 """Pages that are held in memory; others are made whenever they are asked for."""
 
 
@@ -230,7 +230,7 @@ class Boards(Pages):
         """Make as many pages as are kept."""
         for host, board in self._boards.items():
             for address in board.addresses():
-                if len(self._kept) >= MOST_KEPT:
+                if len(self._kept) >= MAX_KEPT:
                     return
                 self._kept[host, f"/{address}"] = self._made(host, f"/{address}")
 

@@ -34,7 +34,7 @@ from knowledge_base.selectors import Node, Selector, compile_selector
 PINNED = ("scrapling==0.5", "autoscraper==1.1.14", "beautifulsoup4==4.12.3")
 ENVIRONMENT = PROJECT / ".cache" / "peers"
 FIELDS = ("body", "author", "date")
-MOST_PAGES = 5
+MAX_PAGES = 5
 """Pages that are learned from for each action."""
 
 _NO_STEPS = ("(", "/", "concat", "substring", "normalize", "translate")
@@ -147,7 +147,7 @@ def _lessons(known: Known) -> Iterator[Lesson]:
         for action in level.actions:
             if isinstance(action, Extract) and action.run is None:
                 counted = [(sum(len(nodes(item, page.tree)) for item in action.items), page) for page in pages]
-                best = sorted((each for each in counted if each[0]), key=lambda each: -each[0])[:MOST_PAGES]
+                best = sorted((each for each in counted if each[0]), key=lambda each: -each[0])[:MAX_PAGES]
                 if best:
                     yield Lesson(action, tuple(page for _, page in best))
 

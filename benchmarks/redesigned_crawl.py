@@ -24,7 +24,7 @@ from aahcrawler.segments import Members, open_segment, segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site
 from benchmarks.results import Cell
-from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError, table
+from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MAX_PAGES_UNKNOWN, NETWORK, BenchmarkError, table
 from knowledge_base.loader import load
 
 ADAPTATION = "AAH_ADAPTATION"
@@ -73,7 +73,7 @@ def measure(redesign: Redesign, folder: Path) -> dict[str, Cell]:
         described = ICD.format(
             site=redesign.after.name, seed=served.url, network=NETWORK, output=json.dumps(str(output))
         )
-        definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
+        definition.write_text(described + LIMITED.format(pages=MAX_PAGES_UNKNOWN), "utf-8")
         crawl(definition, redesign)
         if redesign.before is not None:
             switch(served, redesign.after.theme)

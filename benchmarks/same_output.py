@@ -35,7 +35,7 @@ from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, NETWORK, BenchmarkErr
 UNRANKED = """\
 scoring: {weights: {text: 1, ranker: 0}}
 """
-MOST_PAGES = 400
+MAX_PAGES = 400
 LONGEST = 900.0
 SHOWN = 5
 """Differences of a site that are shown."""
@@ -104,7 +104,7 @@ def crawled(checkout: Path, site: RecordedSite, seed: str, folder: Path, unknown
     described = ICD.format(site=site.name, seed=seed, network=NETWORK, output=folder / "crawl")
     described = described.replace("{delay: 0}", "{delay: 0, connections: 1}")
     definition = folder / "icd.yaml"
-    definition.write_text(described + UNRANKED + LIMITED.format(pages=MOST_PAGES), "utf-8")
+    definition.write_text(described + UNRANKED + LIMITED.format(pages=MAX_PAGES), "utf-8")
     finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, LONGEST)
     if finished.code:
         raise BenchmarkError(f"{site.name} with {checkout}: the crawl ended with {finished.code}:\n{finished.output}")

@@ -52,7 +52,7 @@ LIMITED = """\
 limits: {{pages: {pages}}}
 """
 
-MOST_PAGES_UNKNOWN = 3_000
+MAX_PAGES_UNKNOWN = 3_000
 """The most pages fetched of a site of an unknown application: nothing tells which of its pages are junk."""
 
 KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
@@ -78,7 +78,7 @@ class BenchmarkError(Exception):
 def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Finished, Path]:
     """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests."""
     environment = dict(os.environ)
-    limits = LIMITED.format(pages=MOST_PAGES_UNKNOWN) if unknown else ""
+    limits = LIMITED.format(pages=MAX_PAGES_UNKNOWN) if unknown else ""
     if unknown:
         environment[KNOWLEDGE_BASE] = str(without_application(site, folder / "knowledge_base"))
     requests = folder / "requests.jsonl"

@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 
 from knowledge_base.xpath_limits import Limits
 
-MOST_INDEXED = 50_000
+MAX_INDEXED = 50_000
 """Elements of a document beyond which it has no index: hostile or broken, and searched within bounds by others."""
 
 CLASS, ID = "class", "id"
@@ -19,7 +19,7 @@ _BLANKS = re.compile("[ \t\r\n]+")
 """The separators between the words of an attribute in XPath; other white space is part of a word."""
 
 
-_LONGEST_KEPT = 200
+_MAX_KEPT_LENGTH = 200
 """Characters of a class whose words are remembered: pages of a site have the same few."""
 
 
@@ -47,8 +47,8 @@ class Elements:
 
     @cached_property
     def _all(self) -> list[HtmlElement]:
-        found = list(islice(self._root.iter("*"), MOST_INDEXED + 1))
-        return found if len(found) <= MOST_INDEXED else []
+        found = list(islice(self._root.iter("*"), MAX_INDEXED + 1))
+        return found if len(found) <= MAX_INDEXED else []
 
     @cached_property
     def _places(self) -> dict[HtmlElement, int]:
@@ -78,7 +78,7 @@ class Elements:
         """The values of classes that contain each word."""
         found: dict[str, list[str]] = {}
         for value in self._values[CLASS]:
-            for word in _words(value) if len(value) <= _LONGEST_KEPT else _split(value):
+            for word in _words(value) if len(value) <= _MAX_KEPT_LENGTH else _split(value):
                 found.setdefault(word, []).append(value)
         return found
 

@@ -13,11 +13,11 @@ _WILD = frozenset("*?[#")
 _VARYING = frozenset("*?[")
 _NUMBER = re.compile("[0-9]+")
 _TOKEN = re.compile(r"\*+|\[!?\]?[^\]]*\]|.", re.DOTALL)
-_MOST_GLOBS = 65_536
+_MAX_GLOBS = 65_536
 _BRACKETS = "brackets stand for one of the signs within them, such as [a-f]"
 
 
-@lru_cache(_MOST_GLOBS)
+@lru_cache(_MAX_GLOBS)
 def glob_test(glob: str) -> Callable[[str], object]:
     """Return a test whether a whole text matches.
 

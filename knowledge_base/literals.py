@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 
-SHORTEST_LITERAL = 3
+MIN_LITERAL_LENGTH = 3
 """The length of the shortest useful literal: shorter ones are on most pages."""
 
-MOST_REMEMBERED = 65_536
+MAX_REMEMBERED = 65_536
 """Expressions whose literals are kept: as many as the largest knowledge bases have, and several times so."""
 
 _COMMON_WORDS = """
@@ -35,9 +35,9 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[a-z]+")
 _AFTER = b"\"' >/\t\n\r\f"
 _QUOTES = (b'"', b"'")
-_LONGEST_NAME = 80
+_MAX_NAME_LENGTH = 80
 """Bytes before a value in which its attribute's name stands."""
-_LONGEST_VALUE = 2048
+_MAX_VALUE_LENGTH = 2048
 """Bytes of an attribute's value, up to a word, that are looked through for its start."""
 
 _STRING = re.compile(r"""'([^']*)'|"([^"]*)\"""")
@@ -83,7 +83,7 @@ class Need:
             return False
         opening = start
         if self.place is Place.WORD and source[start - 1 : start].isspace() and not _follows_sign(source, start):
-            first = max(0, start - _LONGEST_VALUE)
+            first = max(0, start - _MAX_VALUE_LENGTH)
             opening = max(source.rfind(b'"', first, start), source.rfind(b"'", first, start)) + 1
         return self._begins(source, opening)
 
@@ -93,12 +93,12 @@ class Need:
             opening -= 1
         if not _follows_sign(source, opening):
             return False
-        name = source[max(0, opening - _LONGEST_NAME) : opening].rstrip()[:-1].rstrip()
+        name = source[max(0, opening - _MAX_NAME_LENGTH) : opening].rstrip()[:-1].rstrip()
         return name.lower().endswith(self.attribute.lower().encode())
 
 
 def _follows_sign(source: bytes, place: int) -> bool:
-    return source[max(0, place - _LONGEST_NAME) : place].rstrip().endswith(b"=")
+    return source[max(0, place - _MAX_NAME_LENGTH) : place].rstrip().endswith(b"=")
 
 
 def safe_literal(text: str) -> str:
@@ -125,7 +125,7 @@ def rarest(needs: tuple[Need, ...]) -> Need:
     return max(needs, key=lambda need: (rarity(need.text), need.place.value))
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def required_literals(expression: str) -> tuple[str, ...]:
     """Return literals of which a matching page holds at least one; none where the expression does not tell.
 
@@ -152,7 +152,7 @@ def required_together(expression: str) -> tuple[tuple[Need, ...], ...]:
     together = []
     for branch in branches(expression):
         needs = dict.fromkeys(need for predicate in _decided(branch) for need in _needs(predicate))
-        together.append(tuple(need for need in needs if len(need.text) >= SHORTEST_LITERAL))
+        together.append(tuple(need for need in needs if len(need.text) >= MIN_LITERAL_LENGTH))
     return tuple(together) if all(together) else ()
 
 

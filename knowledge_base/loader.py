@@ -16,8 +16,8 @@ from knowledge_base.xml_reader import Notes, Problem, check_expressions, read_ap
 
 FOLDER = SHIPPED
 SCHEMA = FOLDER / "schema" / "knowledge-base.xsd"
-LARGEST_FILE = 4 * 1024 * 1024
-LONGEST_CHAIN = 20
+MAX_FILE_SIZE = 4 * 1024 * 1024
+MAX_CHAIN = 20
 """Files that may extend one another in a row."""
 
 
@@ -138,8 +138,8 @@ class _Applications:
         if name == root.get("name") or name in chain:
             notes.add(root, f"this file extends {name}, which extends this file in turn; take one extends out")
             return None
-        if len(chain) >= LONGEST_CHAIN:
-            notes.add(root, f"more than {LONGEST_CHAIN} files extend one another in a row; extend the last one itself")
+        if len(chain) >= MAX_CHAIN:
+            notes.add(root, f"more than {MAX_CHAIN} files extend one another in a row; extend the last one itself")
             return None
         if name not in self._by_name:
             notes.add(root, f"no valid file describes {name}, which this file extends; {self._advice(name)}")
@@ -188,8 +188,8 @@ def _root(file: Path, notes: Notes) -> etree._Element | None:
 
 
 def _refusal(data: bytes) -> str:
-    if len(data) > LARGEST_FILE:
-        return f"the file is larger than {LARGEST_FILE:,} bytes"
+    if len(data) > MAX_FILE_SIZE:
+        return f"the file is larger than {MAX_FILE_SIZE:,} bytes"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data:
         return "the file is not in UTF-8; save it as UTF-8"
     if re.search(rb"<!\s*(DOCTYPE|ENTITY)", data, re.IGNORECASE):

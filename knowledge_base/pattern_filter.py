@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from knowledge_base.literals import (
-    SHORTEST_LITERAL,
+    MIN_LITERAL_LENGTH,
     Need,
     Place,
     rarest,
@@ -142,7 +142,7 @@ def needs(pattern: Pattern) -> tuple[tuple[Need, ...], ...]:
     alone = tuple((Need(literal),) for literal in pattern.literals)
     if pattern.signal is Signal.GENERATOR:
         first = pattern.value.lower().split()[0]
-        plain = len(first) >= SHORTEST_LITERAL and safe_literal(first) == first
+        plain = len(first) >= MIN_LITERAL_LENGTH and safe_literal(first) == first
         return ((Need(first, Place.START, "content"),),) if plain else alone
     source = pattern.selector.source if pattern.selector is not None else ""
     together = required_together(source)

@@ -11,18 +11,18 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from knowledge_base.element_index import Elements
-from knowledge_base.literals import MOST_REMEMBERED, SHORTEST_LITERAL, branches, required_literals, safe_literal
+from knowledge_base.literals import MAX_REMEMBERED, MIN_LITERAL_LENGTH, branches, required_literals, safe_literal
 from knowledge_base.xpath_lookup import Node, compiled, first_asked, look_up
 
-MOST_RESULTS = 20_000
+MAX_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
 
-MOST_CHOICES = 64
+MAX_CHOICES = 64
 """Unions of branches kept compiled for one expression."""
 
 __all__ = [
-    "MOST_RESULTS",
-    "SHORTEST_LITERAL",
+    "MAX_RESULTS",
+    "MIN_LITERAL_LENGTH",
     "BadExpressionError",
     "Node",
     "Selector",
@@ -65,7 +65,7 @@ class Selector:
         """Return the union of the branches that are marked, in their order; compiled once for each choice."""
         if wanted not in self._narrowed:
             source = " | ".join(branch for branch, keep in zip(branches(self.source), wanted, strict=True) if keep)
-            if len(self._narrowed) >= MOST_CHOICES:
+            if len(self._narrowed) >= MAX_CHOICES:
                 self._narrowed.clear()
             self._narrowed[wanted] = Selector(source, compiled(source), self.attribute, self.cite)
         return self._narrowed[wanted]
@@ -90,7 +90,7 @@ class Selector:
             elements.limits.check(self.source, context)
         known = look_up(self.source, context, elements) if elements is not None else None
         result = known if known is not None else self.xpath(context)
-        return cast("list[Node]", result[:MOST_RESULTS] if isinstance(result, list) else [str(result)])
+        return cast("list[Node]", result[:MAX_RESULTS] if isinstance(result, list) else [str(result)])
 
     def elements(self, context: HtmlElement, elements: Elements | None = None) -> list[HtmlElement]:
         """Return the elements of the result."""
@@ -160,7 +160,7 @@ def _called(xpath: str) -> list[str]:
     return [name.rpartition("::")[2] for name in _CALL.findall(_TEXT.sub("''", xpath))]
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def css_to_xpath(css: str) -> str:
     """Translate a CSS selector to an XPath expression relative to the context node.
 
@@ -181,7 +181,7 @@ _COUNTING = re.compile(r"\[\s*\d|\blast\s*\(|\bposition\s*\(")
 _IN_HEAD = frozenset({"meta", "link", "script", "title", "style", "base"})
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def _shortcut(expression: str) -> etree.XPath | None:
     """Return a faster expression that finds a part of the given one's result on a whole page, None if there is none.
 
@@ -208,7 +208,7 @@ _STEPS = re.compile(r"/\*(?:/{1,2}(?:[a-z-]+::)?@?[\w*.-]+)+")
 """A path from the document element, its predicates apart."""
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def _needed(expression: str) -> etree.XPath | None:
     """Return an expression that finds something wherever the given one does, without asking for the page as a whole.
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from knowledge_base.literals import MOST_REMEMBERED
+from knowledge_base.literals import MAX_REMEMBERED
 from knowledge_base.xpath_syntax import Call, Expression, Literal, Number, Operation, Path, Step, parse
 
 SEARCHES: Final = frozenset({"contains", "substring-before", "substring-after"})
@@ -29,7 +29,7 @@ _ALIKE: Final = 16
 """Bytes of texts that begin alike which are compared in a unit."""
 _NUMBER: Final = 32
 """Bytes of a number or a truth value as text."""
-_LONGEST_CHARACTER: Final = 4
+_MAX_CHARACTER_LENGTH: Final = 4
 _LIKE_FIRST: Final = frozenset({"string", "normalize-space", "substring", "substring-before", "substring-after"})
 
 
@@ -80,7 +80,7 @@ def result(name: str, texts: Sequence[Text], contexts: int) -> Text:
         return Text(texts[0].total, texts[0].most)
     if name == "translate" and texts:
         into = texts[-1].literal
-        longer = 1 if into is not None and into.isascii() else _LONGEST_CHARACTER
+        longer = 1 if into is not None and into.isascii() else _MAX_CHARACTER_LENGTH
         return Text(longer * texts[0].total, longer * texts[0].most)
     return Text.of_number(contexts)
 
@@ -92,7 +92,7 @@ def _begun(sought: Text, most: int) -> int:
     return min(sought.most, most)
 
 
-MOST_WORK: Final = 100_000_000
+MAX_WORK: Final = 100_000_000
 """Nodes that one evaluation may look at: one to two seconds on a common machine, for which an event loop may wait."""
 
 BYTES_OF_NODE: Final = 64
@@ -388,7 +388,7 @@ def _is_downward(expression: Expression) -> bool:
     return True
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def form_of(source: str) -> Form:
     """Return the form of an expression.
 
@@ -400,7 +400,7 @@ def form_of(source: str) -> Form:
     except ValueError:
         expression = None
     unlimited = Form(expression, 0, 0)
-    few = FEW_NODES if expression is None or _products(expression) <= MOST_WORK else 0
+    few = FEW_NODES if expression is None or _products(expression) <= MAX_WORK else 0
     return Form(expression, _largest(unlimited, lambda size: size), _largest(unlimited, lambda _: DEEP), few)
 
 
@@ -415,7 +415,7 @@ def _largest(form: Form, depth: Callable[[int], int]) -> int:
     """Return the largest of some sizes of pages up to which an expression may be evaluated, 0 if there is none."""
 
     def is_too_much(size: int) -> bool:
-        return form.work(Shape.worst(size, min(depth(size), size))) > MOST_WORK
+        return form.work(Shape.worst(size, min(depth(size), size))) > MAX_WORK
 
     number = bisect_left(_SIZES, True, key=is_too_much)
     return _SIZES[number - 1] if number else 0

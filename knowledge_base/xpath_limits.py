@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.xpath_cost import BYTES_OF_NODE, DEEP, MOST_WORK, Form, Length, Shape, form_of
+from knowledge_base.xpath_cost import BYTES_OF_NODE, DEEP, MAX_WORK, Form, Length, Shape, form_of
 from knowledge_base.xpath_syntax import Call, Expression, Literal, Operation, Path, Step
 
 _size = etree.XPath("count(descendant-or-self::*)")
@@ -86,8 +86,8 @@ class Limits:
         if size <= max(form.few, form.least) or (size <= form.shallow and not self._is_deep):
             return
         work = self._work(source, form, context)
-        if work > MOST_WORK:
-            raise TooCostlyError(f"may look at {work:,} nodes, of {MOST_WORK:,}: {source[:200]}")
+        if work > MAX_WORK:
+            raise TooCostlyError(f"may look at {work:,} nodes, of {MAX_WORK:,}: {source[:200]}")
 
     def work(self, source: str, context: HtmlElement) -> int:
         """Return how many nodes an expression may look at where it is evaluated at an element of the page."""

@@ -14,7 +14,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from knowledge_base.element_index import CLASS, ID, Elements
-from knowledge_base.literals import MOST_REMEMBERED, branches, masked, predicates, without_negations
+from knowledge_base.literals import MAX_REMEMBERED, branches, masked, predicates, without_negations
 
 Node = HtmlElement | str
 
@@ -113,7 +113,7 @@ def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node]
     return _united(found, elements) if found else []
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def first_asked(source: str) -> tuple[tuple[str, str] | None, ...]:
     """Return, for each branch of an expression, the attribute and value that it asks for first, None for neither.
 
@@ -133,7 +133,7 @@ def _united(found: Iterable[Sequence[Node]], elements: Elements) -> list[Node] |
     return list(ordered) if ordered is not None else None
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def _ways(source: str) -> tuple[Lookup | OwnAttribute | etree.XPath, ...]:
     """Return the way to evaluate each branch of an expression; empty where no branch can be looked up."""
     own = _OWN.fullmatch(source)
@@ -226,7 +226,7 @@ def _without_nested(hidden: str) -> str:
     return hidden
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def compiled(expression: str) -> etree.XPath:
     """Compile an XPath 1.0 expression. Raises `lxml.etree.XPathSyntaxError`."""
     written = _in_one_step(_CLASS_TEST.sub(_asked_cheaply_first, expression))

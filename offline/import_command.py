@@ -13,7 +13,7 @@ import typer
 from aahcrawler.exits import NOT_WHOLE, told
 
 import_app = typer.Typer()
-_MOST_LINES = 100
+_MAX_LINES = 100
 
 
 @import_app.command("import")
@@ -63,7 +63,7 @@ def import_archives(
 
     def tell(each: Told) -> None:
         lines[each.file] += 1
-        if not each.is_kept or lines[each.file] <= _MOST_LINES:
+        if not each.is_kept or lines[each.file] <= _MAX_LINES:
             typer.echo(str(each), err=True)
 
     mistakes = (ArchiveError, DamageError, IcdError, ImportRefusedError, JobError, LoadError, ReadError, RereadError)
@@ -82,7 +82,7 @@ def import_archives(
                 with first_reading(crawl, folders_for(crawl), icd, processes=processes, seen=seen) as reading:
                     outcomes.update(outcome for _, outcome in reading)
             write_summary(crawl, defined)
-    for file in (file for file, told_of in lines.items() if told_of > _MOST_LINES):
+    for file in (file for file, told_of in lines.items() if told_of > _MAX_LINES):
         typer.echo(f"{file}: {lines[file]:,} notes; all of them are in imports.jsonl", err=True)
     for line in done.said():
         typer.echo(f"{crawl}: {line}")

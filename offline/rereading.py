@@ -48,9 +48,9 @@ logger = logging.getLogger(__name__)
 
 _MEANING: Final = TypeAdapter(dict[str, str])
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
-_MOST_TEACHING: Final = 500
+_MAX_TEACHING: Final = 500
 """Pages of a site from which is learned what pages tell of their site, such as the order of day and month."""
-_MOST_LESSONS: Final = 50_000
+_MAX_LESSONS: Final = 50_000
 """Lessons that are kept of them: they are learned again with each unit of the site."""
 
 
@@ -250,7 +250,7 @@ def _teaching(crawl: Path, base: sqlite3.Connection) -> sqlite3.Connection:
     found: Counter[str] = Counter()
     for row in page_rows(crawl):
         site = site_of(row.url)
-        if row.is_page and found[site] < _MOST_TEACHING:
+        if row.is_page and found[site] < _MAX_TEACHING:
             found[site] += 1
             base.execute("INSERT INTO page VALUES (?, ?, ?)", (site, found[site], row.capture))
     return base
@@ -279,7 +279,7 @@ class _Sites:
         taught = _Rereading(reader, self.source)
         for (capture,) in self.pages.execute("SELECT capture FROM page WHERE site = ? ORDER BY number", (site,)):
             if taught.found(capture, None) is not None:
-                known.lessons += reader.helper.lessons[: _MOST_LESSONS - len(known.lessons)]
+                known.lessons += reader.helper.lessons[: _MAX_LESSONS - len(known.lessons)]
         return known
 
 

@@ -18,7 +18,7 @@ from online_analysis.term_arrays import Terms
 from online_analysis.term_counts import CountedDocument
 from online_analysis.topic import Topic, TopicVector
 
-MOST_ENTRIES = 300_000
+MAX_ENTRIES = 300_000
 """Terms of pages and links that a batch keeps, counted once a page: some 50 MB."""
 
 _TEXT = TextAnalyser.name
@@ -86,7 +86,7 @@ class Batch:
     It is full when it holds ``pages`` pages, or sooner where these hold more than ``entries``.
     """
 
-    def __init__(self, topic: Topic, weights: Mapping[str, float], pages: int, entries: int = MOST_ENTRIES) -> None:
+    def __init__(self, topic: Topic, weights: Mapping[str, float], pages: int, entries: int = MAX_ENTRIES) -> None:
         self._topic = topic
         self._weights = weights
         self._most_pages, self._most_entries = pages, entries

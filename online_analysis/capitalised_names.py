@@ -11,7 +11,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _PARTICLES = frozenset(
     {"al", "da", "de", "del", "den", "der", "di", "do", "dos", "du", "el", "la", "of", "van", "von", "zu"}
 )
-_FEWEST_WORDS, _MOST_WORDS = 2, 4
+_MIN_WORDS, _MAX_WORDS = 2, 4
 
 
 def names(text: str) -> set[str]:
@@ -28,7 +28,7 @@ def _names(line: str) -> Iterator[str]:
     at = 1
     while at < len(words):
         end = _end(line, words, at)
-        if end - at >= _FEWEST_WORDS and end - at <= _MOST_WORDS and _is_within(line, words, at):
+        if end - at >= _MIN_WORDS and end - at <= _MAX_WORDS and _is_within(line, words, at):
             yield line[words[at].start() : words[end - 1].end()]
         at = max(end, at + 1)
 

@@ -28,7 +28,7 @@ from online_analysis.private_cache import cached
 _HEAD = Struct("<8sI5Q")
 _MARK = b"langid1" + byteorder[:1].encode()
 _BYTES = 256
-_MOST_HELD = 8192
+_MAX_HELD = 8192
 """Rows of each sort that are held, 9 MiB and 3 MiB; a thousand pages of a forum need two thirds of them."""
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class _Rows(dict[int, T], Generic[T]):
         self._make = make
 
     def __missing__(self, number: int) -> T:
-        if len(self) >= _MOST_HELD:
+        if len(self) >= _MAX_HELD:
             self.clear()
         self[number] = row = self._make(os.pread(self._descriptor, self._size, self._begin + self._size * number))
         return row

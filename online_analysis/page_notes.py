@@ -10,9 +10,9 @@ from online_analysis.document import Document
 from online_analysis.term_counts import CountedDocument
 from online_analysis.terms import Language
 
-MOST_TERMS = 1_500
+MAX_TERMS = 1_500
 """Different terms that are kept of a page, the most frequent ones."""
-MOST_PHRASES = 150
+MAX_PHRASES = 150
 _PHRASE_SEPARATOR = " "
 
 
@@ -44,7 +44,7 @@ def note_of(document: Document, counted: CountedDocument, site: str, worth: floa
     """Return the note of a document; links count by the text around them, sidebars not at all."""
     speaking = [terms for part, terms in zip(document.parts, counted.parts, strict=True) if part.role != "sidebar"]
     units = [counted.title, *speaking, counted.rest]
-    counts = _most(Counter(term for terms in units for term in terms), MOST_TERMS)
+    counts = _most(Counter(term for terms in units for term in terms), MAX_TERMS)
     pairs = Counter(pair for terms in units for pair in pairwise(terms))
     repeated = Counter({_PHRASE_SEPARATOR.join(pair): n for pair, n in pairs.items() if n > 1 and pair[0] != pair[1]})
     texts = (document.title, *(part.text for part in document.parts if part.role != "sidebar"), document.rest)
@@ -54,7 +54,7 @@ def note_of(document: Document, counted: CountedDocument, site: str, worth: floa
         language=document.language,
         worth=round(worth, 6),
         counts=counts,
-        phrases=_most(repeated, MOST_PHRASES),
+        phrases=_most(repeated, MAX_PHRASES),
         words=_spellings(texts, counted.language, counts),
     )
 

@@ -26,12 +26,12 @@ from online_analysis.topic import Topic
 
 FEWEST = 5
 """Relevant pages that a refinement is learned from at least, and other pages that they are compared with."""
-MOST_TERMS = 20
+MAX_TERMS = 20
 _BEST_SHARE = 1 / 3
 _PRESENCE, _LIFT = 0.25, 2.0
-_FEWEST_HOLDERS = 3
-_LEAST_TRUSTED, _LEAST_STANDING, _LEAST_SPOKEN = 0.8, 0.9, 0.25
-_LEAST_AGREEMENT = 0.8
+_MIN_HOLDERS = 3
+_MIN_TRUSTED, _MIN_STANDING, _MIN_SPOKEN = 0.8, 0.9, 0.25
+_MIN_AGREEMENT = 0.8
 
 
 class Outcome(StrEnum):
@@ -152,7 +152,7 @@ class _Side:
     def holds_often(self, name: str) -> bool:
         """Return whether a term is on enough pages, and not only on those of one of several sites."""
         is_known = len(self._sites[name]) > 1 or not self._has_sites
-        return self.presence(name) >= _PRESENCE and self._holders[name] >= _FEWEST_HOLDERS and is_known
+        return self.presence(name) >= _PRESENCE and self._holders[name] >= _MIN_HOLDERS and is_known
 
 
 def _unit(page: PageNote, language: Language) -> Iterator[tuple[str, float]]:
@@ -170,7 +170,7 @@ def _unit(page: PageNote, language: Language) -> Iterator[tuple[str, float]]:
 
 def _apart(ranked: Iterable[str]) -> Iterator[str]:
     """Yield names without words that a chosen phrase holds, and without phrases that overlap with another one."""
-    names = list(ranked)[: 2 * MOST_TERMS]
+    names = list(ranked)[: 2 * MAX_TERMS]
     taken: set[str] = set()
     phrases = []
     for name in names:
@@ -199,7 +199,7 @@ def _spelling(term: str, pages: Iterable[PageNote]) -> str:
 
 def _heaviest(learned: Mapping[str, float]) -> Mapping[str, float]:
     """Return the heaviest terms with weights up to 1."""
-    ranked = sorted(learned.items(), key=lambda item: (-item[1], item[0]))[:MOST_TERMS]
+    ranked = sorted(learned.items(), key=lambda item: (-item[1], item[0]))[:MAX_TERMS]
     return {term: round(weight / ranked[0][1], 3) for term, weight in ranked if weight >= 0.001 * ranked[0][1]}
 
 
@@ -212,13 +212,13 @@ def _drifts(topic: Topic, refined: Topic, pages: Sequence[PageNote], number: int
     seeds = [at for at, page in enumerate(pages) if page.url in trusted.seeds and before[at] >= trusted.relevant / 2]
     held = [*(before[at] for at in seeds), *_of_texts(trusted.texts, topic)]
     holds = [*(after[at] for at in seeds), *_of_texts(trusted.texts, refined)]
-    if math.fsum(holds) < _LEAST_TRUSTED * math.fsum(held):
+    if math.fsum(holds) < _MIN_TRUSTED * math.fsum(held):
         return True
-    if _standing(holds, after[:number]) < _LEAST_STANDING * _standing(held, before[:number]):
+    if _standing(holds, after[:number]) < _MIN_STANDING * _standing(held, before[:number]):
         return True
     would_be = sorted(range(len(pages)), key=lambda at: (-after[at], pages[at].url))[:number]
     agreed = math.fsum(before[at] for at in would_be)
-    return agreed < _LEAST_AGREEMENT * math.fsum(sorted(before, reverse=True)[:number])
+    return agreed < _MIN_AGREEMENT * math.fsum(sorted(before, reverse=True)[:number])
 
 
 def _is_foreign(learned: Mapping[str, float], topic: Topic, pages: Sequence[PageNote], trusted: Trusted) -> bool:
@@ -237,7 +237,7 @@ def _is_foreign(learned: Mapping[str, float], topic: Topic, pages: Sequence[Page
         for text, weight in learned.items()
         if any(terms.issuperset(topic.vector(code).language.terms(text)) for code, terms in known.items())
     )
-    return weights < _LEAST_SPOKEN * math.fsum(learned.values())
+    return weights < _MIN_SPOKEN * math.fsum(learned.values())
 
 
 def _standing(trusted: Iterable[float], best: Sequence[float]) -> float:

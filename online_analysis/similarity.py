@@ -293,7 +293,7 @@ class Expectation:
 
 PAGE = Expectation(6, 200 * 7.0)
 """At least the weight of two hundred ordinary terms."""
-_LEAST_SQUARE = 200 * salience(7.0)
+_MIN_SQUARE = 200 * salience(7.0)
 """The squared length of such a text in a comparison with documents."""
 PARAGRAPH = Expectation(2)
 ANCHOR = Expectation(1)
@@ -363,7 +363,7 @@ class Measured:
         weights = sums(groups, compared.weights[: len(groups)], n)
         keywords = _Found.of(_within(compared.hits, groups), self.side, n).closeness(weights, self.side, PAGE)
         has_documents = bool(self.topic.documents.weights)
-        documents = compared.cosines_of(groups, n, _LEAST_SQUARE) if has_documents else np.zeros(n)
+        documents = compared.cosines_of(groups, n, _MIN_SQUARE) if has_documents else np.zeros(n)
         return Closenesses(keywords, documents, np.ones(n))
 
 

@@ -174,8 +174,8 @@ _FEWEST: Final = 4
 _SHARE: Final = 0.75
 """The share of all dates that have to lie in it."""
 _LONGEST: Final = timedelta(days=2 * 366)
-_MOST_DATES: Final = 5000
-_MOST_YEARS: Final = 20_000
+_MAX_DATES: Final = 5000
+_MAX_YEARS: Final = 20_000
 _YEAR = re.compile(r"(?<!\d)(?:19[89]|20\d)\d(?!\d)")
 _BEFORE, _AFTER = 24, 6
 """Characters beside a year in which the month and the day stand."""
@@ -212,25 +212,25 @@ def _dates(text: str) -> Iterator[tuple[Span, int, int]]:
         if span is not None and span.last - span.first < _SHORT_SPAN:
             yield span, start, start + len(clause)
             number += 1
-            if number >= _MOST_DATES:
+            if number >= _MAX_DATES:
                 return
 
 
 def _clauses(text: str) -> Iterable[tuple[int, str]]:
     """Yield stretches of text around each year, none of them long, each with its place."""
-    for found in islice(_YEAR.finditer(text), _MOST_YEARS):
+    for found in islice(_YEAR.finditer(text), _MAX_YEARS):
         start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _BEFORE)
         end = found.end() + _AFTER
         line_end = text.find("\n", found.end(), end)
         yield start, text[start : end if line_end < 0 else line_end]
 
 
-MOST_CHARACTERS: Final = 1_000_000
-MOST_LINKS: Final = 5_000
+MAX_CHARACTERS: Final = 1_000_000
+MAX_LINKS: Final = 5_000
 MOST: Final = 20
 """Suggestions of each kind."""
-_MOST_SEEDS: Final = 50
-_LEAST_SHARE: Final = 0.1
+_MAX_SEEDS: Final = 50
+_MIN_SHARE: Final = 0.1
 """The share of the text from which on a language is one of it."""
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+|[\w.+-]{1,64}@[\w.-]{1,200}", re.IGNORECASE)
 _LONG_PARAGRAPH: Final = 200
@@ -246,9 +246,9 @@ def suggest(
 
     ``links`` are web addresses that a document links to, beside those that its text holds. ``recognise`` finds names:
     by their capitals, or with a model (``gazetteer.recogniser``). What is ``given`` already, keywords, names or seeds,
-    is left out. At most ``MOST_CHARACTERS`` of the text are read.
+    is left out. At most ``MAX_CHARACTERS`` of the text are read.
     """
-    read = text[:MOST_CHARACTERS].replace("\r\n", "\n")
+    read = text[:MAX_CHARACTERS].replace("\r\n", "\n")
     known = {each.casefold() for each in given}
     prose = _ADDRESS.sub(" ", read)
     lexicon = Lexicon()
@@ -261,7 +261,7 @@ def suggest(
         hosts,
         tuple(_languages(parts, prose)),
         dominant_span(read),
-        len(text) > MOST_CHARACTERS,
+        len(text) > MAX_CHARACTERS,
     )
 
 
@@ -279,7 +279,7 @@ def _shares(parts: dict[str | None, list[str]]) -> list[tuple[str | None, int, f
     """Return the languages with enough text, how many characters, and which share, the first ones first."""
     sizes = Counter({code: sum(map(len, lines)) for code, lines in parts.items()})
     total = sum(sizes.values()) or 1
-    found = ((code, size, size / total) for code, size in sizes.items() if size / total >= _LEAST_SHARE)
+    found = ((code, size, size / total) for code, size in sizes.items() if size / total >= _MIN_SHARE)
     return sorted(found, key=lambda each: (-each[1], each[0] or ""))
 
 
@@ -316,7 +316,7 @@ def _names(prose: str, recognise: Recognise, known: set[str]) -> Sequence[Sugges
 
 def _addresses(text: str, links: Iterable[str], known: set[str]) -> tuple[tuple[Suggested, ...], tuple[Suggested, ...]]:
     """Return the web addresses that a text holds and links to, and their hosts, the most frequent hosts first."""
-    linked = [link for _, link in zip(range(MOST_LINKS), links, strict=False)]
+    linked = [link for _, link in zip(range(MAX_LINKS), links, strict=False)]
     urls: dict[str, str] = {}
     hosts: Counter[str] = Counter()
     for source in (*text.split("\n"), *linked):
@@ -328,7 +328,7 @@ def _addresses(text: str, links: Iterable[str], known: set[str]) -> tuple[tuple[
     place = {host: n for n, (host, _) in enumerate(ranked)}
     new = [(url, where) for url, where in urls.items() if url.casefold() not in known]
     new.sort(key=lambda each: place[urlsplit(each[0]).hostname or ""])
-    counted = [(url, where, hosts[urlsplit(url).hostname or ""]) for url, where in new[:_MOST_SEEDS]]
+    counted = [(url, where, hosts[urlsplit(url).hostname or ""]) for url, where in new[:_MAX_SEEDS]]
     return (
         tuple(Suggested(url, count, round(count / most, 4), where, "counts its host") for url, where, count in counted),
         tuple(Suggested(host, count, round(count / most, 4)) for host, count in ranked[:MOST]),

@@ -21,18 +21,18 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _Hashes = NDArray[np.uint64]
 
-MOST_WORDS = 100_000
+MAX_WORDS = 100_000
 """Words that are remembered of a language, but for those of a last page."""
 
-_LONGEST_WORD = 64
+_MAX_WORD_LENGTH = 64
 """Bytes of an ASCII word that says something."""
-_MOST_TERMS = 32
+_MAX_TERMS = 32
 """The most terms of a chunk that is remembered: other scripts write long texts without blanks."""
 _SLOT_BITS, _CODE_BITS = 17, 18
 _NO_TERM, _SEVERAL = -1, -3
 _TO_SLOT, _TO_REST = np.uint64(64 - _SLOT_BITS), np.uint64(_SLOT_BITS)
-_MOST_CODES = (1 << _CODE_BITS) - 1
-_CODE = np.uint64(_MOST_CODES)
+_MAX_CODES = (1 << _CODE_BITS) - 1
+_CODE = np.uint64(_MAX_CODES)
 _FREE = ~_CODE
 _SEPARATOR = "\0"
 _BETWEEN = b"\n"
@@ -95,7 +95,7 @@ class Vocabulary:
     @property
     def is_full(self) -> bool:
         """Return whether the vocabulary is to be replaced by a new one."""
-        return len(self._words) >= MOST_WORDS
+        return len(self._words) >= MAX_WORDS
 
     @property
     def idf(self) -> Floats:
@@ -175,7 +175,7 @@ class Vocabulary:
             return {}
         several = {place: code for place, code in zip(places.tolist(), found, strict=True) if isinstance(code, tuple)}
         for place, terms in several.items():
-            if len(terms) > _MOST_TERMS:
+            if len(terms) > _MAX_TERMS:
                 known.pop(int(hashes[place]), None)
         return several
 
@@ -190,7 +190,7 @@ class Vocabulary:
 
     def _codes_of(self, words: Sequence[str]) -> list[int]:
         """Return the codes of ASCII words, each of which is one term or none."""
-        terms = self._language.stems([word if 1 < len(word) <= _LONGEST_WORD else "" for word in words])
+        terms = self._language.stems([word if 1 < len(word) <= _MAX_WORD_LENGTH else "" for word in words])
         numbers, names = self._numbers, self.names
         new = [term for term in dict.fromkeys(terms) if term not in numbers]
         numbers.update(zip(new, range(len(names), len(names) + len(new)), strict=True))
@@ -204,7 +204,7 @@ class Vocabulary:
     def _put(self, keys: _Hashes, codes: Integers) -> None:
         """Have words of one term or none found by their hashes, where their slot is free."""
         slots = (keys >> _TO_SLOT).view(np.int64)
-        is_short = (codes != _SEVERAL) & (codes < _MOST_CODES)
+        is_short = (codes != _SEVERAL) & (codes < _MAX_CODES)
         free = (is_short & (self._slots.take(slots) == _FREE)).nonzero()[0]
         codes_up = (codes.take(free) + 1).view(np.uint64)
         self._slots[slots.take(free)] = keys.take(free) << _TO_REST & ~_CODE | codes_up

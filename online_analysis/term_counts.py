@@ -17,7 +17,7 @@ from online_analysis.document import Document
 from online_analysis.term_arrays import Terms, Vocabulary
 from online_analysis.terms import Language, Lexicon
 
-LONGEST_PARAGRAPH = 1_000
+MAX_PARAGRAPH_LENGTH = 1_000
 """The number of characters read of a title, a paragraph and an anchor."""
 
 
@@ -44,13 +44,13 @@ class CountedDocument:
         links = document.outlinks
         contexts, anchors = [link.context for link in links], [link.anchor for link in links]
         outside = {each.context: None for each in links if each.part is None and each.context not in places}
-        if max(map(len, texts)) > LONGEST_PARAGRAPH:  # Around a link only its beginning counts.
-            places = {text: place for text, place in places.items() if len(text) <= LONGEST_PARAGRAPH}
+        if max(map(len, texts)) > MAX_PARAGRAPH_LENGTH:  # Around a link only its beginning counts.
+            places = {text: place for text, place in places.items() if len(text) <= MAX_PARAGRAPH_LENGTH}
         self.pieces.append(len(texts) + len(outside))
         for text in chain(outside, contexts, anchors):
             if text not in places:
                 places[text] = len(texts)
-                texts.append(text[:LONGEST_PARAGRAPH])
+                texts.append(text[:MAX_PARAGRAPH_LENGTH])
         found = np.fromiter(map(places.__getitem__, chain(contexts, anchors)), np.intp, 2 * len(links))
         self.around, self.clicked = found[: len(links)], found[len(links) :]
         self.units = vocabulary.read(texts)
@@ -109,7 +109,7 @@ def _lines(document: Document) -> tuple[list[str], list[int]]:
 
     A paragraph that holds links is a line of its part as well.
     """
-    lines, begins = [document.title[:LONGEST_PARAGRAPH]], [0]
+    lines, begins = [document.title[:MAX_PARAGRAPH_LENGTH]], [0]
     for text in (*[part.text for part in document.parts], document.rest):
         begins.append(len(lines))
         lines += text.split("\n")

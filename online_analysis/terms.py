@@ -96,16 +96,16 @@ _WORD = re.compile(f"(?:[^\\W_{_UNSPACED}]|[{_MARKS}])+")
 _WORD_OR_RUN = re.compile(f"[{_UNSPACED}]+|(?:[^\\W_{_UNSPACED}]|[{_MARKS}])+")
 _ASCII_WORD = re.compile("[a-z0-9]+")
 
-_LONGEST_WORD = 64
+_MAX_WORD_LENGTH = 64
 _CACHED_WORDS = 100_000
 _STOP_POWER, _ALWAYS_STOP_POWER = 3, 2
 _UNSEEN_FREQUENCY = 5e-7
 _NUMBER_FREQUENCY = 1e-4
 _PAGE_WORDS = 300
 _PAGES_BEFOREHAND = 10
-_LEAST_IDF = 0.05
+_MIN_IDF = 0.05
 _LANGUAGE_SAMPLE = 1_000
-_SHORTEST_SAMPLE = 40
+_MIN_SAMPLE_LENGTH = 40
 _LIKELY = 0.8
 _WIDELY_WRITTEN = ("en", "de", "fr", "es")
 
@@ -138,7 +138,7 @@ def tokenize(text: str) -> list[str]:
         if _UNSPACED_RUN.search(folded):
             return list(_with_pairs(_WORD_OR_RUN.findall(folded)))
         words = _WORD.findall(folded)
-    return [word for word in words if 1 < len(word) <= _LONGEST_WORD]
+    return [word for word in words if 1 < len(word) <= _MAX_WORD_LENGTH]
 
 
 def is_unspaced(text: str) -> bool:
@@ -153,7 +153,7 @@ def is_unspaced(text: str) -> bool:
 def _with_pairs(runs: Iterable[str]) -> Iterator[str]:
     for run in runs:
         if not _UNSPACED_RUN.match(run):
-            if 1 < len(run) <= _LONGEST_WORD:
+            if 1 < len(run) <= _MAX_WORD_LENGTH:
                 yield run
         elif len(run) == 1:
             yield run
@@ -235,12 +235,12 @@ class _Chunks(dict[str, tuple[str, ...]]):
         """Work out the terms of a chunk; they are not remembered."""
         stems = self._stems
         inner = chunk.strip(string.punctuation)
-        plain = inner.isascii() and inner.isalnum() and 1 < len(inner) <= _LONGEST_WORD
+        plain = inner.isascii() and inner.isalnum() and 1 < len(inner) <= _MAX_WORD_LENGTH
         return tuple([term for word in ((inner.lower(),) if plain else tokenize(chunk)) if (term := stems[word])])
 
     def __missing__(self, chunk: str) -> tuple[str, ...]:
         terms = self.of(chunk)
-        if len(chunk) <= _LONGEST_WORD:
+        if len(chunk) <= _MAX_WORD_LENGTH:
             if len(self) >= _CACHED_WORDS:
                 self.clear()
             self[chunk] = terms
@@ -286,7 +286,7 @@ class _LearnedIdf(_Idf):
         beforehand = math.exp(-super().__missing__(term) / portion)
         holding = self._frequencies.holding.get(term, 0) + _PAGES_BEFOREHAND * beforehand
         share = holding / (self._frequencies.pages + _PAGES_BEFOREHAND)
-        self[term] = idf = portion * max(_LEAST_IDF, min(_UNSEEN_IDF, -math.log(share)))
+        self[term] = idf = portion * max(_MIN_IDF, min(_UNSEEN_IDF, -math.log(share)))
         return idf
 
 
@@ -414,7 +414,7 @@ class Lexicon:
     def language_of(self, text: str) -> str | None:
         """Return the ISO 639-1 code of the language that a text is most likely in, None where nothing tells."""
         sample = text[:_LANGUAGE_SAMPLE]
-        if sum(map(str.isalpha, sample)) < _SHORTEST_SAMPLE:
+        if sum(map(str.isalpha, sample)) < _MIN_SAMPLE_LENGTH:
             return None
         code, confidence = identifier().classify(sample)
         return str(code) if confidence >= _LIKELY else None

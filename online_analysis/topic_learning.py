@@ -28,8 +28,8 @@ from online_analysis.topic import Topic, build_topic
 
 LANGUAGE_PAGES = 100
 """The number of pages of a language after which the frequencies of its terms are those on these pages."""
-_FEWEST_HOLDERS = 2
-_MOST_BEST, _MOST_OTHERS = 1_000, 1_000
+_MIN_HOLDERS = 2
+_MAX_BEST, _MAX_OTHERS = 1_000, 1_000
 
 
 class KeptRefinement(BaseModel):
@@ -113,10 +113,10 @@ class ReferencePages:
         """Take in a note."""
         self.seen.add(note.url)
         self.best.append(note)
-        if len(self.best) > _MOST_BEST:
+        if len(self.best) > _MAX_BEST:
             self.best.sort(key=lambda each: (-each.worth, each.url))
             self.others.append(self.best.pop())
-            del self.others[_MOST_OTHERS:]
+            del self.others[_MAX_OTHERS:]
 
 
 class TopicLearning:
@@ -184,7 +184,7 @@ class TopicLearning:
         holding.update(note.counts.keys())
         if len(urls) < LANGUAGE_PAGES:
             return False
-        often = {term: count for term, count in sorted(holding.items()) if count >= _FEWEST_HOLDERS}
+        often = {term: count for term, count in sorted(holding.items()) if count >= _MIN_HOLDERS}
         kept = KeptFrequencies(pages=len(urls), holding=often)
         del self._spoken[language]
         frequencies = {**self.learned.frequencies, language: kept}

@@ -12,7 +12,7 @@ from knowledge_base import loader
 from knowledge_base.file_selection import SHIPPED, UNKNOWN_PAGES
 from knowledge_base.model import KnowledgeBase
 
-MOST_KNOWN = 10
+MAX_KNOWN = 10
 _load_files = loader.load_files
 _known: dict[tuple[tuple[Path, ...], int, bytes], KnowledgeBase] = {}
 
@@ -28,7 +28,7 @@ def _loaded(
     key = (files, len(kind_files), b"".join(contents))
     found = _known.pop(key, None) or _load_files(kind_files, application_files, unknown_pages)
     _known[key] = found
-    if len(_known) > MOST_KNOWN:
+    if len(_known) > MAX_KNOWN:
         del _known[next(iter(_known))]
     return found
 

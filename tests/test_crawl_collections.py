@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from aahcrawler.cli import app
-from aahcrawler.crawl_collections import MOST_BYTES, Collection, CollectionError, CollectionFile
+from aahcrawler.crawl_collections import MAX_BYTES, Collection, CollectionError, CollectionFile
 from aahcrawler.layout import DEFINITION, SUMMARY
 
 
@@ -79,7 +79,7 @@ def test_crawls_that_are_gone_are_told_and_stay_in_it(place: Path) -> None:
         ("title: A\ncrawls: [../secrets]\n", "crawls.0: '../secrets' is no folder beside"),
         ("title: A\ncrawls: [/etc]\n", "crawls.0: '/etc' is no folder beside"),
         ("title: A\ncreator: somebody\n", "creator: "),
-        ("title: A\n" + "#" * MOST_BYTES, "no collection is that long"),
+        ("title: A\n" + "#" * MAX_BYTES, "no collection is that long"),
         ("a: &a [x]\nb: &b [*a, *a]\ntitle: !!python/object:os.system {}\n", ""),
     ],
 )

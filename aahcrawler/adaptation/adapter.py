@@ -14,7 +14,7 @@ from aahcrawler.adaptation.detection.former_values import compared, contradicts,
 from aahcrawler.adaptation.detection.level_fallback import LevelFallback, is_telling
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.repair.action_learning import (
-    LEAST_PAGES,
+    MIN_PAGES,
     Attempted,
     Learner,
     Learning,
@@ -48,10 +48,10 @@ from aahcrawler.wrapper_induction.examples import LabelledExample, Method
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_NAMES = 1_000
-MOST_LISTS = 10_000
+MAX_NAMES = 1_000
+MAX_LISTS = 10_000
 """Lists whose first pages are remembered."""
-MOST_ELSEWHERE = 6
+MAX_ELSEWHERE = 6
 """Learned ways of an action that are remembered for other sites."""
 
 LARGEST = 2_000_000
@@ -83,14 +83,14 @@ class Adaptation:
         self._learning = Learning(learner)
         self._told = told
         self._cases = Cases()
-        self._learned: LruMapping[Name, list[Way]] = LruMapping(MOST_NAMES)
+        self._learned: LruMapping[Name, list[Way]] = LruMapping(MAX_NAMES)
         self._sign_learning = sign_learning or SignLearning(KnowledgeBase(()))
         self._level_fallback = LevelFallback(self._sign_learning)
         self._link_repair = link_repair or LinkRepair()
-        self._redesigned: LruMapping[tuple[str, str], None] = LruMapping(MOST_NAMES)
+        self._redesigned: LruMapping[tuple[str, str], None] = LruMapping(MAX_NAMES)
         self._rejected = Rejected()
         self._structures = Structures()
-        self._lists: LruMapping[str, None] = LruMapping(MOST_LISTS)
+        self._lists: LruMapping[str, None] = LruMapping(MAX_LISTS)
 
     def heed(self, rejected: Rejected) -> None:
         """Put nothing in force from now on that people rejected."""
@@ -182,7 +182,7 @@ class Adaptation:
 
     def _remember(self, name: Name, way: Way) -> None:
         known = self._learned.get(name, list)
-        known[:] = [way, *(each for each in known if each is not way)][:MOST_ELSEWHERE]
+        known[:] = [way, *(each for each in known if each is not way)][:MAX_ELSEWHERE]
 
     def _others(self, question: Question, case: Case) -> Iterator[Way]:
         """Yield the other ways to do an action: those of the site, then fresh copies of those of other sites."""
@@ -375,7 +375,7 @@ class Adaptation:
         elif case.is_vetoed:
             # Were it spared on the next pages, the rejected objects would be found by their examples alone.
             case.learning.succeeded()
-        elif len(case.examples) >= LEAST_PAGES:
+        elif len(case.examples) >= MIN_PAGES:
             case.learning.failed()
             case.teaches_alone = found is not None
         return found
@@ -391,12 +391,12 @@ class Adaptation:
         case.is_vetoed = False
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
         attempted = self._learning.best(question, examples)
-        if not self._cures(question, attempted, kept, wrong) and len(examples) > LEAST_PAGES:
+        if not self._cures(question, attempted, kept, wrong) and len(examples) > MIN_PAGES:
             # A page of another shape may be the reason: the last ones alone agree.
-            attempted = self._learning.best(question, examples[-LEAST_PAGES:])
+            attempted = self._learning.best(question, examples[-MIN_PAGES:])
         outcome = attempted.outcome(kept) if attempted is not None else None
         cures = self._cures(question, attempted, kept, wrong)
-        if attempted is None or outcome is None or not cures or len(attempted.agreeing) < LEAST_PAGES:
+        if attempted is None or outcome is None or not cures or len(attempted.agreeing) < MIN_PAGES:
             self._cases.keep(case, kept)
             return _of_page(outcome, kept, wrong) if outcome is not None and not wrong.fields else None
         way = way_of(question, attempted, wrong.failure.value, self._number(question, case))

@@ -29,9 +29,9 @@ from aahcrawler.segments import is_open, no_link, segments
 
 LINES = ".lines"
 SORTED = ".cdxj"
-_LONGEST_LINE = 1 << 22
+_MAX_LINE_LENGTH = 1 << 22
 _IN_MEMORY = 16 << 20
-_MOST_RUNS = 64
+_MAX_RUNS = 64
 _logger = logging.getLogger(__name__)
 
 
@@ -162,7 +162,7 @@ def index_file(path: Path, folder: Path) -> None:
 def index_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of an index file; a last one that was cut off is left out."""
     with path.open("rb") as file:
-        while (line := file.readline(_LONGEST_LINE)).endswith(b"\n"):
+        while (line := file.readline(_MAX_LINE_LENGTH)).endswith(b"\n"):
             yield line
 
 
@@ -210,7 +210,7 @@ class LineSorter:
         self._files.close()
 
     def _spill(self) -> None:
-        if len(self._runs) == _MOST_RUNS:
+        if len(self._runs) == _MAX_RUNS:
             whole = TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed with the others
             whole.writelines(heapq.merge(*(_rewound(run) for run in self._runs)))
             self._files.close()

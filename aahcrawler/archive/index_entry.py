@@ -13,7 +13,7 @@ from aahcrawler.archive.scanning import Scanned, timestamp
 INDEXED = frozenset({"response", "revisit", "resource"})
 """The types of records that can be replayed. Metadata records are about a page, and no version of it."""
 
-_LONGEST_URL = 1 << 16
+_MAX_URL_LENGTH = 1 << 16
 _TYPE = re.compile(rb"\ncontent-type[ \t]*:[ \t]*([^\s;,]+)", re.IGNORECASE)
 
 
@@ -67,7 +67,7 @@ class Entry:
 
         An answer that ended before its head began, or a 304 that is no revisit, would only hide better captures.
         """
-        is_listed = 0 < len(self.url) <= _LONGEST_URL and timestamp(self.date) is not None
+        is_listed = 0 < len(self.url) <= _MAX_URL_LENGTH and timestamp(self.date) is not None
         return is_listed and not (self.kind == "response" and self._is_http and self._is_void)
 
     @property

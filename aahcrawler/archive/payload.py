@@ -7,14 +7,14 @@ from typing import Final, Self
 
 from aahcrawler.archive.surt import surt
 from aahcrawler.posted_forms import posted_by
-from aahcrawler.request_queries import LONGEST_BODY, addressed, form_query, query_of
+from aahcrawler.request_queries import MAX_BODY_LENGTH, addressed, form_query, query_of
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 _SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 _CODING = re.compile(rb"\ntransfer-encoding[ \t]*:([^\n]*)", re.IGNORECASE)
 _STATUS = re.compile(rb"[A-Z]+(?:/[\d.]+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
 _FOLDED = re.compile(rb"\r?\n[ \t]+")
-_LONGEST_LINE = 16_384
+_MAX_LINE_LENGTH = 16_384
 
 HEAD = 1 << 19
 """Bytes of a block that are looked at for the end of its head: twice what the wire client takes."""
@@ -123,7 +123,7 @@ class _Chunks:
         stop = len(data) if end < 0 else end
         line = self._line + data[position:stop]
         self._line = line if end < 0 else b""
-        if len(line) > _LONGEST_LINE:
+        if len(line) > _MAX_LINE_LENGTH:
             self._done = True
         elif end >= 0:
             self._take(line.removesuffix(b"\r"))
@@ -152,7 +152,7 @@ class AskedRequest:
 
     @classmethod
     def of(cls, head: bytes, body: bytes) -> Self:
-        """Return what the head of a request and its payload ask for; ``body`` may end after ``LONGEST_BODY`` + 1."""
+        """Return what the head of a request and its payload ask for; ``body`` may end after ``MAX_BODY_LENGTH`` + 1."""
         found = _METHOD.match(head)
         method = found[1].decode("ascii").upper() if found else "GET"
         if method == "GET":
@@ -167,7 +167,7 @@ class AskedRequest:
             return cls()
         message = HttpPayload()
         body = message.feed(request)
-        return cls.of(message.beginning, body[: LONGEST_BODY + 1])
+        return cls.of(message.beginning, body[: MAX_BODY_LENGTH + 1])
 
     def url(self, target: str) -> str:
         """Return the URL under which the answer is known to the crawl: its own where a GET or a form's."""

@@ -24,20 +24,20 @@ from aahcrawler.archive.records import (
     TLS_PROBLEM,
     unlabelled_digest,
 )
-from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, MADE_OF, KeptResource
-from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header, record_date
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, MADE_OF, MAX_DOM_LENGTH, KeptResource
+from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, Header, read_header, record_date
 from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, understood
-from aahcrawler.request_queries import LONGEST_BODY
+from aahcrawler.request_queries import MAX_BODY_LENGTH
 from aahcrawler.segments import OPEN
 
-LONGEST_METADATA = 1 << 26
+MAX_METADATA_LENGTH = 1 << 26
 """Bytes of a metadata record beyond which it is passed over."""
 _ANSWERS = frozenset({"response", "revisit"})
 _HEADER_END = b"\r\n\r\n"
-_LONGEST_INFO = 1 << 20
-_MOST_RESOURCES = 100
-_MOST_BESIDE = 12
+_MAX_INFO_LENGTH = 1 << 20
+_MAX_RESOURCES = 100
+_MAX_BESIDE = 12
 """Records behind an answer that are looked at: more than a crawl writes."""
 _IN_MEMORY = 1 << 20
 _UNDATED = datetime.min.replace(tzinfo=UTC)
@@ -61,7 +61,7 @@ class Record:
         try:
             while (end := found.find(_HEADER_END)) < 0:
                 piece = member.read()
-                if not piece or len(found) > LONGEST_HEADER:
+                if not piece or len(found) > MAX_HEADER_LENGTH:
                     raise RecordError("there is no header of a record")
                 found += piece
         except MemberError as error:
@@ -189,7 +189,7 @@ def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
     if file is None:
         return
     with file, suppress(RecordError):
-        for member in chain((Member(file, place.offset),), islice(members(file, place.end), _MOST_BESIDE)):
+        for member in chain((Member(file, place.offset),), islice(members(file, place.end), _MAX_BESIDE)):
             record = Record(member)
             if not record.is_of(answer):
                 return
@@ -254,7 +254,7 @@ def rendered_in(record: Record) -> Rendered | None:
         return None
     header = record.header
     made_of = tuple(header.get(MADE_OF).split())
-    return Rendered(record.whole_block(LONGEST_DOM), header.get(DOCUMENT_URL), header.record_id, made_of)
+    return Rendered(record.whole_block(MAX_DOM_LENGTH), header.get(DOCUMENT_URL), header.record_id, made_of)
 
 
 def metadata_in(record: Record) -> Metadata | None:
@@ -262,7 +262,9 @@ def metadata_in(record: Record) -> Metadata | None:
 
     Raises ``RecordError`` where it is not whole, or too large to be read.
     """
-    return understood(record.whole_block(LONGEST_METADATA)) if record.header.get("Content-Type") == MEDIA_TYPE else None
+    return (
+        understood(record.whole_block(MAX_METADATA_LENGTH)) if record.header.get("Content-Type") == MEDIA_TYPE else None
+    )
 
 
 def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
@@ -300,7 +302,7 @@ def _with_record(last: Appended, record: Record) -> Appended:
             target, offset = record.header.get("WARC-Target-URI").strip("<>"), record.offset
             record.skip()
             kept = KeptResource(record.header.record_id, target, offset)
-            return replace(last, resources=(*last.resources, kept)[:_MOST_RESOURCES])
+            return replace(last, resources=(*last.resources, kept)[:_MAX_RESOURCES])
         case _:
             return _with_metadata(last, record)
 
@@ -311,7 +313,7 @@ def _asked(record: Record) -> AskedRequest:
     body = bytearray()
     for piece in record.block():
         sent = message.feed(piece)
-        body += sent[: max(LONGEST_BODY + 1 - len(body), 0)]
+        body += sent[: max(MAX_BODY_LENGTH + 1 - len(body), 0)]
     return AskedRequest.of(message.beginning, bytes(body))
 
 
@@ -321,7 +323,7 @@ def _with_metadata(last: Appended, record: Record) -> Appended:
     if media_type == HTTP_RESPONSE:
         return replace(last, http_head=_head_of(record))
     if media_type == MEDIA_TYPE and last.metadata is None:
-        return replace(last, metadata=record.whole_block(LONGEST_METADATA), metadata_offset=record.offset)
+        return replace(last, metadata=record.whole_block(MAX_METADATA_LENGTH), metadata_offset=record.offset)
     return last
 
 
@@ -343,7 +345,7 @@ def _crawl_number(member: Member) -> int:
 
 
 def _number_in(warcinfo: Record) -> int:
-    for line in warcinfo.whole_block(_LONGEST_INFO).splitlines():
+    for line in warcinfo.whole_block(_MAX_INFO_LENGTH).splitlines():
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"crawl-number" and value.strip().isdigit():
             return int(value.strip()[:9])

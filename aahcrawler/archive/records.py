@@ -20,11 +20,11 @@ Fields = tuple[tuple[str, str], ...]
 HTTP_REQUEST: Final = "application/http;msgtype=request"
 HTTP_RESPONSE: Final = "application/http;msgtype=response"
 LONG_HTTP_RESPONSE: Final = "message/http;msgtype=response"
-"""The media type of a response whose head has more than ``LONGEST_HEAD`` bytes.
+"""The media type of a response whose head has more than ``MAX_HEAD_LENGTH`` bytes.
 
 FastWARC gives up the file in which ``application/http`` has a longer one; warcio reads it under either type.
 """
-LONGEST_HEAD: Final = 32_000
+MAX_HEAD_LENGTH: Final = 32_000
 TLS_PROBLEM: Final = "AAH-TLS-Problem"
 """The named field that says what was wrong with a certificate which the definition has the crawl accept."""
 
@@ -273,7 +273,7 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
 
 
 def _response_type(exchange: Exchange) -> str:
-    return HTTP_RESPONSE if exchange.head_size <= LONGEST_HEAD else LONG_HTTP_RESPONSE
+    return HTTP_RESPONSE if exchange.head_size <= MAX_HEAD_LENGTH else LONG_HTTP_RESPONSE
 
 
 def _uri(url: str) -> str:

@@ -21,7 +21,7 @@ DOCUMENT_URL: Final = "AAH-Document-URL"
 """The field that names the URL which a document had when it was taken, where scripts had changed it."""
 MADE_OF: Final = "AAH-Made-Of"
 """The field that names the data which a document was made of, where no browser made it: URLs, blanks between them."""
-LONGEST_DOM: Final = 1 << 26
+MAX_DOM_LENGTH: Final = 1 << 26
 """Bytes of a document as rendered beyond which it is passed over by those who read it."""
 
 

@@ -12,9 +12,9 @@ from typing import BinaryIO
 from aahcrawler.archive.gzip_members import Member, MemberError, TornError, members
 from aahcrawler.archive.payload import HttpPayload
 from aahcrawler.archive.records import is_http
-from aahcrawler.request_queries import LONGEST_BODY
+from aahcrawler.request_queries import MAX_BODY_LENGTH
 
-LONGEST_HEADER = 1 << 20
+MAX_HEADER_LENGTH = 1 << 20
 MANDATORY = ("WARC-Type", "WARC-Record-ID", "WARC-Date", "Content-Length")
 
 _VERSION = re.compile(rb"WARC/[01]\.\d{1,2}")
@@ -85,8 +85,8 @@ class Scanned:
     """A record as it was found at ``offset`` of its file, ``size`` compressed bytes long.
 
     ``http_head`` is the head of the HTTP message in it, as much of it as there is. ``body`` is what a request other
-    than GET sent, at most one byte more than ``LONGEST_BODY``, and empty for anything else. ``problems`` are the faults
-    of the record by itself, with details. A member without a readable record has an empty header.
+    than GET sent, at most one byte more than ``MAX_BODY_LENGTH``, and empty for anything else. ``problems`` are the
+    faults of the record by itself, with details. A member without a readable record has an empty header.
     """
 
     offset: int
@@ -134,8 +134,8 @@ class BlockCheck:
 
     @property
     def body(self) -> bytes:
-        """What a request other than GET sent, one byte more than ``LONGEST_BODY`` at most."""
-        return bytes(self._body[: LONGEST_BODY + 1])
+        """What a request other than GET sent, one byte more than ``MAX_BODY_LENGTH`` at most."""
+        return bytes(self._body[: MAX_BODY_LENGTH + 1])
 
     @property
     def is_proven(self) -> bool:
@@ -151,7 +151,7 @@ class BlockCheck:
         begun = self.http.head is not None
         payload = self.http.feed(piece)
         self._payload.update(payload)
-        if self._is_request and len(self._body) <= LONGEST_BODY and not self.http.beginning.startswith(b"GET "):
+        if self._is_request and len(self._body) <= MAX_BODY_LENGTH and not self.http.beginning.startswith(b"GET "):
             self._body += payload
         if begun and self.http.chunked:
             self._framed.update(piece)
@@ -233,9 +233,9 @@ def _scan(member: Member) -> Scanned:
     problems: list[tuple[Problem, str]] = []
     try:
         stream = _Stream(member)
-        raw = stream.until(b"\r\n\r\n", LONGEST_HEADER)
+        raw = stream.until(b"\r\n\r\n", MAX_HEADER_LENGTH)
         if raw is None:
-            while stream.read(LONGEST_HEADER):
+            while stream.read(MAX_HEADER_LENGTH):
                 pass
             problems.append((Problem.HEADER, "it does not end with an empty line"))
         else:
@@ -265,7 +265,7 @@ def _read_block(stream: _Stream, block: BlockCheck) -> list[tuple[Problem, str]]
     while len(closing) < 4 and (piece := stream.read(4 - len(closing))):
         closing += piece
     more = len(stream.read(1))
-    while stream.read(LONGEST_HEADER):
+    while stream.read(MAX_HEADER_LENGTH):
         more += 1
     found = list(block.problems()) if known else []
     if known and closing != b"\r\n\r\n":

@@ -27,8 +27,8 @@ from knowledge_base.file_selection import folders_for
 from online_analysis.document import Document
 
 T = TypeVar("T")
-_LONGEST_REQUEST = 1 << 26
-_MOST_DOCUMENTS = 20
+_MAX_REQUEST_LENGTH = 1 << 26
+_MAX_DOCUMENTS = 20
 """Captures before a revisit that are looked at for a document which a browser made of the same payload."""
 
 
@@ -184,7 +184,7 @@ class ArchivedContents:
         answer, found = self.row.answer, self._read(self.row, self.row.answer.begin, exchange_in)
         if found is None:
             return None
-        request = self._read(self.row, answer.request, lambda record: record.whole_block(_LONGEST_REQUEST))
+        request = self._read(self.row, answer.request, lambda record: record.whole_block(_MAX_REQUEST_LENGTH))
         return replace(found, method=answer.method, request=request or b"", rendered=self._document(self.row))
 
     def page(self) -> Page | None:
@@ -240,7 +240,7 @@ class ArchivedContents:
         """Return the document that was last made of a payload, at the URL of this revisit of it, before the revisit."""
         same = [row for row in self.source.table.of_url(self.row.answer.url) if row.answer.document is not None]
         before = [row for row in same if _time(row) < _time(self.row)]
-        for row in before[: -_MOST_DOCUMENTS - 1 : -1]:
+        for row in before[: -_MAX_DOCUMENTS - 1 : -1]:
             holder = self.source.original_row(row) or row
             if holder.answer.id == original:
                 return self._document(row)

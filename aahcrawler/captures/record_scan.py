@@ -23,7 +23,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _HEAD: Final = 1 << 16
 _INFO: Final = 1 << 20
-_LONGEST_METHOD: Final = 64
+_MAX_METHOD_LENGTH: Final = 64
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _LOCATION: Final = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _CRAWL: Final = re.compile(rb"^crawl-number[ \t]*:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
@@ -221,7 +221,7 @@ class _Group:
         """Take a record that belongs to the answer, and return whether it does."""
         is_own = bool(self._answer) and self._names(record, kind)
         if kind == WarcRecordType.request:
-            method = record.reader.read(_LONGEST_METHOD).split(b" ", 1)[0].decode("latin-1")
+            method = record.reader.read(_MAX_METHOD_LENGTH).split(b" ", 1)[0].decode("latin-1")
             if is_own:
                 self._method, self._request = method, begin
             else:

@@ -14,7 +14,7 @@ from typing import IO, BinaryIO, Final, NamedTuple, cast
 from isal import isal_zlib
 
 from aahcrawler.archive.gzip_members import Member, MemberError
-from aahcrawler.archive.scanning import LONGEST_HEADER, read_header
+from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, read_header
 from aahcrawler.captures.capture_source import BEGINNING, Position
 from aahcrawler.captures.record_scan import Answer, Damage, Info, scanned
 from aahcrawler.layout import WARC
@@ -38,7 +38,7 @@ _INDEXES: Final = {
     "shown_on": "ON answer (shown_on) WHERE shown_on <> ''",
     "info": "ON info (id)",
 }
-_MOST_OPEN: Final = 64
+_MAX_OPEN: Final = 64
 _BEFORE_ALL: Final = -1
 
 
@@ -130,7 +130,7 @@ class RecordTable:
         opened = self._opened.get(number)
         if opened is not None and opened[0] == status.st_ino:
             return opened[1]
-        if opened is not None or len(self._opened) >= _MOST_OPEN:
+        if opened is not None or len(self._opened) >= _MAX_OPEN:
             self._close_files()
         self._opened[number] = status.st_ino, path.open("rb")
         return self._opened[number][1]
@@ -266,7 +266,7 @@ def has_members(path: Path) -> bool:
     with path.open("rb") as file:
         member, head = Member(file, 0), bytearray()
         try:
-            while (end := head.find(_RECORD_END)) < 0 and len(head) <= LONGEST_HEADER and (piece := member.read()):
+            while (end := head.find(_RECORD_END)) < 0 and len(head) <= MAX_HEADER_LENGTH and (piece := member.read()):
                 head += piece
             end += len(_RECORD_END)
             length = int(read_header(bytes(head[:end]))[0].get("Content-Length"))
@@ -306,12 +306,12 @@ def _copy_record(text: gzip.GzipFile, copy: IO[bytes]) -> bool:
     """Copy the next record; return False at the end. A record that is cut off is left out."""
     head = bytearray()
     while not head.endswith(_RECORD_END):
-        line = text.readline(LONGEST_HEADER)
+        line = text.readline(MAX_HEADER_LENGTH)
         if not line:
             return False
         if head or line.strip():
             head += line
-        if len(head) > LONGEST_HEADER:
+        if len(head) > MAX_HEADER_LENGTH:
             raise ValueError("there is no header of a record")
     begin = copy.tell()
     try:

@@ -220,7 +220,7 @@ LAST_SECONDS = 10.0
 HOPELESS_SECONDS = 1.0
 """The same where the service did not answer so far."""
 _REMEMBERED = 100_000
-_LEAST_RISE = 0.01
+_MIN_RISE = 0.01
 _BEYOND = frozenset({Refusal.OTHER_SITE, Refusal.NOT_ALLOWED, Refusal.TOO_DEEP})
 """Refusals that say where this crawl ends; the other one may go there."""
 
@@ -277,7 +277,7 @@ class PeerExport:
 
     def _send(self, scored: ScoredUrl) -> None:
         sent = self._sent.get(scored.url)
-        if scored.score < self._at_least or (sent is not None and scored.score < sent + _LEAST_RISE):
+        if scored.score < self._at_least or (sent is not None and scored.score < sent + _MIN_RISE):
             return
         if sent is None and self._is_private(scored.url):
             return

@@ -15,13 +15,13 @@ from aahcrawler.credentials.site_cookies import CookiesFileError, cookies_of_fil
 from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd, IcdError, Mistake, SessionNetwork, Value
 from online_analysis.icd.connections import ProxySection
-from online_analysis.icd.secrets import LARGEST_SECRET, PrivateFileError, SecretError, private_content
+from online_analysis.icd.secrets import MAX_SECRET, PrivateFileError, SecretError, private_content
 
-_LARGEST_COOKIES: Final = 10 * LARGEST_SECRET
+_MAX_COOKIES: Final = 10 * MAX_SECRET
 """Bytes that a file of cookies may have."""
-_LEAST_MASKED: Final = 4
+_MIN_MASKED: Final = 4
 """Characters that a secret has at least to be looked for in texts: shorter ones are in every word."""
-_LEAST_OF_A_COOKIE: Final = 12
+_MIN_OF_A_COOKIE: Final = 12
 """Characters of a cookie's value from which on somebody may be known by it: settings are shorter."""
 
 
@@ -147,7 +147,7 @@ def credential_mistakes(icd: Icd) -> tuple[Mistake, ...]:
 
 def spellings(secret: str) -> frozenset[str]:
     """Return how a secret may be written in texts that pass by: in URLs, forms, markup, JSON."""
-    if len(secret) < _LEAST_MASKED:
+    if len(secret) < _MIN_MASKED:
         return frozenset()
     escaped = secret.encode("unicode_escape").decode("ascii").replace('"', '\\"')
     written = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), escape(secret), escaped}
@@ -188,13 +188,13 @@ class _Reading:
         if name is None:
             return {}, ""
         try:
-            content = private_content(name, _LARGEST_COOKIES)
+            content = private_content(name, _MAX_COOKIES)
             found = cookies_of_file(content.decode("utf-8", "replace"))
         except (PrivateFileError, CookiesFileError) as error:
             self._note(("cookies_file",), f"{name} {error}", "export the cookies anew, and `chmod 600` the file")
             return {}, ""
         values = (cookie.value or "" for each in found.values() for cookie in each)
-        self.secrets.update(value for value in values if len(value) >= _LEAST_OF_A_COOKIE)
+        self.secrets.update(value for value in values if len(value) >= _MIN_OF_A_COOKIE)
         return found, hashlib.sha256(content).hexdigest()[:32]
 
     def connections(self, network: SessionNetwork) -> None:
@@ -225,7 +225,7 @@ def _are_secret(headers: Sequence[GivenHeader]) -> bool:
 
 REDACTED: Final = "REDACTED"
 """What stands in the place of what is masked."""
-LEAST_OF_A_TOKEN: Final = 16
+MIN_OF_A_TOKEN: Final = 16
 """Characters of a cookie's value from which on it is looked for in pages and URLs: settings are shorter."""
 
 _TOKEN: Final = re.compile(
@@ -236,7 +236,7 @@ _TOKEN: Final = re.compile(
 
 def tokens_among(values: Iterable[str]) -> Iterator[str]:
     """Yield those values of cookies by which somebody may be known."""
-    return (value for value in values if len(value) >= LEAST_OF_A_TOKEN)
+    return (value for value in values if len(value) >= MIN_OF_A_TOKEN)
 
 
 class Masks:

@@ -18,13 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from aahcrawler.urls import queue_of
 
-MOST_COOKIES: Final = 100
+MAX_COOKIES: Final = 100
 """The most cookies that are kept of a site; browsers keep 50 to 180 of a domain."""
-MOST_BYTES: Final = 4096
+MAX_BYTES: Final = 4096
 """The most bytes of a cookie's name and value (RFC 6265, section 6.1)."""
-MOST_SENT: Final = 16_384
+MAX_SENT: Final = 16_384
 """The most bytes of a Cookie header; servers refuse longer heads."""
-MOST_TAKEN: Final = 50
+MAX_TAKEN: Final = 50
 """The most Set-Cookie fields of one answer that are read."""
 
 HTTP_ONLY: Final = "HttpOnly"
@@ -34,7 +34,7 @@ _ATTRIBUTE: Final = re.compile(r"(?<=;)(\s*)(httponly|samesite)(?=\s*(?:[=;]|$))
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """Characters of which a field with one is no cookie (RFC 6265bis, section 5.6)."""
 _MAX_AGE: Final = re.compile(r";\s*max-age\s*=\s*([^;]*)", re.IGNORECASE)
-_LONGEST_AGE: Final = 400 * 86_400
+_MAX_COOKIE_AGE: Final = 400 * 86_400
 """Seconds for which a cookie is kept at most by its Max-Age (RFC 6265bis, section 5.5)."""
 
 
@@ -105,7 +105,7 @@ class SiteCookies:
             return ""
         request = Request(url)  # noqa: S310 - nothing is opened
         self._jar.add_cookie_header(request)
-        pieces, left = [], MOST_SENT
+        pieces, left = [], MAX_SENT
         for piece in (request.get_header("Cookie") or "").split("; "):
             left -= len(piece) + 2
             if left >= 0:
@@ -115,7 +115,7 @@ class SiteCookies:
     def take(self, url: str, fields: Sequence[str]) -> bool:
         """Take the Set-Cookie fields of an answer; return whether that changed anything but an expiry."""
         before, request = self._values(), Request(url)  # noqa: S310 - nothing is opened
-        for field in fields[:MOST_TAKEN]:
+        for field in fields[:MAX_TAKEN]:
             if not _CONTROL.search(field):
                 # One by one, so that a later one takes the place of an earlier one, or ends it.
                 message = Message()
@@ -155,7 +155,7 @@ class _Policy(DefaultCookiePolicy):
         """Return whether a cookie may be kept."""
         return (
             super().set_ok(cookie, request)
-            and len(cookie.name) + len(cookie.value or "") <= MOST_BYTES
+            and len(cookie.name) + len(cookie.value or "") <= MAX_BYTES
             and (not cookie.domain_specified or site_of_domain(cookie.domain) == self._site)
             and _is_as_prefixed(cookie, request)
         )
@@ -241,7 +241,7 @@ def _bounded(attribute: re.Match[str]) -> str:
     digits = value.removeprefix("-").lstrip("0") or value[-1:]
     if not (digits.isascii() and digits.isdigit()):
         return ""
-    shown = 0 if value.startswith("-") else min(int(digits[:12]), _LONGEST_AGE)
+    shown = 0 if value.startswith("-") else min(int(digits[:12]), _MAX_COOKIE_AGE)
     return f"; Max-Age={shown}"
 
 
@@ -263,10 +263,10 @@ def _read(text: str) -> Iterator[Cookie]:
 
 
 def _written(jar: CookieJar) -> str:
-    """Return the cookies of a jar as text; beyond ``MOST_COOKIES`` the first ones go."""
+    """Return the cookies of a jar as text; beyond ``MAX_COOKIES`` the first ones go."""
     now = time.time()
     cookies = [cookie for cookie in jar if not cookie.is_expired(int(now))]
-    for cookie in cookies[:-MOST_COOKIES]:
+    for cookie in cookies[:-MAX_COOKIES]:
         jar.clear(cookie.domain, cookie.path, cookie.name)
-    kept = [_Kept.of(cookie) for cookie in cookies[-MOST_COOKIES:]]
+    kept = [_Kept.of(cookie) for cookie in cookies[-MAX_COOKIES:]]
     return _ALL.dump_json(kept).decode() if kept else ""

@@ -16,7 +16,7 @@ from aahcrawler.data_templates.template_nodes import MissingDataError, Node, Sco
 _PARTS: Final = re.compile(r"[^/?&=#.]+")
 _LEAST: Final = 2
 """Fewer pages show nothing."""
-_MOST_PARTS: Final = 4
+_MAX_PARTS: Final = 4
 """The most parts of a URL of data that are tried."""
 _MOST: Final = 3
 """The most answers that one page is made of."""
@@ -71,14 +71,14 @@ def _addresses(page: Sequence[str], data_url: str, varying: Sequence[int]) -> It
     """Yield the addresses that a URL may have: that a part of it is one of the page's may be chance."""
     by_text = {page[place]: place for place in reversed(varying)}
     matches = [match for match in _PARTS.finditer(data_url) if match[0] in by_text]
-    for number in range(min(len(matches), _MOST_PARTS), 0, -1):
-        for chosen in combinations(matches[:_MOST_PARTS], number):
+    for number in range(min(len(matches), _MAX_PARTS), 0, -1):
+        for chosen in combinations(matches[:_MAX_PARTS], number):
             edges = [0, *(edge for match in chosen for edge in match.span()), len(data_url)]
             texts = tuple(data_url[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
             yield EndpointAddress(texts, tuple(by_text[match[0]] for match in chosen))
 
 
-LEAST_PAGES: Final = 2
+MIN_PAGES: Final = 2
 """So many pages are learned from at least: of one nobody knows what is the same on all."""
 LARGEST: Final = 2_000_000
 """The most bytes of one answer with data, or of one page, that are learned from."""
@@ -137,11 +137,11 @@ def learned_template(samples: Sequence[PageSample]) -> DataTemplate | None:
     What nothing explains is left out of the pages that it makes; whoever uses it compares before.
     """
     fitting = [sample for sample in samples if len(sample.dom) <= LARGEST]
-    if len(fitting) < LEAST_PAGES:
+    if len(fitting) < MIN_PAGES:
         return None
     addresses = data_addresses([sample.url for sample in fitting], [tuple(sample.answers) for sample in fitting])
     seen = list(_seen(fitting, addresses)) if addresses else []
-    if len(seen) < LEAST_PAGES:
+    if len(seen) < MIN_PAGES:
         return None
     values = SeenValues.of(each.scope.data for each in seen)
     return DataTemplate(addresses, TemplateLearner().element(seen).node, values)

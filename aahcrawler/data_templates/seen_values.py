@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from aahcrawler.data_templates.template_nodes import DEEPEST, Keys
 
-MOST_VALUES: Final = 50_000
+MAX_VALUES: Final = 50_000
 """Values of one page beyond which nothing is known of it."""
 _ITEMS: Final = "[]"
 _VARIES: Final = object()
@@ -30,7 +30,7 @@ class SeenValues:
             here[path] = None
             constant = self.constants.get(path, _VARIES)
             is_known = _kind(value) in self.types.get(path, ()) and (constant is _VARIES or constant == value)
-            if not is_known or number == MOST_VALUES:
+            if not is_known or number == MAX_VALUES:
                 return False
         return all(path in here for path in self.types if _ITEMS not in path)
 

@@ -28,8 +28,8 @@ from aahcrawler.data_templates.template_nodes import (
     shown,
 )
 
-_MOST_ELEMENTS: Final = 20_000
-_MOST_LISTS: Final = 4
+_MAX_ELEMENTS: Final = 20_000
+_MAX_LISTS: Final = 4
 """Of the lists that have as many items as there are elements, so many are tried."""
 _DEEPEST: Final = 60
 LONGEST: Final = 3.0
@@ -63,10 +63,10 @@ class _Slot:
 
 
 class TemplateLearner:
-    """Learns one template within ``LONGEST`` and from ``_MOST_ELEMENTS``; what is beyond is left out."""
+    """Learns one template within ``LONGEST`` and from ``_MAX_ELEMENTS``; what is beyond is left out."""
 
     def __init__(self) -> None:
-        self._left = _MOST_ELEMENTS
+        self._left = _MAX_ELEMENTS
         self._until = monotonic() + LONGEST
 
     def element(self, seen: Sequence[Seen], depth: int = 0) -> Learned:
@@ -240,13 +240,13 @@ def _lists(slot: _Slot, scopes: Sequence[Scope]) -> list[ValuePath]:
         for path in paths
         if all(len(scope.lists.get(path, ())) == len(run) for scope, run in zip(scopes, slot.runs, strict=True))
     ]
-    return fitting[:_MOST_LISTS]
+    return fitting[:_MAX_LISTS]
 
 
 _BLANKS: Final = re.compile(r"\s+")
-_MOST_VALUES: Final = 6
+_MAX_VALUES: Final = 6
 """No text is made of more."""
-_MOST_TRIED: Final = 40
+_MAX_TRIED: Final = 40
 _LONGEST: Final = 2_000
 """Longer texts are looked up as a whole, and not for values within."""
 
@@ -259,7 +259,7 @@ def learned_wording(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bo
     folded = [_BLANKS.sub(" ", text) for text in texts]
     if len(folded) == 1:
         return _alone(folded[0], scopes[0], in_url=in_url)
-    return _split(folded, scopes, in_url=in_url, left=_MOST_VALUES)
+    return _split(folded, scopes, in_url=in_url, left=_MAX_VALUES)
 
 
 def _alone(text: str, scope: Scope, *, in_url: bool) -> Wording | None:
@@ -310,7 +310,7 @@ def _within(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool) -> I
     else:
         possible = [path for path in scope.leaves if _as_in(scope, path, in_url=in_url) in first]
     possible.sort(key=lambda path: -len(scope.leaves[path]))
-    for path in possible[:_MOST_TRIED]:
+    for path in possible[:_MAX_TRIED]:
         values = [_as_in(each, path, in_url=in_url) for each in scopes]
         if all(value and value in text for value, text in zip(values, texts, strict=True)):
             yield path

@@ -12,7 +12,7 @@ from lxml import etree, html
 
 from aahcrawler.page import dates
 
-MOST_LEAVES: Final = 2_000
+MAX_LEAVES: Final = 2_000
 """The most values of one scope that are looked at."""
 DEEPEST: Final = 12
 
@@ -62,7 +62,7 @@ class Scope:
         for path, value in self._values():
             if text := written(value).strip():
                 found[path] = text
-            if len(found) == MOST_LEAVES:
+            if len(found) == MAX_LEAVES:
                 break
         return found
 

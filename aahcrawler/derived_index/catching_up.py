@@ -20,7 +20,7 @@ ON CONFLICT DO UPDATE SET size = max(excluded.size, covered), changed = excluded
 WHERE size != excluded.size OR is_open != excluded.is_open
 """
 _COVER: Final = "UPDATE segment SET covered = ?, size = max(?, ?), damage = coalesce(?, damage) WHERE id = ?"
-_MOST_FAULTS: Final = 3
+_MAX_FAULTS: Final = 3
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -187,6 +187,6 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
             size = covered
         elif is_read:
             covered = size
-        damage = "; ".join(faults[:_MOST_FAULTS]) or None
+        damage = "; ".join(faults[:_MAX_FAULTS]) or None
         self.base.execute(_COVER, (covered, size, covered, damage, known.id))
         return count

@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 
 from aahcrawler.page.transcript import TranscriptLink
 
-MOST_PAGES = 50
+MAX_PAGES = 50
 """Pages that are read, the first ones."""
-MOST_TEXT = 20_000
+MAX_TEXT = 20_000
 """Characters that are read of one page."""
-MOST_LINKS = 500
+MAX_LINKS = 500
 """Links that are read of one page."""
-MOST_ANCHOR = 300
-MOST_CONTEXT = 1_000
-LONGEST_ADDRESS = 4_096
+MAX_ANCHOR = 300
+MAX_CONTEXT = 1_000
+MAX_ADDRESS_LENGTH = 4_096
 
 ENCRYPTED = "encrypted"
 """What the child process calls the trouble with a file that is encrypted."""
@@ -45,7 +45,7 @@ class About:
 def about(title: str, author: str, created: datetime | None) -> About:
     """Return metadata within bounds; a moment without a zone is taken for one of UTC."""
     moment = "" if created is None else (created if created.tzinfo else created.replace(tzinfo=UTC)).isoformat()
-    return About(folded(title)[:MOST_ANCHOR], folded(author)[:MOST_ANCHOR], moment)
+    return About(folded(title)[:MAX_ANCHOR], folded(author)[:MAX_ANCHOR], moment)
 
 
 def moment_of(text: str) -> datetime | None:
@@ -65,11 +65,11 @@ def named_urls(text: str) -> Iterator[TranscriptLink]:
     """Yield the URLs that a text names, each as a link on itself."""
     for found in _ADDRESS.finditer(text):
         address = _trimmed(found[0])
-        near = text[max(0, found.start() - MOST_CONTEXT // 2) : found.end() + MOST_CONTEXT // 2]
+        near = text[max(0, found.start() - MAX_CONTEXT // 2) : found.end() + MAX_CONTEXT // 2]
         yield TranscriptLink(
             address if "://" in address else f"http://{address}",
-            found[0][:MOST_ANCHOR],
-            folded(near)[:MOST_CONTEXT],
+            found[0][:MAX_ANCHOR],
+            folded(near)[:MAX_CONTEXT],
         )
 
 

@@ -10,14 +10,14 @@ from urllib.parse import unquote
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
-from aahcrawler.documents.content import MOST_PAGES, About, EncryptedError, about, is_absolute, moment_of
+from aahcrawler.documents.content import MAX_PAGES, About, EncryptedError, about, is_absolute, moment_of
 from aahcrawler.documents.running_text import LinkStart, Mark, Piece
 from aahcrawler.documents.zip_package import Package, text_of, value_of
 from aahcrawler.page import charset, markup
 from aahcrawler.page.text import BLOCKS, UNREAD
 
 _TEXTS: Final = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"})
-_MOST_TEXTS: Final = 20 * MOST_PAGES
+_MAX_TEXTS: Final = 20 * MAX_PAGES
 """Files of one book that are read: covers and title pages may have no text."""
 _SUBSET: Final = re.compile(rb"<!DOCTYPE[^\[>]*+\[[^\]]*+\]\s*+>")
 """A document type with declarations of its own, which the parser of HTML takes for text."""
@@ -26,7 +26,7 @@ _SUBSET: Final = re.compile(rb"<!DOCTYPE[^\[>]*+\[[^\]]*+\]\s*+>")
 def about_file(package: Package) -> About:
     """Return what a book declares of itself; its date is that of its publication."""
     root = package.xml(_root_file(package))
-    dates = () if root is None else islice(root.iter("{*}date"), MOST_PAGES)
+    dates = () if root is None else islice(root.iter("{*}date"), MAX_PAGES)
     named = {value_of(each, "event"): "".join(map(str, each.itertext())) for each in dates}
     return about(
         text_of(root, "title"), text_of(root, "creator"), moment_of(named.get("publication") or named.get("", ""))
@@ -35,7 +35,7 @@ def about_file(package: Package) -> About:
 
 def pieces(package: Package) -> Iterator[Piece]:
     """Yield the text of a book in the order of its reading. Raises ``EncryptedError`` where none of it can be read."""
-    names, locked = list(islice(_texts(package), _MOST_TEXTS)), _encrypted(package)
+    names, locked = list(islice(_texts(package), _MAX_TEXTS)), _encrypted(package)
     if names and locked.issuperset(names):
         raise EncryptedError
     for name in names:

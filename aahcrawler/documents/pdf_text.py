@@ -10,12 +10,12 @@ from pypdf import PageObject, PdfReader
 from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
 
 from aahcrawler.documents.content import (
-    LONGEST_ADDRESS,
-    MOST_ANCHOR,
-    MOST_CONTEXT,
-    MOST_LINKS,
-    MOST_PAGES,
-    MOST_TEXT,
+    MAX_ADDRESS_LENGTH,
+    MAX_ANCHOR,
+    MAX_CONTEXT,
+    MAX_LINKS,
+    MAX_PAGES,
+    MAX_TEXT,
     About,
     EncryptedError,
     about,
@@ -61,17 +61,17 @@ def _about(reader: PdfReader) -> About:
 
 
 def _sheets(reader: PdfReader) -> Iterator[Sheet]:
-    for page in islice(reader.pages, MOST_PAGES):
+    for page in islice(reader.pages, MAX_PAGES):
         pieces: list[_Piece] = []
         try:
             text = _text(page, pieces)
         except Exception:  # Fonts and contents are broken in more ways than anybody knows.
             text = ""
-        yield Sheet(text, tuple(islice(_links(page, text, pieces), MOST_LINKS)))
+        yield Sheet(text, tuple(islice(_links(page, text, pieces), MAX_LINKS)))
 
 
 def _text(page: PageObject, pieces: list[_Piece]) -> str:
-    left = MOST_TEXT
+    left = MAX_TEXT
 
     def visit(text: str, cm: Sequence[float], tm: Sequence[float], *_: Any) -> None:
         nonlocal left
@@ -80,7 +80,7 @@ def _text(page: PageObject, pieces: list[_Piece]) -> str:
             x, y = tm[4], tm[5]
             pieces.append(_Piece(x * cm[0] + y * cm[2] + cm[4], x * cm[1] + y * cm[3] + cm[5], text))
 
-    return utf_8(page.extract_text(visitor_text=visit)[:MOST_TEXT])
+    return utf_8(page.extract_text(visitor_text=visit)[:MAX_TEXT])
 
 
 def _links(page: PageObject, text: str, pieces: Sequence[_Piece]) -> Iterator[TranscriptLink]:
@@ -89,7 +89,7 @@ def _links(page: PageObject, text: str, pieces: Sequence[_Piece]) -> Iterator[Tr
     for address, box in _annotated(page):
         if address not in seen:
             seen.add(address)
-            yield TranscriptLink(address, _within(box, pieces, _SLACK)[:MOST_ANCHOR], _around(box, pieces))
+            yield TranscriptLink(address, _within(box, pieces, _SLACK)[:MAX_ANCHOR], _around(box, pieces))
     for link in named_urls(text):
         if link.address not in seen:
             seen.add(link.address)
@@ -101,7 +101,7 @@ def _annotated(page: PageObject) -> Iterator[tuple[str, tuple[float, float, floa
         annotations = _resolved(page.get("/Annots"))
     except Exception:
         return
-    for each in islice(annotations, 2 * MOST_LINKS) if isinstance(annotations, ArrayObject) else ():
+    for each in islice(annotations, 2 * MAX_LINKS) if isinstance(annotations, ArrayObject) else ():
         found = _annotation(each)
         if found is not None:
             yield found
@@ -124,7 +124,7 @@ def _link(annotation: Any) -> tuple[str, tuple[float, float, float, float]] | No
     address = address.decode("utf-8", "replace") if isinstance(address, bytes) else str(address)
     x0, y0, x1, y1 = map(float, _resolved(annotation["/Rect"])[:4])
     box = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-    return (utf_8(address.strip()), box) if 0 < len(address) <= LONGEST_ADDRESS else None
+    return (utf_8(address.strip()), box) if 0 < len(address) <= MAX_ADDRESS_LENGTH else None
 
 
 def _resolved(value: Any) -> Any:
@@ -144,4 +144,4 @@ def _within(box: tuple[float, float, float, float], pieces: Sequence[_Piece], sl
 
 def _around(box: tuple[float, float, float, float], pieces: Sequence[_Piece]) -> str:
     _, y0, _, y1 = box
-    return folded("".join(piece.text for piece in pieces if y0 - _NEAR <= piece.y <= y1 + _NEAR))[:MOST_CONTEXT]
+    return folded("".join(piece.text for piece in pieces if y0 - _NEAR <= piece.y <= y1 + _NEAR))[:MAX_CONTEXT]

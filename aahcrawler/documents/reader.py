@@ -39,7 +39,7 @@ SERVED: Final = 100
 """The number of documents after which a child is replaced, to free its leaked memory."""
 CHILD: Final = (sys.executable, "-P", "-m", "aahcrawler.documents.child")
 """The command that runs ``aahcrawler.documents.child``."""
-_LONGEST_ANSWER = 32_000_000
+_MAX_ANSWER_LENGTH = 32_000_000
 
 
 def is_document(page: Page) -> bool:
@@ -127,7 +127,7 @@ class _Lines:
         pending, size = bytearray(), 0
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
-            while size < _LONGEST_ANSWER and selector.select(max(0.0, self._deadline - time.monotonic())):
+            while size < _MAX_ANSWER_LENGTH and selector.select(max(0.0, self._deadline - time.monotonic())):
                 came = os.read(descriptor, 1 << 16)
                 if not came:
                     return
@@ -176,7 +176,7 @@ def _sheet(sheet: Any) -> Sheet:
 
 
 LARGEST: Final = 50_000_000
-_MOST_LINKS: Final = 5_000
+_MAX_LINKS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _of_document(body: bytes, reader: DocumentReader) -> GivenText:
         problem = "the document holds no text"
     elif not found.complete:
         problem = "the document was not read to its end"
-    return GivenText(text, tuple(links)[:_MOST_LINKS], problem)
+    return GivenText(text, tuple(links)[:_MAX_LINKS], problem)
 
 
 def _links(page: Page) -> tuple[str, ...]:
@@ -229,5 +229,5 @@ def _links(page: Page) -> tuple[str, ...]:
         found = page.tree.xpath("//a/@href")
     except (etree.XPathError, ValueError):
         return ()
-    addresses = (urls.canonicalize(str(each).strip()) for each in found[: 2 * _MOST_LINKS])
-    return tuple(dict.fromkeys(each for each in addresses if each))[:_MOST_LINKS]
+    addresses = (urls.canonicalize(str(each).strip()) for each in found[: 2 * _MAX_LINKS])
+    return tuple(dict.fromkeys(each for each in addresses if each))[:_MAX_LINKS]

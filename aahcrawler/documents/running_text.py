@@ -6,12 +6,12 @@ from enum import Enum
 from itertools import islice
 
 from aahcrawler.documents.content import (
-    LONGEST_ADDRESS,
-    MOST_ANCHOR,
-    MOST_CONTEXT,
-    MOST_LINKS,
-    MOST_PAGES,
-    MOST_TEXT,
+    MAX_ADDRESS_LENGTH,
+    MAX_ANCHOR,
+    MAX_CONTEXT,
+    MAX_LINKS,
+    MAX_PAGES,
+    MAX_TEXT,
     folded,
     named_urls,
     utf_8,
@@ -43,7 +43,7 @@ Piece = str | LinkStart | Mark
 
 def sheets(pieces: Iterable[Piece]) -> Iterator[Sheet]:
     """Yield the first sheets of a text; none is empty."""
-    return islice(_sheets(pieces), MOST_PAGES)
+    return islice(_sheets(pieces), MAX_PAGES)
 
 
 def _sheets(pieces: Iterable[Piece]) -> Iterator[Sheet]:
@@ -76,17 +76,17 @@ class _Paragraph:
     size: int = 0
 
     def add(self, text: str) -> None:
-        if self.size < MOST_TEXT:
+        if self.size < MAX_TEXT:
             self.pieces.append(text)
             self.size += len(text)
 
     def begin_link(self, address: str) -> None:
-        if len(self.open) < MOST_LINKS:
+        if len(self.open) < MAX_LINKS:
             self.open.append((address, len(self.pieces)))
 
     def end_link(self) -> None:
         address, start = self.open.pop() if self.open else ("", 0)
-        if 0 < len(address) <= LONGEST_ADDRESS and len(self.links) < MOST_LINKS:
+        if 0 < len(address) <= MAX_ADDRESS_LENGTH and len(self.links) < MAX_LINKS:
             self.links.append((address, "".join(self.pieces[start:])))
 
 
@@ -98,10 +98,10 @@ class _Sheet:
 
     def add(self, paragraph: _Paragraph) -> _Paragraph:
         """Take a paragraph, and return the next one, in which links go on that have not ended."""
-        line = folded("".join(paragraph.pieces))[:MOST_TEXT]
+        line = folded("".join(paragraph.pieces))[:MAX_TEXT]
         for address, anchor in paragraph.links:
-            self._link(TranscriptLink(utf_8(address), folded(anchor)[:MOST_ANCHOR], line[:MOST_CONTEXT]))
-        for link in islice(named_urls(line), MOST_LINKS):
+            self._link(TranscriptLink(utf_8(address), folded(anchor)[:MAX_ANCHOR], line[:MAX_CONTEXT]))
+        for link in islice(named_urls(line), MAX_LINKS):
             self._link(link)
         if line:
             self.lines.append(line)
@@ -112,5 +112,5 @@ class _Sheet:
         return Sheet("\n".join(self.lines), tuple(self.links.values()))
 
     def _link(self, link: TranscriptLink) -> None:
-        if len(self.links) < MOST_LINKS:
+        if len(self.links) < MAX_LINKS:
             self.links.setdefault(link.address, link)

@@ -10,11 +10,11 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.documents.content import EncryptedError
 
-MOST_MEMBERS: Final = 20_000
-MOST_UNPACKED: Final = 64 << 20
+MAX_MEMBERS: Final = 20_000
+MAX_UNPACKED: Final = 64 << 20
 """Bytes that are unpacked of one file."""
-MOST_OF_MEMBER: Final = 16 << 20
-MOST_RATIO: Final = 200
+MAX_OF_MEMBER: Final = 16 << 20
+MAX_RATIO: Final = 200
 """How many times its packed size may be unpacked of a member larger than ``_SMALL``: text is packed 3 to 50 times."""
 _SMALL: Final = 1 << 20
 _CHUNK: Final = 1 << 16
@@ -32,11 +32,11 @@ class Package:
 
     def __init__(self, body: bytes) -> None:
         # The list of members is read as a whole, before anything can be counted otherwise.
-        if body.count(_ENTRY) > MOST_MEMBERS:
+        if body.count(_ENTRY) > MAX_MEMBERS:
             raise BadZipFile("too many members")
         self._file = ZipFile(BytesIO(body))
         self._members = {member.filename: member for member in self._file.infolist()}
-        self._left = MOST_UNPACKED
+        self._left = MAX_UNPACKED
         self.is_cut = False
 
     def __contains__(self, name: str) -> bool:
@@ -52,7 +52,7 @@ class Package:
             return b""
         if member.flag_bits & _IS_ENCRYPTED:
             raise EncryptedError
-        limit = min(self._left, MOST_OF_MEMBER, max(_SMALL, MOST_RATIO * member.compress_size))
+        limit = min(self._left, MAX_OF_MEMBER, max(_SMALL, MAX_RATIO * member.compress_size))
         found = bytearray()
         try:
             self._unpack(member, limit, found)

@@ -14,7 +14,7 @@ from aahcrawler.exits import told
 
 definition_app = typer.Typer()
 
-_LARGEST_LIST = 20_000_000
+_MAX_LIST = 20_000_000
 
 
 class NewDefinitionError(Exception):
@@ -104,7 +104,7 @@ def _listed(name: str) -> tuple[str, ...]:
         return ()
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as source:
-            content = source.read(_LARGEST_LIST)
+            content = source.read(_MAX_LIST)
     except (OSError, ValueError) as error:
         raise NewDefinitionError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     found = read_seed_list(content.decode("utf-8-sig", "replace"))

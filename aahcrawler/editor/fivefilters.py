@@ -18,15 +18,15 @@ from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.selectors import BadExpressionError, compile_selector
 
-MOST_FILES = 20_000
-LARGEST_FILE = 256 * 1024
-LARGEST_ARCHIVE = 256 * 1024 * 1024
+MAX_FILES = 20_000
+MAX_FILE_SIZE = 256 * 1024
+MAX_ARCHIVE = 256 * 1024 * 1024
 """The most unpacked bytes of an archive that are read: the real one has 10 million."""
 _DIRECTIVE = re.compile(r"\s*(?P<name>[a-z_]+)\s*(?:\((?P<parameter>[^)]*)\))?\s*:\s*(?P<value>.*?)\s*", re.IGNORECASE)
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)+[a-z0-9-]{2,}")
 PROJECT = "github.com/fivefilters/ftr-site-config"
-MOST_EXAMPLES = 5
-LONGEST_EXPRESSION = 4_000
+MAX_EXAMPLES = 5
+MAX_EXPRESSION_LENGTH = 4_000
 _NEEDLESS = frozenset(
     (
         *("test_url", "test_contains", "parser", "https", "native_ad_clue", "autodetect_on_failure"),
@@ -69,7 +69,7 @@ class ConfigFile:
 def config_files(source: Path) -> Iterator[ConfigFile]:
     """Yield the ``.txt`` files of a folder or a tar archive, in the order of their names or of the archive.
 
-    Links, devices and files of more than `LARGEST_FILE` bytes are skipped. Raises `ConfigsError` if the source is
+    Links, devices and files of more than `MAX_FILE_SIZE` bytes are skipped. Raises `ConfigsError` if the source is
     neither folder nor archive, or is larger than any honest archive.
     """
     if source.is_dir():
@@ -84,7 +84,7 @@ def config_files(source: Path) -> Iterator[ConfigFile]:
 def _of_folder(folder: Path) -> Iterator[ConfigFile]:
     for number, file in enumerate(sorted(folder.rglob("*.txt"))):
         _refuse_many(folder, number)
-        if file.is_file() and not file.is_symlink() and file.stat().st_size <= LARGEST_FILE:
+        if file.is_file() and not file.is_symlink() and file.stat().st_size <= MAX_FILE_SIZE:
             yield ConfigFile(file.name, _decoded(file.read_bytes()))
 
 
@@ -94,19 +94,19 @@ def _of_archive(archive: Path) -> Iterator[ConfigFile]:
         for number, member in enumerate(tar):
             _refuse_many(archive, number)
             unpacked += member.size
-            if unpacked > LARGEST_ARCHIVE:
-                raise ConfigsError(f"{archive}: the archive holds more than {LARGEST_ARCHIVE:,} bytes")
+            if unpacked > MAX_ARCHIVE:
+                raise ConfigsError(f"{archive}: the archive holds more than {MAX_ARCHIVE:,} bytes")
             name = PurePosixPath(member.name).name
-            if not member.isfile() or not name.endswith(".txt") or member.size > LARGEST_FILE:
+            if not member.isfile() or not name.endswith(".txt") or member.size > MAX_FILE_SIZE:
                 continue
             content = tar.extractfile(member)
             if content is not None:
-                yield ConfigFile(name, _decoded(content.read(LARGEST_FILE)))
+                yield ConfigFile(name, _decoded(content.read(MAX_FILE_SIZE)))
 
 
 def _refuse_many(source: Path, number: int) -> None:
-    if number >= MOST_FILES:
-        raise ConfigsError(f"{source}: there are more than {MOST_FILES:,} files in it")
+    if number >= MAX_FILES:
+        raise ConfigsError(f"{source}: there are more than {MAX_FILES:,} files in it")
 
 
 def _decoded(content: bytes) -> str:
@@ -200,8 +200,8 @@ class _Config:
                 self.leave_out(directive, _REASONS.get(directive.name, "this directive is not known"))
 
     def _keep(self, group: str, directive: Directive, xpath: str) -> None:
-        if len(xpath) > LONGEST_EXPRESSION:
-            self.leave_out(directive, f"the expression has more than {LONGEST_EXPRESSION:,} signs")
+        if len(xpath) > MAX_EXPRESSION_LENGTH:
+            self.leave_out(directive, f"the expression has more than {MAX_EXPRESSION_LENGTH:,} signs")
             return
         if any(ord(sign) < ord(" ") for sign in xpath):
             self.leave_out(directive, "the expression holds signs that no XML file can hold")
@@ -248,7 +248,7 @@ def _application(config: _Config, host: str) -> etree._Element:
     root = etree.Element("application", name=host, kind="news")
     about = etree.SubElement(root, "about")
     about.text = f"Articles of {host}, converted from {PROJECT}, {config.file.name} (public domain)."
-    examples = [url for url in config.examples if url.isprintable()][:MOST_EXAMPLES]
+    examples = [url for url in config.examples if url.isprintable()][:MAX_EXAMPLES]
     if examples:
         about.text += f" Pages to try it on: {' '.join(examples)}"
     cite = f"{PROJECT}, {config.file.name}"

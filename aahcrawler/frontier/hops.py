@@ -8,7 +8,7 @@ from typing import Final
 
 from aahcrawler.posted_forms import HOP as FORM_HOP
 
-MOST_HOPS: Final = 64
+MAX_HOPS: Final = 64
 """Of a longer path the last ones are kept."""
 
 
@@ -44,7 +44,7 @@ def extended(path: str, hop: Hop, *, is_off_site: bool = False) -> str:
     >>> extended("LL", Hop.REDIRECT), extended("LL", Hop.LINK, is_off_site=True)
     ('LLR', 'LLl')
     """
-    return (path + (hop.lower() if is_off_site else hop))[-MOST_HOPS:]
+    return (path + (hop.lower() if is_off_site else hop))[-MAX_HOPS:]
 
 
 def ends_with(path: str, hop: Hop) -> bool:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 _SOONEST = 0.1
 """Seconds after which an IP address of another worker is asked for again, where there is no delay."""
-_LONGEST_LINE = 32
+_MAX_LINE_LENGTH = 32
 """How many that were sent away are told times one after another; those beyond are told that of the last one."""
 _REMEMBERED = 1000
 
@@ -77,7 +77,7 @@ class LocalIpLocks:
         if held.out and held.worker != worker:
             wait = max(wait, delay, _SOONEST)
         if wait > 0:
-            held.behind = min(held.behind + 1, _LONGEST_LINE)
+            held.behind = min(held.behind + 1, _MAX_LINE_LENGTH)
             return wait + (held.behind - 1) * delay
         held.behind = 0 if held.opens + delay <= now else max(held.behind - 1, 0)
         held.worker, held.out, held.until = worker, held.out + 1, now + seconds

@@ -66,7 +66,7 @@ theirs. The first score that such a URL is offered with takes the place of this 
 LEASE_RAN_OUT = "lease ran out"
 """The reason of a URL that failed because its last attempt ended with a lease nobody finished."""
 
-LEAST_LEASES: Final = 3
+MIN_LEASES: Final = 3
 """A URL is leased so often at least before leases that run out make it fail: seldom does a page kill its workers."""
 
 RETRIES_USED_UP = "retries used up"
@@ -90,7 +90,7 @@ class Offer:
     via: str = ""
     """The URL of the page that linked here, empty for a seed."""
     path: str = ""
-    """The hops that led here from a seed (``hops``), at most ``hops.MOST_HOPS``."""
+    """The hops that led here from a seed (``hops``), at most ``hops.MAX_HOPS``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import Protocol
 
 LARGEST = 64_000_000
 """Bytes that a definition may have together with the files that it names."""
-MOST_FILES = 1000
-MOST_CRAWLS = 10_000
+MAX_FILES = 1000
+MAX_CRAWLS = 10_000
 """How many crawls a registry takes."""
 
 
@@ -46,8 +46,8 @@ class Definition:
                 f"the definition and the files that it names have {size:,} bytes, and {LARGEST:,} can be sent; "
                 "name shorter reference documents or lists"
             )
-        if len(self.files) > MOST_FILES:
-            raise ValueError(f"the definition names {len(self.files):,} files, and {MOST_FILES:,} can be sent")
+        if len(self.files) > MAX_FILES:
+            raise ValueError(f"the definition names {len(self.files):,} files, and {MAX_FILES:,} can be sent")
 
 
 @dataclass(frozen=True, slots=True)

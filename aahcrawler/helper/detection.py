@@ -250,7 +250,7 @@ class _Look:
 
 
 FEW_ELEMENTS = 5_000
-MOST_MEAN_DEPTH = 300
+MAX_MEAN_DEPTH = 300
 
 _count = XPath("count(//*)")
 
@@ -268,6 +268,6 @@ def is_too_deep(tree: HtmlElement) -> bool:
     for event, _ in iterwalk(tree, events=("start", "end")):
         depth += 1 if event == "start" else -1
         steps += depth
-        if steps > 2 * MOST_MEAN_DEPTH * elements:
+        if steps > 2 * MAX_MEAN_DEPTH * elements:
             return True
     return False

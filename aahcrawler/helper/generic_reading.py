@@ -26,7 +26,7 @@ from aahcrawler.webobject import Person, Reference, Value, WebObject
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
-MOST_TITLE = 500
+MAX_TITLE = 500
 LANGUAGE_SAMPLE = 600
 
 
@@ -47,7 +47,7 @@ def read(page: Page, links: Links) -> Assistance:
     document = Document(
         page.url,
         language_of(page, parts, links.sites, ("content", "navigation")),
-        attempt("title", lambda: generic.title(page), str)[:MOST_TITLE],
+        attempt("title", lambda: generic.title(page), str)[:MAX_TITLE],
         parts,
         attempt("places of links", lambda: _outlinks(page, described, found), partial(_plain_outlinks, described)),
         attempt("date", lambda: generic.published(page, page.fetched_at), lambda: None),
@@ -158,7 +158,7 @@ def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
     text = "\n".join(outlink.context for outlink in outlinks.values() if outlink.context)
     parts = (DocumentPart("navigation", text),) if outlinks else ()
     language = generic.language(text[:LANGUAGE_SAMPLE]) if text else None
-    document = Document(page.url, language, feed.title[:MOST_TITLE], parts, tuple(outlinks.values()), source="feed")
+    document = Document(page.url, language, feed.title[:MAX_TITLE], parts, tuple(outlinks.values()), source="feed")
     mistakes = feed.mistakes if feed.mistakes.any else None
     return Assistance(None, document, refused=(*links.refused, *listing.refused.values()), mistakes=mistakes)
 
@@ -187,7 +187,7 @@ def _language(page: Page, parts: Sequence[DocumentPart], sites: Sites, roles: Se
     return told or known or None
 
 
-MOST_LINKS = 2_000
+MAX_LINKS = 2_000
 _SAMPLE = 600
 
 
@@ -202,7 +202,7 @@ def read_transcript(page: Page, transcript: Transcript, links: Links) -> Assista
             parts.append(DocumentPart("content", text))
         for link in sheet.links:
             url = resolve(page.url, link.address)
-            if url is not None and len(listing.outlinks) < MOST_LINKS:
+            if url is not None and len(listing.outlinks) < MAX_LINKS:
                 listing.add(Outlink(url, link.anchor, link.context, at))
     listing.outlinks.pop(page.url, None)
     sample = "\n".join(part.text for part in parts)[:_SAMPLE]

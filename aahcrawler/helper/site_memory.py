@@ -18,7 +18,7 @@ from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
 from knowledge_base.url_rules import ParsedUrl, Reason
 from knowledge_base.url_shapes import Shape, Shapes
 
-MOST_LESSONS: Final = 1_000
+MAX_LESSONS: Final = 1_000
 """The most that is kept of what one page teaches; the rest is learned from other pages."""
 
 
@@ -56,14 +56,14 @@ class Lessons:
 
     def hear(self, memory: Memory, learn: Callable[..., object], *told: object) -> None:
         """Keep that a method of a memory was called, as long as there are not too many."""
-        if len(self._heard) < MOST_LESSONS:
+        if len(self._heard) < MAX_LESSONS:
             self._heard.append(Lesson(memory, learn, told))
 
 
-MOST_HOSTS = 10_000
-MOST_VERDICTS = 50_000
-MOST_EVIDENCE = 4
-LEAST_TITLES, MOST_TITLES = 4, 12
+MAX_HOSTS = 10_000
+MAX_VERDICTS = 50_000
+MAX_EVIDENCE = 4
+MIN_TITLES, MAX_TITLES = 4, 12
 
 SignKey = tuple[str, str, str]
 """The key of a pattern (``Pattern.key``)."""
@@ -93,7 +93,7 @@ class Sites:
     these began.
     """
 
-    def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
+    def __init__(self, most_hosts: int = MAX_HOSTS) -> None:
         self.hosts = HostIndex()
         self.applications: Mapping[str, Application] = {}
         self.judge: LinkJudge = ByName()
@@ -105,9 +105,9 @@ class Sites:
         self.records = SiteRecords(most_hosts, self.lessons)
         self.languages = SiteLanguages(most_hosts, self.lessons)
         self.lines = SiteLines(self.lessons)
-        self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
-        self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
-        self.whole = lru_cache(MOST_VERDICTS)(_whole)
+        self.verdict = lru_cache(MAX_VERDICTS)(Verdicts().of)
+        self._absolute = lru_cache(MAX_VERDICTS)(urls.resolve)
+        self.whole = lru_cache(MAX_VERDICTS)(_whole)
 
     def date_order(self, url: str, shown: Order | None, implied: Order | None = None) -> Order | None:
         """Note the order of dates that a page shows; return the one that the pages of its site agree on so far.
@@ -131,13 +131,13 @@ class Sites:
 
         These stand at an end of all titles but one, or would if others of them were left out: ``Topic`` and ``Board``
         in ``The harbour - Topic - Board``. Titles that differ by numbers alone, as those of a thread's pages, count
-        once. Nothing is returned before ``LEAST_TITLES`` titles are known; beyond ``MOST_TITLES`` the last ones count.
+        once. Nothing is returned before ``MIN_TITLES`` titles are known; beyond ``MAX_TITLES`` the last ones count.
         """
         self.lessons.hear(Memory.SITES, Sites.shared_titles, url, tuple(parts))
         unnumbered = tuple(part for part in parts if not any(map(str.isdigit, part)))
         shared: set[str] = set()
         for scope in (site_of(url), part_of_site(url)):
-            known = self._titles.setdefault(scope, deque(maxlen=MOST_TITLES))
+            known = self._titles.setdefault(scope, deque(maxlen=MAX_TITLES))
             self._titles.move_to_end(scope)
             if unnumbered and unnumbered not in known:
                 known.append(unnumbered)
@@ -155,10 +155,10 @@ class Sites:
 
     def remember(self, url: str, application: Application, evidence: tuple[Pattern, ...]) -> None:
         """Keep the application of the URL's site and the strongest patterns that showed it."""
-        keys = frozenset(pattern.key for pattern in evidence[:MOST_EVIDENCE])
+        keys = frozenset(pattern.key for pattern in evidence[:MAX_EVIDENCE])
         self.lessons.hear(Memory.SITES, Sites.remember_shown, url, application.name, keys)
         site = site_of(url)
-        self._hosts[site] = (application, evidence[:MOST_EVIDENCE])
+        self._hosts[site] = (application, evidence[:MAX_EVIDENCE])
         self._hosts.move_to_end(site)
         while len(self._hosts) > self._most_hosts:
             self._hosts.popitem(last=False)
@@ -231,7 +231,7 @@ def _signs(application: Application, keys: Collection[SignKey]) -> tuple[Pattern
 def _shared_ends(titles: Collection[tuple[str, ...]]) -> set[str]:
     """Return the parts that stand at an end of all titles but one, those found before left out."""
     shared: set[str] = set()
-    while len(titles) >= LEAST_TITLES:
+    while len(titles) >= MIN_TITLES:
         rest = [tuple(part for part in title if part not in shared) for title in titles]
         ends = Counter(end for title in rest if title for end in {title[0], title[-1]})
         found = {end for end, number in ends.items() if number >= len(titles) - 1}
@@ -274,7 +274,7 @@ class Verdicts:
         known = self._known.get((application, shape))
         if known is None:
             verdict = _verdict(application, address)
-            if len(self._known) >= MOST_VERDICTS:
+            if len(self._known) >= MAX_VERDICTS:
                 self._known.clear()
             self._known[application, shape] = verdict, frozenset(map(shapes.part, verdict.address.query))
             return verdict
@@ -294,7 +294,7 @@ def _verdict(application: Application, address: ParsedUrl) -> Verdict:
     return Verdict(canonical.url, canonical, level, refusal.reason if refusal else None)
 
 
-LEAST_LANGUAGE_PAGES = 5
+MIN_LANGUAGE_PAGES = 5
 """Pages whose text agrees, one after the other, before a site is believed."""
 CHECKED_AGAIN = 16
 """Of a believed site every so many-th page is looked at closely all the same."""
@@ -321,7 +321,7 @@ class SiteLanguages:
     def believes(self, site: str, declared: str) -> bool:
         """Return whether a quick look at the text of a page is enough for the language that it declares."""
         known = self._sites.get(site)
-        if known is None or known.language != declared or known.agreed < LEAST_LANGUAGE_PAGES:
+        if known is None or known.language != declared or known.agreed < MIN_LANGUAGE_PAGES:
             return False
         known.unchecked += 1
         return known.unchecked < CHECKED_AGAIN
@@ -341,10 +341,10 @@ class SiteLanguages:
             self._sites.popitem(last=False)
 
 
-LEAST_LINE_PAGES = 3
+MIN_LINE_PAGES = 3
 """Pages that have shown a line before it counts as repeated on the next ones."""
-MOST_SITES = 500
-MOST_LINES = 400
+MAX_SITES = 500
+MAX_LINES = 400
 """The lines that are remembered of one site; those that were not shown for longest are forgotten first."""
 
 
@@ -367,7 +367,7 @@ class SiteLines:
         if known is None:
             return frozenset()
         page = _digest(url)
-        return frozenset(line for line, pages in known.items() if len(pages) >= LEAST_LINE_PAGES and page not in pages)
+        return frozenset(line for line, pages in known.items() if len(pages) >= MIN_LINE_PAGES and page not in pages)
 
     def learn(self, site: str, url: str, lines: Sequence[int]) -> None:
         """Note the lines of the article at a URL of a site."""
@@ -379,11 +379,11 @@ class SiteLines:
         page = _digest(url)
         for line in lines:
             pages = known.get(line, ())
-            known[line] = pages if page in pages or len(pages) >= LEAST_LINE_PAGES else (*pages, page)
+            known[line] = pages if page in pages or len(pages) >= MIN_LINE_PAGES else (*pages, page)
             known.move_to_end(line)
-        while len(known) > MOST_LINES:
+        while len(known) > MAX_LINES:
             known.popitem(last=False)
-        if len(self._sites) > MOST_SITES:
+        if len(self._sites) > MAX_SITES:
             self._sites.popitem(last=False)
 
 
@@ -391,12 +391,12 @@ def _digest(url: str) -> int:
     return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=8).digest())
 
 
-LEAST_RECORD_PAGES = 2
+MIN_RECORD_PAGES = 2
 """The pages that show records of a shape before others are read by it."""
-MOST_RECORD_TITLES = 10_000
-MOST_PAGES = 32
+MAX_RECORD_TITLES = 10_000
+MAX_PAGES = 32
 """The pages of each sort that count for a shape; where more are lists than show posts, it is no shape of posts."""
-MOST_SHAPES = 8
+MAX_SHAPES = 8
 """The most shapes that are remembered of one part of a site."""
 _SCRIPT = re.compile(r"[\w-]+\.[a-z]{2,5}", re.IGNORECASE)
 
@@ -424,7 +424,7 @@ class SiteRecords:
         known = [
             each
             for each in self._parts.get(part_of_site(url), ())
-            if len(each.pages) >= LEAST_RECORD_PAGES and len(each.pages) > len(each.lists)
+            if len(each.pages) >= MIN_RECORD_PAGES and len(each.pages) > len(each.lists)
         ]
         return tuple(each.shape for each in sorted(known, key=lambda each: -len(each.pages)))
 
@@ -436,7 +436,7 @@ class SiteRecords:
         if title:
             self._lessons.hear(Memory.RECORDS, SiteRecords.titled, iri, title)
             self._titles[iri] = title
-            if len(self._titles) > MOST_RECORD_TITLES:
+            if len(self._titles) > MAX_RECORD_TITLES:
                 self._titles.popitem(last=False)
         return title or self._titles.get(iri, "")
 
@@ -461,10 +461,10 @@ def _add(known: list[_Known], shape: RecordShape, url: str, *, are_posts: bool) 
         if common is not None and common.is_telling:
             each.shape = common if are_posts else each.shape
             shown = each.pages if are_posts else each.lists
-            if len(shown) < MOST_PAGES:
+            if len(shown) < MAX_PAGES:
                 shown.add(url)
             return
-    if len(known) < MOST_SHAPES:
+    if len(known) < MAX_SHAPES:
         known.append(_Known(shape, {url}, set()) if are_posts else _Known(shape, set(), {url}))
 
 

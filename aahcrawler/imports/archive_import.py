@@ -25,7 +25,7 @@ from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
 _PIECE: Final = 1 << 20
-_MOST_DROPPED: Final = 100_000
+_MAX_DROPPED: Final = 100_000
 _WORTH_A_PROCESS: Final = 1 << 20
 """Bytes of a file from which on a process of its own reads it: to start one takes as long as some hundred records."""
 _ORIGINAL_AWAY: Final = "what it shows again is in no file that was imported so far"
@@ -295,7 +295,7 @@ class _Copying:
         if known is None or known == kept.identity:
             return kept, known is not None
         renamed = kept.renamed()
-        if len(self._renamed) < _MOST_DROPPED:
+        if len(self._renamed) < _MAX_DROPPED:
             self._renamed[kept.record_id] = renamed.record_id
         return renamed, self.importing.ledger.identity(renamed.record_id) == renamed.identity
 
@@ -307,7 +307,7 @@ class _Copying:
         named = {*header.concurrent_to, header.get("WARC-Refers-To").strip("<>")}
         is_about = header.get("WARC-Type").lower() in {"request", "metadata", "resource"}
         if self.importing.taken_down.covers(canonicalize(url) or url) or (is_about and self._dropped & named):
-            if len(self._dropped) < _MOST_DROPPED:
+            if len(self._dropped) < _MAX_DROPPED:
                 self._dropped.add(kept.record_id)
             return True
         return False

@@ -16,7 +16,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, BinaryIO, Final, cast
 
 from aahcrawler.archive.records import HTTP_RESPONSE
-from aahcrawler.archive.scanning import LONGEST_HEADER, BlockCheck, Header, read_header
+from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, BlockCheck, Header, read_header
 from aahcrawler.imports.source_text import (
     BLANK,
     GZIP,
@@ -70,7 +70,7 @@ _READ_AGAIN: Final = 64 << 20
 _HEADER_END: Final = re.compile(rb"\n\r?\n")
 _LINE_END: Final = b"\r\n"
 _RECORD_END: Final = b"\r\n\r\n"
-_LONGEST_LENGTH: Final = 18
+_MAX_LENGTH: Final = 18
 ARC: Final = "ARC"
 
 
@@ -175,7 +175,7 @@ class ForeignRecords:
         start = text.peek(128)
         if begins_warc(start) or start.startswith(b"WARC/"):
             return self._warc(text)
-        line = text.peek(LONGEST_LINE).partition(b"\n")[0]
+        line = text.peek(MAX_LINE_LENGTH).partition(b"\n")[0]
         header = arc_header(line)
         if header is not None:
             return self._arc(text, header, len(line) + 1)
@@ -198,7 +198,7 @@ class ForeignRecords:
         version, *lines = raw.replace(b"\r\n", b"\n").rstrip(b"\n").split(b"\n")
         header, wrong = read_header(b"\r\n".join((version, *lines)) + _RECORD_END)
         length = header.get("Content-Length")
-        if not (length.isascii() and length.isdecimal() and len(length) <= _LONGEST_LENGTH):
+        if not (length.isascii() and length.isdecimal() and len(length) <= _MAX_LENGTH):
             self._beginnings.skip_to_next(text)
             reason = f"its Content-Length is {length[:40]!r}" if length else "it has no Content-Length"
             return Loss(text.place(begin), text.place(text.position), reason, _named(header))
@@ -212,7 +212,7 @@ class ForeignRecords:
     def _arc(self, text: SourceText, told: ArcHeader, size: int) -> ForeignRecord | Loss:
         begin = text.position
         text.take(size)
-        if not (told.length.isascii() and told.length.isdecimal() and len(told.length) <= _LONGEST_LENGTH):
+        if not (told.length.isascii() and told.length.isdecimal() and len(told.length) <= _MAX_LENGTH):
             self._beginnings.skip_to_next(text)
             reason = f"its length is {told.length[:40]!r}"
             return Loss(text.place(begin), text.place(text.position), reason, told.url[:200])
@@ -286,7 +286,7 @@ class ForeignRecords:
         is_begun = text.is_member_start(source.begin)
         is_unproven = is_begun and not check.is_proven
         try:
-            after = text.peek(LONGEST_LINE)
+            after = text.peek(MAX_LINE_LENGTH)
         except TextDamageError:
             if is_unproven:
                 raise
@@ -295,7 +295,7 @@ class ForeignRecords:
         if text.met is not None and text.met.begin < text.position and is_unproven:
             raise text.met
         rest = after.lstrip(BLANK)
-        is_next = not rest or rest.startswith((b"WARC/", GZIP)) or first_beginning(rest[:LONGEST_LINE]) == 0
+        is_next = not rest or rest.startswith((b"WARC/", GZIP)) or first_beginning(rest[:MAX_LINE_LENGTH]) == 0
         if not (after.startswith(source.ending) or is_next or check.is_proven):
             raise _WrongLengthError("its length is wrong: no record ends where it should")
         if not is_next and source.version == ARC and not check.is_proven:
@@ -311,7 +311,7 @@ class ForeignRecords:
         size = block.seek(0, os.SEEK_END)
         begin, inner = text.place(source.begin), beginning_in(block, 0, size)
         # A record may begin with the last bytes of the block.
-        again = max(0, size - LONGEST_LINE) if inner is None else inner
+        again = max(0, size - MAX_LINE_LENGTH) if inner is None else inner
         self._read_again += size - again
         text.unread(block, again, size)
         if inner is None:
@@ -354,7 +354,7 @@ def _header_at(text: SourceText) -> bytes | None:
             return found[: end.end()]
         if len(found) < size and text.met is not None:
             raise text.met
-        if len(found) < size or size > LONGEST_HEADER:
+        if len(found) < size or size > MAX_HEADER_LENGTH:
             return None
         size *= 4
 
@@ -392,13 +392,13 @@ def warc_header_of(told: ArcHeader, beginning: bytes) -> Header:
     return Header(tuple((name, value) for name, value in fields if value))
 
 
-LONGEST_LINE: Final = 1 << 13
+MAX_LINE_LENGTH: Final = 1 << 13
 """Bytes of the header line of an ARC record beyond which it is none."""
 _WARC: Final = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n(?:WARC|Content)-[A-Za-z-]{1,40}[ \t]*:", re.IGNORECASE)
 _ARC_TAIL: Final = re.compile(rb" [0-9A-Fa-f.:]{3,45} \d{12,20} [^\n]{0,2048}?-?\w+[ \t]*\r?\n")
 _SCHEME: Final = re.compile(rb"(?:https?|ftp|gopher|filedesc|nntp|wais)://|(?:dns|news|mailto|whois):")
 _KEPT: Final = f"{ARC_HEADER}: ".encode()
-_OVERLAP: Final = LONGEST_LINE + (1 << 12)
+_OVERLAP: Final = MAX_LINE_LENGTH + (1 << 12)
 _WINDOW: Final = 1 << 17
 
 
@@ -480,7 +480,7 @@ def _first_warc(window: bytes) -> int | None:
 
 def _first_arc(window: bytes) -> int | None:
     for tail in _ARC_TAIL.finditer(window):
-        line = window.rfind(b"\n", max(0, tail.start() - LONGEST_LINE), tail.start()) + 1
+        line = window.rfind(b"\n", max(0, tail.start() - MAX_LINE_LENGTH), tail.start()) + 1
         scheme = _SCHEME.search(window, line, tail.start())
         # A record that an import made of one of ARC tells its header line: it begins nothing there.
         if scheme is not None and not window.startswith(_KEPT, line):

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 from aahcrawler.archive.records import (
     HTTP_RESPONSE,
     LONG_HTTP_RESPONSE,
-    LONGEST_HEAD,
+    MAX_HEAD_LENGTH,
     is_http,
     labelled_digest,
     warc_date,
@@ -93,7 +93,7 @@ def kept_record(record: ForeignRecord) -> KeptRecord:
         record_id = uuid5(_OURS, identity.hex()).urn
         lines = _set(lines, "WARC-Record-ID", f"<{record_id}>")
     lines = _with_digests(lines, record, kind)
-    if len(record.http) > LONGEST_HEAD and header.get("Content-Type").startswith("application/http"):
+    if len(record.http) > MAX_HEAD_LENGTH and header.get("Content-Type").startswith("application/http"):
         lines = _set(lines, "Content-Type", LONG_HTTP_RESPONSE if kind != "request" else "message/http;msgtype=request")
     return KeptRecord(record_id, lines, header, identity, tuple(notes))
 

@@ -21,13 +21,13 @@ ZIP: Final = b"PK\x03\x04"
 _DATA: Final = "archive/"
 _INDEXES: Final = "indexes/"
 _PACKAGE: Final = "datapackage.json"
-_LONGEST_PACKAGE: Final = 64 << 20
-_LONGEST_LINE: Final = 1 << 20
-_MOST_INDEX: Final = 4 << 30
-_MOST_TOLD: Final = 100
+_MAX_PACKAGE_LENGTH: Final = 64 << 20
+_MAX_LINE_LENGTH: Final = 1 << 20
+_MAX_INDEX: Final = 4 << 30
+_MAX_TOLD: Final = 100
 _LOCAL_HEADER: Final = 30
 _LARGE: Final = 256 << 20
-_MOST_TIMES: Final = 200
+_MAX_TIMES: Final = 200
 """An archive file of more bytes that is more times as long as its packed bytes is no archive, but meant to fill disks.
 
 What WARC files hold is packed to a fifth; a package that has them in gzip members leaves them as they are.
@@ -113,7 +113,7 @@ class WaczPackage:
         """Return the SHA-256 that the package claims of its files, in hexadecimal digits, by their names."""
         try:
             with self._zip.open(_PACKAGE) as file:
-                said = json.loads(file.read(_LONGEST_PACKAGE))
+                said = json.loads(file.read(_MAX_PACKAGE_LENGTH))
             claimed = {str(each["path"]): str(each.get("hash", "")) for each in said["resources"]}
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError, *_UNREADABLE) as error:
             self._tell(_PACKAGE, f"it cannot be read ({type(error).__name__}), so no digest can be compared")
@@ -135,11 +135,11 @@ class WaczPackage:
                     if place is None or self._has_record(*place):
                         continue
                     wrong += 1
-                    if wrong <= _MOST_TOLD:
+                    if wrong <= _MAX_TOLD:
                         self._tell(info.filename, f"a line leads to byte {place[1]} of {place[0]}, where no record is")
             except _UNREADABLE as error:
                 self._tell(info.filename, f"it cannot be read to its end ({error})")
-            if wrong > _MOST_TOLD:
+            if wrong > _MAX_TOLD:
                 self._tell(info.filename, f"{wrong} lines lead to places where no record is")
 
     def _is_archive(self, info: ZipInfo) -> bool:
@@ -161,7 +161,7 @@ class WaczPackage:
                 return PackedArchive(info.filename, window, info.file_size)
             self._tell(info.filename, "its place in the package cannot be found")
             return None
-        is_bomb = info.file_size > _LARGE and info.file_size > _MOST_TIMES * info.compress_size
+        is_bomb = info.file_size > _LARGE and info.file_size > _MAX_TIMES * info.compress_size
         if is_bomb or info.file_size + _SPARE > shutil.disk_usage(self._spool).free:
             self._tell(info.filename, f"its {info.compress_size} bytes become {info.file_size}: it is passed over")
             return None
@@ -192,8 +192,8 @@ class WaczPackage:
     def _lines(self, info: ZipInfo) -> Iterator[bytes]:
         with self._zip.open(info) as packed:
             text = gzip.GzipFile(fileobj=packed) if info.filename.endswith(".gz") else packed
-            left = _MOST_INDEX
-            while left > 0 and (line := cast("IO[bytes]", text).readline(_LONGEST_LINE)):
+            left = _MAX_INDEX
+            while left > 0 and (line := cast("IO[bytes]", text).readline(_MAX_LINE_LENGTH)):
                 left -= len(line)
                 yield line
 

@@ -33,28 +33,28 @@ from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import queue_of
 
-LEAST_RUNNING = 500
+MIN_RUNNING = 500
 """The weight of running text that makes a page an article without a date or an author."""
 
-LEAST_TITLED = 250
+MIN_TITLED = 250
 """The weight of running text from which the main part is an article if the page's heading names it."""
 
-LEAST_DATED = 120
+MIN_DATED = 120
 """The weight of text from which the main part is an article if it has a heading, and a date or an author."""
 
 SHORT_TITLED, SHORT_DATED = 180, 80
 """The same where the structure of the page has no longer text, and its URL no query, as those of tools have."""
 
-LEAST_VERSES = 120
+MIN_VERSES = 120
 """The letters of a text of short lines."""
 
-LEAST_COMMENTED = 20
+MIN_COMMENTED = 20
 """The letters of text below the page's heading that make an article where readers comment on it."""
 
-MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
+MOSTLY_LISTED, MAX_OF_ONE = 0.5, 0.75
 """The share of a text that entries of a list have where the page is a list, and the most of that for one of them."""
 
-FEWEST_LINKS, ALL_LINKS = 5, 0.9
+MIN_LINKS, ALL_LINKS = 5, 0.9
 """The fewest lines of links that make a list of a text, and the share of it that they have."""
 
 NEARLY_ALL = 0.9
@@ -63,7 +63,7 @@ NEARLY_ALL = 0.9
 MORE = 1.1
 """The ratio of sentences from which on the structure of a page has more of an article than was read among comments."""
 
-LEAST_LETTERS = 40
+MIN_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
 
 OUTWEIGHS = 3
@@ -79,7 +79,7 @@ MOSTLY_ADDRESSED = 0.6
 _FEW = 3
 """The most records that stand above comments and are looked at as parts of a text."""
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
-_LONGEST_HEADING = 300
+_MAX_HEADING_LENGTH = 300
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
 
 
@@ -373,7 +373,7 @@ def _is_signed(part: MainPart) -> bool:
 
 def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText) -> NoObject | None:
     """Return why a page that calls itself an article is none; None where it is one."""
-    if text.letters < LEAST_LETTERS:
+    if text.letters < MIN_LETTERS:
         return NoObject.LITTLE_TEXT
     return NoObject.LIST if _is_of_teasers(prepared, part, text) else None
 
@@ -392,11 +392,11 @@ def _objection(
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
     # What a script would show stands in a template or in ``noscript``, and has no weight on the page.
-    if part.title and running < LEAST_RUNNING <= text.sentences:
+    if part.title and running < MIN_RUNNING <= text.sentences:
         running = text.sentences
     if part.title and _is_commented(prepared, part, sets):
-        return None if text.letters >= LEAST_COMMENTED else NoObject.LITTLE_TEXT
-    least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
+        return None if text.letters >= MIN_COMMENTED else NoObject.LITTLE_TEXT
+    least = MIN_RUNNING if not part.title else MIN_DATED if _is_signed(part) else MIN_TITLED
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
     if running < least or text.linked > running or text.sentences < least_sentences:
         return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
@@ -404,7 +404,7 @@ def _objection(
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place and _stands_below(prepared, text):
         return NoObject.FORM
-    if claims.is_front_page(page) and text.sentences < LEAST_TITLED:
+    if claims.is_front_page(page) and text.sentences < MIN_TITLED:
         return NoObject.FRONT_PAGE
     return None
 
@@ -418,11 +418,11 @@ def _verses(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet]) -> Ar
     if claims.is_front_page(page) or claims.heads_teasers(page) or not outline.count_short_lines():
         return None
     part = main_part(outline, prepared.shown, sets, prepared.names, prepared.labels)
-    if part is None or not part.title or part.running < LEAST_VERSES:
+    if part is None or not part.title or part.running < MIN_VERSES:
         return None
     taken = (*_labelled(prepared), *_taken(prepared, sets))
     text = apart_from(structure_text(prepared, part), outline, taken)
-    if text.letters < LEAST_VERSES or text.linked > text.letters or _is_of_links(prepared, text):
+    if text.letters < MIN_VERSES or text.linked > text.letters or _is_of_links(prepared, text):
         return None
     return None if _stands_below(prepared, text) else Article(part, text)
 
@@ -463,7 +463,7 @@ def _best_text(
     taken = (*_labelled(prepared), *_taken(prepared, sets))
     shown = apart_from(structure_text(prepared, part), prepared.outline, taken)
     longer, objection = _without_objection(page, prepared, part, shown, sets)
-    if objection is NoObject.LITTLE_TEXT and longer.letters >= LEAST_COMMENTED and _is_ticket(prepared, part):
+    if objection is NoObject.LITTLE_TEXT and longer.letters >= MIN_COMMENTED and _is_ticket(prepared, part):
         return longer, None
     if objection is NoObject.LITTLE_TEXT and _is_short(page, prepared, part, text):
         return text, None
@@ -498,9 +498,9 @@ def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[R
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
         return text
-    largest = nlargest(_MOST_LOOKED_AT, entries, key=lambda entry: sum(end - first for first, end in entry))
+    largest = nlargest(_MAX_LOOKED_AT, entries, key=lambda entry: sum(end - first for first, end in entry))
     pieces = (text.letters - apart_from(text, prepared.outline, entry).letters for entry in largest)
-    return left if all(piece <= MOST_OF_ONE * taken for piece in pieces) else text
+    return left if all(piece <= MAX_OF_ONE * taken for piece in pieces) else text
 
 
 def _dated(prepared: PreparedPage) -> frozenset[int]:
@@ -510,10 +510,10 @@ def _dated(prepared: PreparedPage) -> frozenset[int]:
 def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
     """Return whether most lines of a text are links with a few words beside them, such as a date."""
     lines, held = entries_of(text, prepared.outline)
-    return lines >= FEWEST_LINKS and held >= ALL_LINKS * text.letters
+    return lines >= MIN_LINKS and held >= ALL_LINKS * text.letters
 
 
-_MOST_LOOKED_AT = 30
+_MAX_LOOKED_AT = 30
 """The extents of which it is looked whether they hold any of a text: each look goes over the page."""
 
 
@@ -527,14 +527,14 @@ def _own_text(
     """
     extents = _led_extents(prepared, part)
     own = apart_from(text, prepared.outline, extents)
-    looked_at = extents[:_MOST_LOOKED_AT]
+    looked_at = extents[:_MAX_LOOKED_AT]
     entries = (each for each in looked_at if apart_from(text, prepared.outline, (each,)).letters < text.letters)
     are_several = len(tuple(islice(entries, 2))) > 1
     if own.letters >= (MOSTLY_LISTED if are_several else 1 - ALL_LINKS) * text.letters:
         own = _without_entries(prepared, text, sets)
         if own is text:
             return text
-    return own if part.title and own.sentences >= LEAST_RUNNING else None
+    return own if part.title and own.sentences >= MIN_RUNNING else None
 
 
 def _led_extents(prepared: PreparedPage, part: MainPart) -> Sequence[tuple[int, int]]:
@@ -595,7 +595,7 @@ def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) ->
     if apart_from(text, prepared.outline, extents).letters >= text.letters / 10:
         return False
     pieces = (text.letters - apart_from(text, prepared.outline, (extent,)).letters for extent in extents)
-    return max(pieces) < LEAST_RUNNING
+    return max(pieces) < MIN_RUNNING
 
 
 def _led(prepared: PreparedPage, first: int, end: int) -> Iterator[tuple[int, str]]:
@@ -608,7 +608,7 @@ def _led(prepared: PreparedPage, first: int, end: int) -> Iterator[tuple[int, st
 
 
 def _heading_text(prepared: PreparedPage, place: int) -> str:
-    return fold(excerpt(prepared.outline.elements[place], _LONGEST_HEADING))
+    return fold(excerpt(prepared.outline.elements[place], _MAX_HEADING_LENGTH))
 
 
 def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
@@ -624,7 +624,7 @@ def _is_proven(page: Page, prepared: PreparedPage, part: MainPart, text: Article
     links it does not want followed either, and which are queries on a page.
     """
     is_copy = bool(prepared.names.own - {prepared.names.here})
-    least = LEAST_TITLED if _is_signed(part) else LEAST_RUNNING
+    least = MIN_TITLED if _is_signed(part) else MIN_RUNNING
     is_tool = bool(urlsplit(prepared.names.here).query) and generic.forbids_following(page)
     return bool(part.title) and text.sentences >= least and not is_copy and not is_tool
 

@@ -19,7 +19,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.field_labels import is_text_label
 from aahcrawler.induction.main_part import MainPart
-from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece, weight
+from aahcrawler.induction.outline import MAX_DEPTH, Extents, Outline, Piece, weight
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.searched_text import SearchedText
 from aahcrawler.page import Page, generic
@@ -37,39 +37,39 @@ AGREED = 0.8
 MISSED = 0.5
 """The share of the text others agree on below which a reading is wrong."""
 
-LEAST_AGREED = 150
+MIN_AGREED = 150
 """The weight of running text that others have to agree on."""
 
-LEAST_SHARED, MOST_FORGOTTEN = 400, 0.3
+MIN_SHARED, MAX_FORGOTTEN = 400, 0.3
 """The weight of running text that resiliparse and the structure have in common at least, and the share of it below
 which trafilatura, where it read less than such a text, read something else."""
 
 DUMPED = 4
 """The ratio to the structure's running text from which a reading is a dump of the page's whole text."""
 
-MOST_READ = 20_000
+MAX_READ = 20_000
 """Elements of a page that trafilatura reads: its time grows faster than the page."""
 
 DIGESTED = 30
 """The lines at the beginning and at the end of a text that are looked at for what a site repeats."""
 
-LEAST_OWN = 0.3
+MIN_OWN = 0.3
 """The share of a text that no other one of its site has, or it is a copy."""
 
-_too_deep = XPath("boolean(self::*" + MOST_DEPTH * "/*" + ")")
+_too_deep = XPath("boolean(self::*" + MAX_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
 _STEPS = 3
 """The fewest sentences that are a list of steps at the end of a text."""
 _LINKED, _FREE = 0.9, 0.3
-_LONGEST_WAY = 40
-_LEAST_LINK, _MANY_LINKS, _MOST_LINKS = 4, 4, 200
+_MAX_WAY = 40
+_MIN_LINK, _MANY_LINKS, _MAX_LINKS = 4, 4, 200
 _LISTS = frozenset({"ul", "ol", "dl"})
 _COUNT = re.compile(r"\s*[(\[]\s*\d[\d.,\s]*[)\]]\s*")
 _NO_WORD = re.compile(r"\W+")
 _LETTER = re.compile(r"\w")
 _ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None for code in range(128)}
 """What becomes of the characters of a line in ASCII, in a third of the time that the expression takes."""
-_LONGEST_KNOWN, _LONGEST_FEW = 2_000, 500_000
+_MAX_KNOWN_LENGTH, _MAX_FEW_LENGTH = 2_000, 500_000
 """Characters of lines whose letters are remembered: of many, and of the few that a page without blocks consists of."""
 _STATEMENT = tuple(".!…。！।॥۔။።།")
 _SENTENCE = tuple(".!?…。！？।॥۔؟։።។။།")
@@ -160,7 +160,7 @@ class ArticleText:
             if not shared[number] or (first <= number < last and weight(_key(line)) < RUNNING)
         ]
         found = tuple(self.lines[number] for number in kept)
-        if letters("\n".join(found)) < LEAST_OWN * self.letters:
+        if letters("\n".join(found)) < MIN_OWN * self.letters:
             return self
         left = {_key(line) for line in self.lines} - {_key(line) for line in found}
         whole = tuple(line for line in self.whole if _key(line) not in left)
@@ -285,12 +285,12 @@ def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") ->
     if read.agrees_with(structure, MISSED):
         return read.without_end(structure), False
     other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
-    if structure.agrees_with(other, AGREED) and structure.running >= LEAST_AGREED:
+    if structure.agrees_with(other, AGREED) and structure.running >= MIN_AGREED:
         return structure.lines_of((other, read)), True
     if _forgets(read, structure, other):
         return structure.lines_of((other, read)), True
     if read.is_shown_in(shown.keys) or (read.running and 2 * read.running > max(structure.running, other.running)):
-        alone = max(structure.running, other.running) < LEAST_SHARED
+        alone = max(structure.running, other.running) < MIN_SHARED
         if read.running <= DUMPED * structure.running or read.is_shown_in(shown.keys) or alone:
             return read.without_end(structure), False
         return structure.lines, True
@@ -305,9 +305,9 @@ def _forgets(read: "_Lines", structure: "_Lines", other: "_Lines") -> bool:
     """
     shared = [key for key in structure.long if other.keys.has(key)]
     size = sum(map(weight, shared))
-    if size < max(LEAST_SHARED, MISSED * structure.running) or read.running >= LEAST_SHARED:
+    if size < max(MIN_SHARED, MISSED * structure.running) or read.running >= MIN_SHARED:
         return False
-    return sum(weight(key) for key in shared if read.keys.has(key)) < MOST_FORGOTTEN * size
+    return sum(weight(key) for key in shared if read.keys.has(key)) < MAX_FORGOTTEN * size
 
 
 def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> Sequence[str]:
@@ -348,7 +348,7 @@ def _stands_beside(shown: "_Shown", blocks: Sequence["_Block"], place: int, has:
 
 def _trafilatura(page: Page) -> list[str]:
     """Return the lines that trafilatura reads, none on a page that is too large or nested too deeply for it."""
-    if int(page.tree.xpath("count(//*)")) > MOST_READ or _too_deep(page.tree):
+    if int(page.tree.xpath("count(//*)")) > MAX_READ or _too_deep(page.tree):
         return []
     # It takes as long to import as a site's first pages to read, and many sites have no page that needs it.
     from trafilatura.core import bare_extraction  # noqa: PLC0415
@@ -543,8 +543,8 @@ class _Shown:
         if not key or key in self.keys:
             return False
         whole = SearchedText(key)
-        links = (each.key for each in self.blocks if each.linked > _LINKED and len(each.key) >= _LEAST_LINK)
-        return sum(map(whole.has, islice(links, _MOST_LINKS))) >= _MANY_LINKS
+        links = (each.key for each in self.blocks if each.linked > _LINKED and len(each.key) >= _MIN_LINK)
+        return sum(map(whole.has, islice(links, _MAX_LINKS))) >= _MANY_LINKS
 
     def lists(self) -> Iterator[tuple[int, int, int]]:
         """Yield the place of each outermost list, and the numbers of its first line and of the one after its last."""
@@ -651,7 +651,7 @@ def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterato
         return
     heading = part.heading if part is not None and part.heading is not None else None
     headed = [number for number, each in enumerate(before) if _is_heading(shown.outline, each, heading)]
-    if not headed or len(before) - headed[-1] > _LONGEST_WAY:
+    if not headed or len(before) - headed[-1] > _MAX_WAY:
         return
     for block in before[headed[-1] + 1 :]:
         element = shown.element(block)
@@ -709,9 +709,9 @@ def _says(text: str) -> bool:
 
 def _key(line: str) -> str:
     """Return the letters of a line, by which it is known however it is set."""
-    if len(line) <= _LONGEST_KNOWN:
+    if len(line) <= _MAX_KNOWN_LENGTH:
         return _known_key(line)
-    return _known_long_key(line) if len(line) <= _LONGEST_FEW else _letters(line)
+    return _known_long_key(line) if len(line) <= _MAX_FEW_LENGTH else _letters(line)
 
 
 def _letters(line: str) -> str:

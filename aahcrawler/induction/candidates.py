@@ -12,10 +12,10 @@ from aahcrawler.induction.comment_sections import Section, lone_comment
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.shown_dates import Shown
 
-MOST_CANDIDATES = 10
+MAX_CANDIDATES = 10
 """The most sets of one page that are examined closely, those with most text first."""
 
-MOST_RECORDS = 1_000
+MAX_RECORDS = 1_000
 HIGHEST = 12
 """The most levels above its date at which a record may begin."""
 
@@ -80,7 +80,7 @@ def candidates(
             found[((place,),)] = Candidate(((place,),), text, "comments")
     ranked = sorted(found.values(), key=lambda each: (each.sign != "comments", -each.text, each.records))
     alone = (Candidate((record,), own_text(outline, [record]), MESSAGE) for record in messages)
-    return (*ranked[:MOST_CANDIDATES], *alone)
+    return (*ranked[:MAX_CANDIDATES], *alone)
 
 
 def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:
@@ -167,7 +167,7 @@ def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[in
     Of the levels with the same text the lowest is yielded, and so is the highest level of all. Content between the
     elements of one level joins them if it has much text.
     """
-    current = list(dict.fromkeys(anchors))[:MOST_RECORDS]
+    current = list(dict.fromkeys(anchors))[:MAX_RECORDS]
     wanted = max(2, (7 * len(current) + 9) // 10)
     best = -1
     last: list[int] = []

@@ -19,10 +19,10 @@ from aahcrawler.induction.pictures import Picture, is_file_name
 from aahcrawler.induction.shown_dates import Shown, is_of_change
 from aahcrawler.page.text import bare, fold, plain_text
 
-LONGEST_TITLE: Final = 120
+MAX_TITLE_LENGTH: Final = 120
 """The mean weight of texts at one place that may be titles."""
 
-LONGEST_FACT: Final = 60
+MAX_FACT_LENGTH: Final = 60
 """The weight of a text up to which a date or a measure in it is what it is about."""
 
 MOSTLY: Final = 0.6
@@ -62,8 +62,8 @@ _MAKER: Final = re.compile(
     re.IGNORECASE,
 )
 """Labels of who made an album or a photograph; the owner of a ticket did not write it."""
-_LONGEST_ATTRIBUTE: Final = 5_000
-_MOST_NAMES: Final = 6
+_MAX_ATTRIBUTE_LENGTH: Final = 5_000
+_MAX_NAMES: Final = 6
 _BY: Final = re.compile(
     r"(?:(?:photo(?:graph(?:ed|s)?)?|picture|image|pic|taken|uploaded|foto|bild|aufnahme)s?\s*)?"
     r"(?:by|von|par|por|da|door|av|af|©|\(c\)|(?<=foto):|(?<=photo):)\s+(\S.*)",
@@ -85,7 +85,7 @@ class Line:
     @property
     def is_sentence(self) -> bool:
         """Whether it ends as sentences do, or is too long for a title."""
-        return len(self.text) > 2 * LONGEST_TITLE or (_SENTENCE.search(self.text) is not None and " " in self.text)
+        return len(self.text) > 2 * MAX_TITLE_LENGTH or (_SENTENCE.search(self.text) is not None and " " in self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def attribute_lines(outline: Outline, picture: Picture) -> Iterator[Line]:
     for place in around:
         element = outline.elements[place]
         for name in (*_BODY_ATTRIBUTES, *_TITLE_ATTRIBUTES):
-            value = (element.get(name) or "")[:_LONGEST_ATTRIBUTE]
+            value = (element.get(name) or "")[:_MAX_ATTRIBUTE_LENGTH]
             text = _markup_text(value)
             if text and not (value.startswith((".", "#")) and " " not in value):
                 yield Line((f"@{name}", outline.tags[place]), text)
@@ -229,7 +229,7 @@ class Captions:
     def _is_caption(self, number: int, line: Line) -> bool:
         """Return whether a text may belong to a caption; notes the author or the date that it tells instead."""
         text, facts = line.text, self._facts.setdefault(number, {})
-        if len(text) <= LONGEST_FACT and (date := self._date(line)) is not None:
+        if len(text) <= MAX_FACT_LENGTH and (date := self._date(line)) is not None:
             facts.setdefault("date", date)
             return False
         if not any(map(str.isalpha, text)) or is_file_name(text) or _FACT.fullmatch(text):
@@ -238,11 +238,11 @@ class Captions:
         called, mark, named = text.partition(":")
         if mark and _MAKER.fullmatch(called.strip()):
             label, value = FieldLabel.AUTHOR, named.strip()
-        if label is FieldLabel.AUTHOR and len(value.split()) <= _MOST_NAMES:
+        if label is FieldLabel.AUTHOR and len(value.split()) <= _MAX_NAMES:
             facts.setdefault("author", name_in(value) or value)
             return False
         by = _BY.fullmatch(text)
-        if by and len(by[1].split()) <= _MOST_NAMES // 2 and not line.is_sentence:
+        if by and len(by[1].split()) <= _MAX_NAMES // 2 and not line.is_sentence:
             facts.setdefault("author", by[1])
             return False
         if label in (FieldLabel.OTHER, FieldLabel.DATE) and not line.is_sentence:
@@ -274,7 +274,7 @@ class Captions:
         ranked: list[tuple[float, int, tuple[str, ...]]] = []
         for order, (slot, found) in enumerate(texts.items()):
             mean = sum(len(each.text) for each in found) / len(found)
-            if mean > LONGEST_TITLE or sum(each.is_sentence for each in found) > len(found) / 2:
+            if mean > MAX_TITLE_LENGTH or sum(each.is_sentence for each in found) > len(found) / 2:
                 continue
             ranked.append((_rank(slot) + len(found) / (len(kept) or 1), -order, slot))
         return max(ranked)[2] if ranked else None
@@ -317,7 +317,7 @@ def _once(lines: Sequence[Line]) -> list[Line]:
     return kept
 
 
-MOST_TEXTS: Final = 100
+MAX_TEXTS: Final = 100
 """The runs of text of one cell that are read."""
 
 _CELLS: Final = frozenset({"td", "th"})
@@ -349,7 +349,7 @@ class Cell:
 
     def lines(self, outline: Outline) -> list[Line]:
         """Return the texts beside the picture, and those of its attributes."""
-        pieces = islice(self.pieces(outline), MOST_TEXTS)
+        pieces = islice(self.pieces(outline), MAX_TEXTS)
         return [*lines_of(outline, pieces, self.base), *attribute_lines(outline, self.picture)]
 
 

@@ -9,10 +9,10 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import BLOCKS, excerpt
 
-MOST_SECTIONS = 20
+MAX_SECTIONS = 20
 """The most sections of one page; a list of so many texts with comments is no article."""
 
-LONGEST_HEADING = 80
+MAX_HEADING_LENGTH = 80
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _COUNTING = _HEADINGS | {"p", "div", "legend", "summary"}
@@ -70,7 +70,7 @@ def comment_sections(outline: Outline, shown: Sequence[Shown], headed: Sequence[
     called = frozenset(token for token in outline.frequency if _CALLED.fullmatch(token))
     found: list[Section] = []
     place = 0
-    while place < len(outline.elements) and len(found) < MOST_SECTIONS:
+    while place < len(outline.elements) and len(found) < MAX_SECTIONS:
         section = _section(outline, place, dated, called)
         if section is not None and _holds_comments(outline, section, dated, headed):
             found.append(section)
@@ -98,7 +98,7 @@ def _section(outline: Outline, place: int, dated: Sequence[int], called: Set[str
         return Section(place, outline.ends[place])
     if outline.tags[place] not in _COUNTING or not _is_short(outline, place):
         return None
-    text = excerpt(element, LONGEST_HEADING + 1)
+    text = excerpt(element, MAX_HEADING_LENGTH + 1)
     known, counted = _HEADED.match(text), _COUNTED.fullmatch(text)
     if known is None and counted is None:
         return None
@@ -121,7 +121,7 @@ def _running(outline: Outline, section: Section) -> int:
 def _is_short(outline: Outline, place: int) -> bool:
     shown = outline.free(place) + outline.linked(place)
     inner = range(place + 1, outline.ends[place])
-    if not 2 <= shown <= LONGEST_HEADING or any(outline.tags[each] in BLOCKS for each in inner):
+    if not 2 <= shown <= MAX_HEADING_LENGTH or any(outline.tags[each] in BLOCKS for each in inner):
         return False
     return outline.tags[place] in _HEADINGS or not outline.linked(place)
 

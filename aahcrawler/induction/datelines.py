@@ -21,7 +21,7 @@ PIECES_BELOW, PIECES_ABOVE = 16, 4
 STANDFIRST = 1
 """The most lines of running text between a heading and its date."""
 
-MOST_HEADINGS = 300
+MAX_HEADINGS = 300
 WIDEST = timedelta(hours=14)
 """The most that a zone is away from UTC."""
 
@@ -81,7 +81,7 @@ def _headings(prepared: PreparedPage, title: str) -> Iterator[int]:
     """Yield the places of the headings with the title, the first ones first."""
     outline = prepared.outline
     tagged = (place for place, tag in enumerate(outline.tags) if tag in _HEADINGS)
-    for place in islice(tagged, MOST_HEADINGS):
+    for place in islice(tagged, MAX_HEADINGS):
         text = excerpt(outline.elements[place], 2 * len(title) + 1)
         if title and title in text and len(text) <= 2 * len(title):
             yield place

@@ -9,17 +9,17 @@ from itertools import zip_longest
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page.text import fold
 
-LONGEST_LABEL = 40
-LEAST_TITLE = 4
-LONGEST_ROW = 400
+MAX_LABEL_LENGTH = 40
+MIN_TITLE = 4
+MAX_ROW_LENGTH = 400
 """The most characters of a line, or of the row of a table, in which a label stands before a value."""
 
-_FEWEST_OTHER = 3
+_MIN_OTHER = 3
 """The known labels in a block of which none is that of an author, a date or a title: the attributes of a ticket."""
-LONGEST_VALUE = 160
+MAX_VALUE_LENGTH = 160
 """A longer text in a block of labels is no value of a field."""
 _ENDS = (".", "!", "?", "…", "。")
-_FEWEST_WORDS = 3
+_MIN_WORDS = 3
 """The words in lower case that a sentence has at least; a shorter text is a value: ``fixed in 1.2.``"""
 
 
@@ -99,7 +99,7 @@ _CHANGED = re.compile(
     r"изменён\w?|отредактирован\w?|обновлен\w?|обновлено|düzenlen\w*|güncellen\w*)\b",
     re.IGNORECASE,
 )
-_MOST_CHANGES = 60
+_MAX_CHANGES = 60
 _OF_FIELD = re.compile(
     r"\W*(?:(?:was |has been |wurde )?"
     r"(?:changed|set|added|removed|deleted|modified|updated|unset|reset|geändert|gesetzt|"
@@ -126,7 +126,7 @@ def field_of(label: str) -> FieldLabel | None:
     >>> field_of("Reported by:"), field_of("Last edited by"), field_of("Owned by"), field_of("The harbour")
     (<FieldLabel.AUTHOR: 'author'>, <FieldLabel.OTHER: 'other'>, <FieldLabel.OTHER: 'other'>, None)
     """
-    return _known_field(label) if len(label) <= LONGEST_LABEL else None
+    return _known_field(label) if len(label) <= MAX_LABEL_LENGTH else None
 
 
 @lru_cache(maxsize=4096)
@@ -141,7 +141,7 @@ def is_text_label(text: str) -> bool:
     >>> is_text_label("Description:"), is_text_label("Status:")
     (True, False)
     """
-    return len(text) <= LONGEST_LABEL and " ".join(text.strip(LABEL_MARKS).casefold().split()) in _TEXT_LABELS
+    return len(text) <= MAX_LABEL_LENGTH and " ".join(text.strip(LABEL_MARKS).casefold().split()) in _TEXT_LABELS
 
 
 def is_turn(words: str) -> bool:
@@ -222,12 +222,12 @@ def text_before(outline: Outline, place: int) -> str:
 
 def _is_line(outline: Outline, common: int, place: int, owner: int) -> bool:
     """Return whether two elements stand in one line or row: nothing but marks of style is between them and it."""
-    if outline.free(common) + outline.linked(common) > LONGEST_ROW and outline.tags[common] in _ROWS:
+    if outline.free(common) + outline.linked(common) > MAX_ROW_LENGTH and outline.tags[common] in _ROWS:
         return False
     inner = {outline.tags[each] for at in (place, owner) for each in _between(outline, at, common)}
     if outline.tags[common] in ("tr", "dl"):
         return inner <= _WRAPPERS | _ROWS
-    return inner <= _WRAPPERS or outline.free(common) + outline.linked(common) <= LONGEST_LABEL * 2
+    return inner <= _WRAPPERS or outline.free(common) + outline.linked(common) <= MAX_LABEL_LENGTH * 2
 
 
 def _between(outline: Outline, place: int, above: int) -> Iterator[int]:
@@ -268,7 +268,7 @@ def _is_label_block(outline: Outline, place: int) -> bool:
         text = piece.text
         if outline.tags[piece.owner] in HEADINGS and is_text_label(text):
             return False
-        if piece.weight > LONGEST_VALUE or (before is not FieldLabel.TITLE and _is_sentence(text)):
+        if piece.weight > MAX_VALUE_LENGTH or (before is not FieldLabel.TITLE and _is_sentence(text)):
             return False
         split = split_label(text)[0] is not None
         is_label = split or outline.tags[piece.owner] in _LABELS or text.rstrip().endswith((":", "\uff1a"))
@@ -284,7 +284,7 @@ def _is_label_block(outline: Outline, place: int) -> bool:
         labels += is_label
         values += not is_label or split
     return (
-        known >= (2 if of_post else _FEWEST_OTHER)
+        known >= (2 if of_post else _MIN_OTHER)
         and 3 * labels >= values
         and all(_has_label(outline, row) for row in _rows(outline, place))
     )
@@ -292,22 +292,22 @@ def _is_label_block(outline: Outline, place: int) -> bool:
 
 def _is_sentence(text: str) -> bool:
     """Return whether a text has words that begin in lower case, several of them, and ends as sentences do."""
-    return text.endswith(_ENDS) and sum(map(str.islower, text.split())) >= _FEWEST_WORDS
+    return text.endswith(_ENDS) and sum(map(str.islower, text.split())) >= _MIN_WORDS
 
 
 def _is_change_block(outline: Outline, place: int) -> bool:
     """Return whether each item of a list begins with a few words that are set off, and tells that these changed."""
     items = [each for each in outline.children(place) if outline.free(each) + outline.linked(each) > 0]
-    if outline.tags[place] not in ("ul", "ol") or not 1 <= len(items) <= _MOST_CHANGES:
+    if outline.tags[place] not in ("ul", "ol") or not 1 <= len(items) <= _MAX_CHANGES:
         return False
     return all(_is_change(outline, each) for each in items)
 
 
 def _is_change(outline: Outline, item: int) -> bool:
-    if outline.free(item) + outline.linked(item) > 2 * LONGEST_VALUE:
+    if outline.free(item) + outline.linked(item) > 2 * MAX_VALUE_LENGTH:
         return False
     first, *others = outline.pieces_of(item)
-    is_set_off = outline.tags[first.owner] in _WRAPPERS | _LABELS and len(first.text) <= LONGEST_LABEL
+    is_set_off = outline.tags[first.owner] in _WRAPPERS | _LABELS and len(first.text) <= MAX_LABEL_LENGTH
     return is_set_off and bool(others) and _OF_FIELD.match(others[0].text) is not None
 
 
@@ -334,7 +334,7 @@ def labelled_title(outline: Outline, blocks: Iterable[int], page_title: str, *, 
 
     With ``is_sure`` the only such value of the page is believed as well.
     """
-    found = [told for block in blocks for told in _titles_in(outline, block) if len(told) >= LEAST_TITLE]
+    found = [told for block in blocks for told in _titles_in(outline, block) if len(told) >= MIN_TITLE]
     named = (told for told in found if fold(told).casefold() in fold(page_title).casefold())
     return next(named, found[0] if is_sure and len(found) == 1 else "")
 
@@ -453,10 +453,10 @@ def is_clause(text: str) -> bool:
     (True, False)
     """
     words = [word for word in text.split() if _LETTER.search(word)]
-    return len(words) > _LONGEST_NICKNAME and sum(map(str.islower, words)) > len(words) // 2
+    return len(words) > _MAX_NICKNAME_LENGTH and sum(map(str.islower, words)) > len(words) // 2
 
 
-_LONGEST_NICKNAME = 4
+_MAX_NICKNAME_LENGTH = 4
 """Words in lower case that may be what somebody calls oneself."""
 
 

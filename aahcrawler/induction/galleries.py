@@ -24,10 +24,10 @@ from aahcrawler.page.titles import title_of
 from aahcrawler.page.zones import Zone, Zones
 from aahcrawler.urls import queue_of, resolve
 
-LEAST_PICTURES: Final = 3
+MIN_PICTURES: Final = 3
 """The pictures with a file, or a page, of their own that make a gallery of a page."""
 
-LEAST_CALLED: Final = 2
+MIN_CALLED: Final = 2
 """As many are enough where names of elements, or the URL, call it a gallery."""
 
 MOSTLY: Final = 0.8
@@ -37,13 +37,13 @@ TEXT_OF_PICTURE: Final = 150
 TEXT_OF_GALLERY: Final = 400
 """The weight of running text outside of its cells that a gallery has at most: so much for each picture, and so much."""
 
-MOST_TEXT: Final = 800
+MAX_TEXT: Final = 800
 """The weight of running text outside of the cells that an album has whose pictures all lead to pages."""
 
-LONGEST_LABEL: Final = 120
+MAX_LABEL_LENGTH: Final = 120
 """The mean weight of the texts of cells that are only called something."""
 
-LONGEST_CELL: Final = 600
+MAX_CELL_LENGTH: Final = 600
 """The mean weight of the texts of cells of a gallery; longer ones are articles with a picture each."""
 
 _GALLERY: Final = re.compile(
@@ -77,15 +77,15 @@ _CAMERA: Final = re.compile(
 _NUMBERS: Final = re.compile(r"\d+")
 _OPEN: Final = frozenset({Zone.OPEN, Zone.MAIN, Zone.CONTENT})
 _CALLED_TEXT: Final = re.compile(r"caption|desc|note|legend", re.IGNORECASE)
-_LEAST_SENTENCE: Final = 25
-_LEAST_WORDS: Final = 3
-_MOST_LINKS: Final = 2_000
+_MIN_SENTENCE: Final = 25
+_MIN_WORDS: Final = 3
+_MAX_LINKS: Final = 2_000
 _LONG: Final = 40
-_LEAST_TITLE: Final = 3
-_LONGEST_TITLE: Final = 200
+_MIN_TITLE: Final = 3
+_MAX_TITLE_LENGTH: Final = 200
 _LARGE: Final = 250
-_LEAST_SIGNS, _CERTAIN = 3, 5
-_MOST_OWN_TEXT: Final = 2_500
+_MIN_SIGNS, _CERTAIN = 3, 5
+_MAX_OWN_TEXT: Final = 2_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def gallery(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet]) -> Ga
     reading = _Reading(page, prepared, sets)
     if not reading.pictures:
         return None
-    return reading.photograph(_CERTAIN) or reading.album() or reading.photograph(_LEAST_SIGNS)
+    return reading.photograph(_CERTAIN) or reading.album() or reading.photograph(_MIN_SIGNS)
 
 
 @dataclass
@@ -152,7 +152,7 @@ class _Reading:
     def _contributions(self, found: Sequence[Picture]) -> Sequence[RecordSet]:
         """Return the sets of posts that are no cells of a gallery: not each of them begins with a picture."""
         posts = filter(None, (_written(each) for each in self.sets if each.nature is Nature.POSTS))
-        return [each for each in posts if len(each.records) < LEAST_PICTURES or not self._are_cells(each, found)]
+        return [each for each in posts if len(each.records) < MIN_PICTURES or not self._are_cells(each, found)]
 
     def _are_cells(self, each: RecordSet, found: Sequence[Picture]) -> bool:
         """Return whether most records begin with one picture, of which its file or, of no author, its page is known."""
@@ -190,7 +190,7 @@ class _Reading:
         filed = _distinct([each for each in self.pictures if each.file is not None], lambda each: each.file)
         led = [each for each in self.pictures if each.target is not None and self._is_here(each.target)]
         led = _distinct(led, lambda each: each.target)
-        grids = [cells(self.outline, each) for each in (filed, led) if len(each) >= LEAST_CALLED]
+        grids = [cells(self.outline, each) for each in (filed, led) if len(each) >= MIN_CALLED]
         grids = [each for each in grids if self._is_grid(each)]
         if not grids:
             return None
@@ -198,12 +198,12 @@ class _Reading:
         anchor = reduce(self.outline.common, (cell.roots[0] for cell in entries))
         shown = [cell for cell in entries if cell.picture.file is not None]
         is_called = self._is_called(anchor, entries)
-        if not is_called and not (len(shown) >= LEAST_PICTURES or (not shown and self._is_contact_sheet(entries))):
+        if not is_called and not (len(shown) >= MIN_PICTURES or (not shown and self._is_contact_sheet(entries))):
             return None
         taken = Extents((place, self.outline.ends[place]) for cell in entries for place in cell.roots)
         outside = self._own_text(taken, Extents((cell.first, cell.end) for cell in entries))
         running = sum(piece.weight for piece in outside if _is_running(piece))
-        most = TEXT_OF_PICTURE * len(shown) + TEXT_OF_GALLERY if shown else MOST_TEXT
+        most = TEXT_OF_PICTURE * len(shown) + TEXT_OF_GALLERY if shown else MAX_TEXT
         if running > most or _is_interleaved(entries, outside):
             return None
         captions = self._captions([cell.lines(self.outline) for cell in shown])
@@ -235,10 +235,10 @@ class _Reading:
         words = sum(piece.weight for cell in entries for piece in cell.pieces(self.outline))
         is_small = len(sizes) <= 2 and max(max(size) for size in sizes) <= _LARGE
         return (
-            len(entries) > LEAST_PICTURES
+            len(entries) > MIN_PICTURES
             and len({one for one, _ in shapes}) == 1
             and is_small
-            and words <= (LONGEST_LABEL * len(entries))
+            and words <= (MAX_LABEL_LENGTH * len(entries))
         )
 
     def _is_here(self, url: str) -> bool:
@@ -254,7 +254,7 @@ class _Reading:
         before = [
             sum(piece.weight for piece in cell.pieces(outline) if piece.before <= cell.picture.place) for cell in grid
         ]
-        return sum(weights) <= LONGEST_CELL * len(grid) and sum(before) <= max(_LONG * len(grid), sum(weights) / 2)
+        return sum(weights) <= MAX_CELL_LENGTH * len(grid) and sum(before) <= max(_LONG * len(grid), sum(weights) / 2)
 
     # The photograph of a page
 
@@ -274,7 +274,7 @@ class _Reading:
         if signs < least:
             return None
         running = sum(piece.weight for piece in outside if _is_running(piece))
-        if running > (_MOST_OWN_TEXT if signs >= _CERTAIN else _MOST_OWN_TEXT / 5):
+        if running > (_MAX_OWN_TEXT if signs >= _CERTAIN else _MAX_OWN_TEXT / 5):
             return None
         caption = self._described(outside, picture.place, picture)
         if not caption.body:
@@ -326,17 +326,17 @@ class _Reading:
         signs += counter
         signs += _GALLERY.search(f"{path.path} {path.query}") is not None
         signs += _GALLERY.search(names) is not None
-        signs += len(own) > _LEAST_TITLE and (own in stem(picture.shown) or stem(picture.shown) in own)
+        signs += len(own) > _MIN_TITLE and (own in stem(picture.shown) or stem(picture.shown) in own)
         signs += picture.file is not None
         signs += _CAMERA.search(texts) is not None
-        signs += len(alt) > _LEAST_TITLE and alt in bare(self.prepared.names.title)
+        signs += len(alt) > _MIN_TITLE and alt in bare(self.prepared.names.title)
         signs -= any(each.tag in ("article", "p") for each in near) and not self._has_neighbours
         return signs
 
     @cached_property
     def _has_neighbours(self) -> bool:
         """Whether links called next and previous lead to pages like this one."""
-        for link in islice(self.page.tree.iter("a", "link"), _MOST_LINKS):
+        for link in islice(self.page.tree.iter("a", "link"), _MAX_LINKS):
             url = resolve(self.page.base_url, link.get("href") or "")
             if url is None or not self._is_sibling(url):
                 continue
@@ -396,16 +396,16 @@ class _Reading:
 
     def _is_text(self, line: Line) -> bool:
         words = len(line.text.split())
-        if line.is_sentence and len(line.text) >= _LEAST_SENTENCE and words > _LEAST_WORDS:
+        if line.is_sentence and len(line.text) >= _MIN_SENTENCE and words > _MIN_WORDS:
             return True
         names = _names(self.outline.elements[line.place or 0])
-        return _CALLED_TEXT.search(names) is not None and words >= _LEAST_WORDS
+        return _CALLED_TEXT.search(names) is not None and words >= _MIN_WORDS
 
     def _title(self, lines: Sequence[Line], attributes: Sequence[Line]) -> str:
         """Return the title: of the texts that the page's title repeats the longest, else the last heading."""
         named = fold(self.prepared.names.title).casefold()
         sites = claims.site_names(self.page)
-        texts = [line.text for line in (*lines, *attributes) if _LEAST_TITLE <= len(line.text) <= _LONGEST_TITLE]
+        texts = [line.text for line in (*lines, *attributes) if _MIN_TITLE <= len(line.text) <= _MAX_TITLE_LENGTH]
         texts = [text for text in texts if not is_file_name(text) and any(map(str.isalpha, text))]
         repeated = [text for text in texts if text.casefold() in named and bare(text) not in sites]
         if repeated:

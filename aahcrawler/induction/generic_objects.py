@@ -12,7 +12,7 @@ from typing import Final
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
-from aahcrawler.induction.article import LEAST_RUNNING, Article, Judged, judge, stands_in, teasers_of
+from aahcrawler.induction.article import MIN_RUNNING, Article, Judged, judge, stands_in, teasers_of
 from aahcrawler.induction.captions import Caption
 from aahcrawler.induction.field_labels import FieldLabel, labelled_title
 from aahcrawler.induction.galleries import Gallery, Photograph, gallery
@@ -35,8 +35,8 @@ from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 _NEAR = 4
-_LONGEST_BYLINE = 200
-_MOST_WORDS = 6
+_MAX_BYLINE_LENGTH = 200
+_MAX_WORDS = 6
 _AUTHOR = re.compile(
     r"author|autor|byline|writer|verfasser|redakt|journalist|vcard|contributor|(?:posted|submitted)[-_]?by|"
     r"(?:^|\s)(?:by|submitted)(?:\s|$)",
@@ -186,7 +186,7 @@ def _judged(
 
 def _of_scripts(page: Page) -> Iterator[WebObject]:
     """Yield an article that is in the data of scripts alone."""
-    text = page.attempt("data of scripts", lambda: script_text(page, LEAST_RUNNING), str)
+    text = page.attempt("data of scripts", lambda: script_text(page, MIN_RUNNING), str)
     if text:
         yield claims.undeclared(page, claims.permalink(page), text, title_of(page, ""), None, None)
 
@@ -217,10 +217,10 @@ def is_byline(author: Byline) -> bool:
     element = author.element
     around = (element, *element.iterancestors())[:_NEAR]
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
-    nearby = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
+    nearby = excerpt(around[min(1, len(around) - 1)], _MAX_BYLINE_LENGTH)
     marked = author.labelled or _AUTHOR.search(f"{marks} {author.href or ''}") is not None
     marked = marked or _BY.match(nearby) is not None
-    if not marked or len(author.name.split()) > _MOST_WORDS:
+    if not marked or len(author.name.split()) > _MAX_WORDS:
         return False
     return _NO_NAME.search(author.name) is None or is_marked(author)
 

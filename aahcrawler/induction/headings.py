@@ -13,12 +13,12 @@ from aahcrawler.urls import canonicalize, queue_of, resolve
 OUTSIDE = ("nav", "aside")
 """Elements in which headings do not name the page."""
 
-LONGEST_HEADING = 300
+MAX_HEADING_LENGTH = 300
 """The most characters of a heading that are read."""
 _HEADINGS = ("h1", "h2", "h3")
 _MINOR_HEADINGS = ("h4", "h5", "h6")
 _LARGE = frozenset({"b", "big", "center", "font", "strong"})
-_LEAST_TITLE = 4
+_MIN_TITLE = 4
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
 _ANNOUNCES = re.compile(
     r"\W*(?:\d+\s+)?(?:comments?|replies|answers?|responses?|discussion|activit(?:y|ies)|history|notes|journal|"
@@ -101,7 +101,7 @@ def _set_apart(outline: Outline, names: Names, before: int, roots: Sequence[int]
         place = piece.owner
         if place >= outline.ends[before]:
             break
-        if piece.linked or outline.tags[place] not in _LARGE or bare(piece.text) != title or len(title) < _LEAST_TITLE:
+        if piece.linked or outline.tags[place] not in _LARGE or bare(piece.text) != title or len(title) < _MIN_TITLE:
             continue
         is_alone = outline.free(place) + outline.linked(place) == piece.weight
         if is_alone and not outline.is_within(place, OUTSIDE) and not records.cover(place):
@@ -143,7 +143,7 @@ def _nearer(outline: Outline, names: Names, named: Heading, before: int) -> tupl
 
 def heading_text(outline: Outline, place: int) -> str:
     """Return the text of an element as a heading; with ``Outline.once`` it is read once."""
-    return headline(outline.elements[place], LONGEST_HEADING)
+    return headline(outline.elements[place], MAX_HEADING_LENGTH)
 
 
 def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE) -> list[Heading]:

@@ -22,7 +22,7 @@ from aahcrawler.page.text import UNREAD, fold
 from aahcrawler.urls import resolve
 
 _HIGHEST = 3
-_LONGEST_ENTRY = 100
+_MAX_ENTRY_LENGTH = 100
 _COLUMNS = 3
 _LISTS = frozenset({"ul", "ol", "dl", "table"})
 _TABLES = frozenset({"table", "tbody", "ul", "dl"})
@@ -68,20 +68,20 @@ def _followed(outline: Outline, first: int, base: str, own: Collection[str]) -> 
 def _are_notes(outline: Outline, places: Sequence[int]) -> bool:
     """Return whether elements show short lines, links among them: what an archive says of each of its messages."""
     pieces = [piece for place in places for piece in outline.pieces_of(place)]
-    return any(piece.linked for piece in pieces) and all(piece.weight <= _LONGEST_ENTRY for piece in pieces)
+    return any(piece.linked for piece in pieces) and all(piece.weight <= _MAX_ENTRY_LENGTH for piece in pieces)
 
 
 def _announces(outline: Outline, place: int) -> bool:
     """Return whether an element is a few words with a colon, which announce what follows it."""
     pieces = list(outline.pieces_of(place))
-    return len(pieces) == 1 and pieces[0].weight <= _LONGEST_ENTRY and pieces[0].text.endswith((":", "\uff1a"))
+    return len(pieces) == 1 and pieces[0].weight <= _MAX_ENTRY_LENGTH and pieces[0].text.endswith((":", "\uff1a"))
 
 
 def _is_of_others(outline: Outline, place: int, base: str, own: Collection[str]) -> bool:
     """Return whether a list leads to messages like this one: all of its entries have links, one to such an address."""
     if outline.tags[place] not in _LISTS or not outline.linked(place):
         return False
-    if any(piece.weight > _LONGEST_ENTRY and not piece.linked for piece in outline.pieces_of(place)):
+    if any(piece.weight > _MAX_ENTRY_LENGTH and not piece.linked for piece in outline.pieces_of(place)):
         return False
     entries = [each for each in outline.children(place) if outline.tags[each] in ("li", "tr", "dd", "dt")]
     if not entries or not all(outline.linked(each) for each in entries):
@@ -103,17 +103,17 @@ def _is_log(outline: Outline, place: int) -> bool:
 
 
 CONFIDENCE = 0.97
-MOST_MESSAGES = 500
-LONGEST_NAME = 60
+MAX_MESSAGES = 500
+MAX_NAME_LENGTH = 60
 
 _BEFORE_HEADER = 2
 """The most lines before a header that are no links: archives repeat the subject there, and who sent it when."""
-_MOST_BEFORE = 16
+_MAX_BEFORE = 16
 """The most lines before a header, those of links to its neighbours in the thread among them."""
-_MOST_HEADERS = 60
+_MAX_HEADERS = 60
 _CONTROLS = 3
 """The most lines below a text that hold links to answer it, to its thread and the like."""
-_MOST_KEYED = 4
+_MAX_KEYED = 4
 """The mean number of lines with an anchor for each message beyond which anchors are those of lines."""
 _BEHIND_NAME = re.compile(r"\s*(?:<|&lt;|\(|\[|\s@\s|,\s).*", re.DOTALL)
 _BEHIND_ADDRESS = re.compile(r"[^\s()]+(?:@|\s(?:at|AT)\s)[^\s()]+\s+\((?P<name>[^()]*[^\W\d_][^()]*)\)")
@@ -171,7 +171,7 @@ def preformatted_messages(outline: Outline, dates: DateReader, names: Names) -> 
     """
     found: list[Record] = []
     for place, tag in enumerate(outline.tags):
-        if tag == "pre" and len(found) < MOST_MESSAGES:
+        if tag == "pre" and len(found) < MAX_MESSAGES:
             found += _messages(outline, place, dates, names)
     if not found or (not any(each.permalink or each.key for each in found) and _are_examples(outline, found)):
         return ()
@@ -181,7 +181,7 @@ def preformatted_messages(outline: Outline, dates: DateReader, names: Names) -> 
     container = outline.places[found[0].element]
     for record in found[1:]:
         container = outline.common(container, outline.places[record.element])
-    return (RecordSet(outline.elements[max(container, 0)], tuple(found[:MOST_MESSAGES]), Nature.POSTS, CONFIDENCE),)
+    return (RecordSet(outline.elements[max(container, 0)], tuple(found[:MAX_MESSAGES]), Nature.POSTS, CONFIDENCE),)
 
 
 def _are_examples(outline: Outline, found: Sequence[Record]) -> bool:
@@ -209,7 +209,7 @@ def _message(element: Element, lines: Sequence[_Line], header: _Header, body: st
     author = _sender(fields.get(FieldLabel.AUTHOR, ""))
     told_dates = (fold(fields.get(field, "")) for field in (FieldLabel.DATE, FieldLabel.AUTHOR))
     date = next((read for text in told_dates if text and (read := dates.of_line(text)[1]) is not None), None)
-    if date is None or not author or len(author) > LONGEST_NAME or not body:
+    if date is None or not author or len(author) > MAX_NAME_LENGTH or not body:
         return None
     subject = next((line.text for line in above if not line.is_control and not _MBOX.match(line.text)), "")
     return Record(
@@ -232,12 +232,12 @@ def _sender(value: str) -> str:
 def _headers(lines: Sequence[_Line]) -> Iterator[_Header]:
     """Yield what looks like the header of a message: lines of fields behind an empty line, the sender among them."""
     for first, end in _paragraphs(lines):
-        within = lines[first : min(end, first + _MOST_BEFORE + _MOST_HEADERS)]
+        within = lines[first : min(end, first + _MAX_BEFORE + _MAX_HEADERS)]
         fields = next((n for n, line in enumerate(within) if split_label(line.text)[0] is not None), None)
-        if fields is None or not any(_FROM.match(line.text) for line in within[fields : fields + _MOST_HEADERS]):
+        if fields is None or not any(_FROM.match(line.text) for line in within[fields : fields + _MAX_HEADERS]):
             continue
         others = sum(not line.linked for line in within[:fields])
-        if others <= _BEFORE_HEADER and fields <= _MOST_BEFORE:
+        if others <= _BEFORE_HEADER and fields <= _MAX_BEFORE:
             yield _Header(first, first + fields, end, _marks(within, fields))
 
 
@@ -258,7 +258,7 @@ def _boundaries(lines: Sequence[_Line], headers: Sequence[_Header]) -> Sequence[
     One with which the element begins needs no mark; then those behind rules follow it.
     """
     keyed = sum(bool(line.keys) for line in lines)
-    believed = ~_Mark.NONE if keyed <= _MOST_KEYED * len(headers) else ~_Mark.ANCHOR
+    believed = ~_Mark.NONE if keyed <= _MAX_KEYED * len(headers) else ~_Mark.ANCHOR
     marked = [header for header in headers if header.marks & believed]
     like_first = [header for header in marked if header.marks & believed & marked[0].marks]
     opens = bool(headers) and not any(line.text.strip() for line in lines[: headers[0].first])

@@ -15,20 +15,20 @@ from aahcrawler.page.text import UNREAD, fold
 
 T = TypeVar("T")
 
-MOST_ELEMENTS = 60_000
+MAX_ELEMENTS = 60_000
 """The most elements of a page that are read."""
 
-MOST_DEPTH = 200
+MAX_DEPTH = 200
 """The depth to which nested elements are read; of deeper ones the text alone is."""
 
 RUNNING = 40
 """The weight of a piece of running text: menus and captions have less."""
 
-FEWEST_SHORT, SHORT, VERSE = 4, 20, 80
+MIN_SHORT, SHORT, VERSE = 4, 20, 80
 """The fewest short lines of one element that are a text, the least weight of each that is an element of its own, and
 of all of them together."""
 
-_LONGEST_KEPT = 300
+_MAX_KEPT_LENGTH = 300
 """Characters of classes whose words are kept for other elements: pages of a template have the same ones."""
 _LINES = frozenset({"dd", "div", "li", "p"})
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
@@ -62,8 +62,8 @@ class Outline:
     """The elements below the body in document order; a place is an index into them.
 
     The extent of the element at ``place`` is ``range(place, ends[place])``. Time and memory are linear in the size of
-    the page. Elements beyond ``MOST_ELEMENTS``, and those whose text no reader sees, are left out. Of elements deeper
-    than ``MOST_DEPTH`` the text is there, as that of the innermost one above them that is not.
+    the page. Elements beyond ``MAX_ELEMENTS``, and those whose text no reader sees, are left out. Of elements deeper
+    than ``MAX_DEPTH`` the text is there, as that of the innermost one above them that is not.
     """
 
     def __init__(self, tree: Element) -> None:
@@ -94,11 +94,11 @@ class Outline:
         walk = iterwalk(body, events=("start", "end", "comment", "pi"))
         for event, element in walk:
             if event == "start":
-                if element.tag in _SKIPPED or len(self.elements) >= MOST_ELEMENTS:
+                if element.tag in _SKIPPED or len(self.elements) >= MAX_ELEMENTS:
                     walk.skip_subtree()
                     open_places.append(-1)
                     continue
-                if len(open_places) >= MOST_DEPTH:
+                if len(open_places) >= MAX_DEPTH:
                     open_places.append(open_places[-1])
                     links += element.tag == "a"
                     self._add(element.text, open_places[-1], links)
@@ -145,7 +145,7 @@ class Outline:
         broken = Counter(piece.owner for piece in lines)
         groups: dict[int, list[Piece]] = defaultdict(list)
         for piece in lines:
-            if broken[piece.owner] >= FEWEST_SHORT:
+            if broken[piece.owner] >= MIN_SHORT:
                 groups[piece.owner].append(piece)
             elif piece.weight >= SHORT and self.tags[piece.owner] in _LINES:
                 groups[self.parents[piece.owner]].append(piece)
@@ -153,7 +153,7 @@ class Outline:
         found = [
             group
             for group in groups.values()
-            if len(group) >= FEWEST_SHORT and sum(piece.weight for piece in group) >= VERSE
+            if len(group) >= MIN_SHORT and sum(piece.weight for piece in group) >= VERSE
         ]
         for piece in chain.from_iterable(found):
             running[piece.owner] += piece.weight if piece.weight < RUNNING else 0
@@ -272,7 +272,7 @@ def _tokens(element: Element) -> tuple[str, ...]:
     given = element.get("class")
     if not given:
         return ()
-    return _words(given) if len(given) <= _LONGEST_KEPT else _words.__wrapped__(given)
+    return _words(given) if len(given) <= _MAX_KEPT_LENGTH else _words.__wrapped__(given)
 
 
 @lru_cache(maxsize=20_000)

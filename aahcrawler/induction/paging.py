@@ -11,7 +11,7 @@ from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt
 from aahcrawler.urls import resolve
 
-MOST_LINKS = 2_000
+MAX_LINKS = 2_000
 
 _PAGE = re.compile(
     r"(?:[a-z0-9]{1,8}[_-])?(?:page|paged|pg|pageno|page_?num(?:ber)?|page_no|seite|pagina|strana|sivu|sida|cpage)",
@@ -47,7 +47,7 @@ def _is_numbered(url: str) -> bool:
 
 def _follows(page: Page) -> bool:
     """Return whether a page links to one before it whose address is its own but for what numbers it."""
-    links = (each for each in islice(page.tree.iter("link", "a"), MOST_LINKS) if _is_previous(each))
+    links = (each for each in islice(page.tree.iter("link", "a"), MAX_LINKS) if _is_previous(each))
     targets = (resolve(page.base_url, each.get("href") or "") for each in links)
     return any(target is not None and _is_before(target, page.url) for target in targets)
 
@@ -75,12 +75,12 @@ def _is_marked(page: Page) -> bool:
 
 
 def _leads_to_first(pager: Element) -> bool:
-    return any(excerpt(link, 12).strip() == "1" for link in islice(pager.iter("a"), MOST_LINKS))
+    return any(excerpt(link, 12).strip() == "1" for link in islice(pager.iter("a"), MAX_LINKS))
 
 
 def _current(page: Page) -> Iterator[tuple[str, Element]]:
     """Yield the numbers that paginators mark as current, with the paginator."""
-    for element in islice(page.tree.iter("a", "span", "li", "strong", "b", "em", "button"), MOST_LINKS):
+    for element in islice(page.tree.iter("a", "span", "li", "strong", "b", "em", "button"), MAX_LINKS):
         marked = element.get("aria-current") == "page" or any(map(_CURRENT.fullmatch, _words(element)))
         if not marked or not _NUMBER.fullmatch(shown := excerpt(element, 12).strip()):
             continue

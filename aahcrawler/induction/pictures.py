@@ -17,10 +17,10 @@ from aahcrawler.page.text import fold
 from aahcrawler.page.zones import Zone, Zones
 from aahcrawler.urls import queue_of, resolve
 
-MOST_PICTURES: Final = 2_000
+MAX_PICTURES: Final = 2_000
 """The most pictures of one page that are looked at."""
 
-LEAST_SIDE: Final = 40
+MIN_SIDE: Final = 40
 """The pixels that both sides of a picture have at least, where the page declares them: smaller ones are icons."""
 
 _SHOWN_OFTEN: Final = 2
@@ -77,7 +77,7 @@ def pictures(page: Page, outline: Outline) -> tuple[Picture, ...]:
     zones, hidden = Zones(page.tree), Hidden(page.tree)
     site = queue_of(page.url)
     found: list[Picture] = []
-    for place in islice((place for place, tag in enumerate(outline.tags) if tag == "img"), MOST_PICTURES):
+    for place in islice((place for place, tag in enumerate(outline.tags) if tag == "img"), MAX_PICTURES):
         element = outline.elements[place]
         if zones.of(element) in _BESIDE or hidden.covers(element):
             continue
@@ -124,7 +124,7 @@ def _length(element: Element, name: str) -> int:
 
 def _is_decoration(outline: Outline, picture: Picture, site: str) -> bool:
     """Return whether a picture is small, called an icon or the like, or leads to another site, as advertising does."""
-    if any(0 < side < LEAST_SIDE for side in (picture.width, picture.height)):
+    if any(0 < side < MIN_SIDE for side in (picture.width, picture.height)):
         return True
     path = urlsplit(picture.shown).path.lower()
     if path.endswith((".svg", ".ico")):

@@ -10,7 +10,7 @@ from aahcrawler.induction.comment_sections import Section, comment_sections
 from aahcrawler.induction.field_labels import (
     HEADINGS,
     LABEL_MARKS,
-    LONGEST_LABEL,
+    MAX_LABEL_LENGTH,
     FieldLabel,
     field_of,
     is_text_label,
@@ -66,7 +66,7 @@ def _is_named_so(outline: Outline, place: int) -> bool:
 
 _CELLS = frozenset({"td", "th", "dt"})
 _LINES = HEADINGS | {"dt", "th", "legend", "label", "strong", "b", "p", "div", "span", "summary"}
-_FEWEST, _FEWEST_OTHER = 2, 3
+_FEWEST, _MIN_OTHER = 2, 3
 """The known labels beside a text, and those where none is that of an author, a date or a title."""
 
 
@@ -87,7 +87,7 @@ def labelled_texts(outline: Outline) -> tuple[LabelledText, ...]:
         if piece.linked or not is_text_label(piece.text):
             continue
         cell = next((at for at in (piece.owner, *outline.ancestors(piece.owner)) if outline.tags[at] in _CELLS), -1)
-        if cell < 0 or outline.free(cell) + outline.linked(cell) > LONGEST_LABEL:
+        if cell < 0 or outline.free(cell) + outline.linked(cell) > MAX_LABEL_LENGTH:
             continue
         block = _block(outline, cell)
         if block < 0 or block in tried:
@@ -159,7 +159,7 @@ def _among(outline: Outline, block: int, cell: int) -> LabelledText | None:
             told += known
         elif number < at or not is_open:
             labels += row
-    least = _FEWEST if any(field is not FieldLabel.OTHER for field in told) else _FEWEST_OTHER
+    least = _FEWEST if any(field is not FieldLabel.OTHER for field in told) else _MIN_OTHER
     return LabelledText(block, tuple(sorted(labels)), frozenset(told)) if len(told) >= least else None
 
 
@@ -187,7 +187,7 @@ def _rows(outline: Outline, block: int) -> Iterator[Sequence[int]]:
 
 def _field(outline: Outline, cell: int) -> FieldLabel | None:
     """Return what the label that a cell is, or begins with, says of a value."""
-    if outline.tags[cell] not in _CELLS or _shown(outline, cell) > 4 * LONGEST_LABEL:
+    if outline.tags[cell] not in _CELLS or _shown(outline, cell) > 4 * MAX_LABEL_LENGTH:
         return None
     text = " ".join(piece.text for piece in outline.pieces_of(cell))
     return field_of(text) or split_label(text)[0]

@@ -31,15 +31,15 @@ _CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 _HALF = 0.5
-_LONGEST_CONTROL = 40
-_LONGEST_CONTROLS = 200
-MOST_A_RECORD = 1_500
+_MAX_CONTROL_LENGTH = 40
+_MAX_CONTROLS_LENGTH = 200
+MAX_A_RECORD = 1_500
 """The most text of one record that counts, so that one long post does not decide alone."""
-_MOST_CONTROLS = 10
+_MAX_CONTROLS = 10
 """The most elements at the end of a record that are left out as links that all records end with."""
 _MOSTLY, _OUTWEIGHS = 0.8, 2.0
 """The share of records that have text above their byline, and its ratio to that below from which the latter is none."""
-_FEWEST_SIGNED = 3
+_MIN_SIGNED = 3
 """The fewest elements at the ends of records that show, by repeating each other, that they are signatures."""
 
 
@@ -218,7 +218,7 @@ class _Descent:
 
     def _without_controls(self, kept: list[list[int]]) -> list[list[int]]:
         """Leave out the last of several elements while most records end with the same links, and nothing else."""
-        for _ in range(_MOST_CONTROLS):
+        for _ in range(_MAX_CONTROLS):
             last = {number: self._links(places[-1]) for number, places in enumerate(kept) if len(places) > 1}
             shared = Counter(filter(None, last.values()))
             common = {text for text, times in shared.items() if times >= max(2, 0.5 * len(kept))}
@@ -253,21 +253,23 @@ class _Descent:
         return [place for place in places if place < last], [place for place in places if place > last]
 
     def _held(self, places: Sequence[int]) -> float:
-        return min(sum(map(self.content.weight, places)), MOST_A_RECORD)
+        return min(sum(map(self.content.weight, places)), MAX_A_RECORD)
 
     def _repeats(self, slot: Slot, last: Mapping[int, int]) -> bool:
         """Return whether half of the elements of a slot, at least three, say what another one of them says."""
         outline = self.content.outline
         texts = Counter(
-            excerpt(outline.elements[place], _LONGEST_CONTROLS) for place in last.values() if self._slot(place) == slot
+            excerpt(outline.elements[place], _MAX_CONTROLS_LENGTH)
+            for place in last.values()
+            if self._slot(place) == slot
         )
         repeated = sum(times for text, times in texts.items() if times > 1 and text)
-        return texts.total() >= _FEWEST_SIGNED and 2 * repeated >= texts.total()
+        return texts.total() >= _MIN_SIGNED and 2 * repeated >= texts.total()
 
     def _links(self, place: int) -> str:
         """Return the text of an element that shows links alone, empty if it shows others as well."""
         outline = self.content.outline
-        return "" if outline.free(place) else excerpt(outline.elements[place], _LONGEST_CONTROLS)
+        return "" if outline.free(place) else excerpt(outline.elements[place], _MAX_CONTROLS_LENGTH)
 
     def _slot(self, place: int) -> Slot:
         return self.content.slots.get(place, ())
@@ -347,7 +349,7 @@ class _Descent:
             for slot, times in counted.items():
                 most[slot] = max(most[slot], times)
             for place in places:
-                sums[self._slot(place)] += min(self.content.weight(place), MOST_A_RECORD)
+                sums[self._slot(place)] += min(self.content.weight(place), MAX_A_RECORD)
                 names[self._slot(place)] = outline.tags[place]
         whole = sum(sums.values())
         if len(sums) < 2 or whole <= 0:
@@ -362,12 +364,12 @@ class _Descent:
         for number, places in enumerate(frontier):
             for place in places:
                 places_of[self._slot(place)].append((number, place))
-                whole += min(self.content.weight(place), MOST_A_RECORD)
+                whole += min(self.content.weight(place), MAX_A_RECORD)
         return frozenset(slot for slot, places in places_of.items() if self._is_beside(places, whole, len(frontier)))
 
     def _is_beside(self, places: Sequence[tuple[int, int]], whole: float, records: int) -> bool:
         outline, content = self.content.outline, self.content
-        held = sum(min(content.weight(place), MOST_A_RECORD) for _, place in places)
+        held = sum(min(content.weight(place), MAX_A_RECORD) for _, place in places)
         share = held / whole if whole else 0.0
         tags = {outline.tags[place] for _, place in places}
         if tags == {"tr"} and share < _HALF and all(self._is_caption(place) for _, place in places):
@@ -390,7 +392,9 @@ class _Descent:
         if tags == {"a"} and not held and len(places) > 2:
             holders = {outline.parents[place] for _, place in places}
             beside_text = all(outline.elements[holder].find("p") is not None for holder in holders)
-            return beside_text and len({excerpt(outline.elements[place], _LONGEST_CONTROL) for _, place in places}) == 1
+            return (
+                beside_text and len({excerpt(outline.elements[place], _MAX_CONTROL_LENGTH) for _, place in places}) == 1
+            )
         return (
             linked > 2 * free
             and linked > 0

@@ -32,13 +32,13 @@ from aahcrawler.induction.record_sets import Byline
 from aahcrawler.induction.shown_dates import Shown, is_of_change
 from aahcrawler.page.text import excerpt, fold
 
-LONGEST_NAME = 60
-_LONGEST_BYLINE = 150
-MOST_PLACES = 400
+MAX_NAME_LENGTH = 60
+_MAX_BYLINE_LENGTH = 150
+MAX_PLACES = 400
 """The most elements of one record that are examined for its author."""
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_MOST_IN_NAME = 12
+_MAX_IN_NAME = 12
 """The most elements that a name consists of, its own among them."""
 _NAME_TAGS = frozenset(
     {
@@ -127,7 +127,7 @@ def may_be_name(text: str) -> bool:
     >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12"), may_be_name("3 replies")
     (True, False, False, False)
     """
-    return weight(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
+    return weight(text) <= MAX_NAME_LENGTH and bool(_LETTER.search(text)) and not _COUNT.search(text)
 
 
 def subject(title: str) -> str:
@@ -301,7 +301,7 @@ class _Names:
 
     def _names_somebody(self, place: int) -> bool:
         href = self.content.outline.elements[place].get("href")
-        text = excerpt(self.content.outline.elements[place], LONGEST_NAME + 1)
+        text = excerpt(self.content.outline.elements[place], MAX_NAME_LENGTH + 1)
         return bool(href and _is_user_address(href) and _LETTER.search(text))
 
     def _possible(self, number: int, part: Part) -> Iterator[Name]:
@@ -316,7 +316,7 @@ class _Names:
             if outline.parents[place] in self.dated and outline.tags[outline.parents[place]] in ("time", "a"):
                 continue
             tried += 1
-            if tried > MOST_PLACES:
+            if tried > MAX_PLACES:
                 return
             text = outline.once(place, _name)
             if not text or (dated is not None and outline.contains(dated.place, place) and text in dated.text):
@@ -375,7 +375,7 @@ class _Names:
         outline = self.content.outline
         dated = self.fields.dates.get(name.number)
         above = outline.common(name.place, dated.place) if dated is not None else -1
-        if above < 0 or dated is None or outline.free(above) + outline.linked(above) > _LONGEST_BYLINE:
+        if above < 0 or dated is None or outline.free(above) + outline.linked(above) > _MAX_BYLINE_LENGTH:
             return False
         own = (name.place, dated.place)
         others = [each for each in outline.pieces_of(above) if not any(outline.contains(at, each.owner) for at in own)]
@@ -414,7 +414,7 @@ class _Names:
                     if not inside or (dated.declared and holder == dated.place) or piece.owner in self.dated - {holder}:
                         continue
                     text = _beside(piece.text, dated.text)
-                    if text and weight(text) <= LONGEST_NAME:
+                    if text and weight(text) <= MAX_NAME_LENGTH:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
 
@@ -501,8 +501,8 @@ def _name_places(outline: Outline, _: int) -> Sequence[int]:
         place
         for place, tag in enumerate(outline.tags)
         if tag in _NAME_TAGS
-        and outline.ends[place] - place <= _MOST_IN_NAME
-        and outline.free(place) + outline.linked(place) <= 2 * LONGEST_NAME
+        and outline.ends[place] - place <= _MAX_IN_NAME
+        and outline.free(place) + outline.linked(place) <= 2 * MAX_NAME_LENGTH
     ]
 
 
@@ -514,8 +514,8 @@ def name_at(outline: Outline, place: int, number: int) -> Name | None:
 
 def _name(outline: Outline, place: int) -> str:
     """Return the text of an element that may be a person's name, empty if it cannot be one."""
-    shown = _without_label(excerpt(outline.elements[place], 2 * LONGEST_NAME + 1))
-    if len(shown) > 2 * LONGEST_NAME or shown.endswith(("…", "...")):
+    shown = _without_label(excerpt(outline.elements[place], 2 * MAX_NAME_LENGTH + 1))
+    if len(shown) > 2 * MAX_NAME_LENGTH or shown.endswith(("…", "...")):
         return ""
     if _TIME_OF_DAY.fullmatch(shown) or _OWN_LINK.fullmatch(shown) or _is_label(outline, place, shown):
         return ""
@@ -524,7 +524,7 @@ def _name(outline: Outline, place: int) -> str:
         text = _marked_name(outline, place, shown) or text
     elif not may_be_name(text) or (is_clause(text) and not names_author(outline, place)):
         return ""
-    is_possible = weight(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
+    is_possible = weight(text) <= MAX_NAME_LENGTH and not _COUNT.search(text) and _is_named(outline, place, text)
     return text if is_possible and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
 
 
@@ -687,5 +687,5 @@ def _data_words(element: Element) -> Iterator[str]:
         if name.startswith("data-"):
             yield name[5:]
             value = element.get(name) or ""
-            if weight(value) <= LONGEST_NAME:
+            if weight(value) <= MAX_NAME_LENGTH:
                 yield from value.split()

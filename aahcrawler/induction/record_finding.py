@@ -29,20 +29,20 @@ from aahcrawler.page import Page
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.urls import resolve
 
-LEAST_CONFIDENCE = 0.5
+MIN_CONFIDENCE = 0.5
 KNOWN = 0.95
 """The confidence of records of a shape that other pages of the site have shown."""
 
 COMMENTS = 0.9
 """The least confidence of records in a section of comments."""
 
-MOST_DATES = 2.5
+MAX_DATES = 2.5
 """The mean number of dates of a record beyond which it is several records."""
 
 MESSAGES = 0.93
 """The confidence of a message alone on its page, whose sender and date have labels."""
 
-LEAST_BODIED = 0.7
+MIN_BODIED = 0.7
 """The share of records that have a text."""
 
 MOSTLY, AS_DATED = 0.8, 0.6
@@ -57,9 +57,9 @@ MOSTLY_LINKED = 0.6
 MOSTLY_TITLES = 0.6
 """The share of records of one line without a sentence from which they are rows of a list."""
 
-_LONGEST_TITLE = 120
+_MAX_TITLE_LENGTH = 120
 _ENDS = tuple(".!…。！'\"")
-_FEWEST_LINKED = 2
+_MIN_LINKED = 2
 _OUTSIDE = ("nav", "aside", "footer", "header")
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
 
@@ -93,7 +93,7 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
         if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
             continue
         found = _Reading(prepared, candidate).judge()
-        if found is not None and found.confidence >= LEAST_CONFIDENCE:
+        if found is not None and found.confidence >= MIN_CONFIDENCE:
             judged.append(_Judged(found, tuple(_places(outline, found))))
     most = max((each.text(outline) for each in judged), default=0) or 1
     judged += _known(prepared, [each for each in judged if each.set.nature is Nature.POSTS])
@@ -236,12 +236,12 @@ class _Reading:
         shared = 1.0 if self.candidate.sign == OPENED else MOSTLY
         content = Content(outline, parts, self._dated, frozenset(self.prepared.labels), shared)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
-        if _bodied(_bodies(content, fields)) < LEAST_BODIED:
+        if _bodied(_bodies(content, fields)) < MIN_BODIED:
             return None
         sign(fields, content, self.prepared.shown)
         found = _bodies(content, fields)
         confidence = self._confidence(content, fields, found)
-        if confidence < LEAST_CONFIDENCE:
+        if confidence < MIN_CONFIDENCE:
             return None
         records = self._records(parts, fields, found)
         targets = Leads(content, fields, found, self.prepared.names, self._dated).targets()
@@ -319,7 +319,7 @@ class _Reading:
 
     def _are_titles(self, records: Sequence[Record]) -> bool:
         """Return whether most records are short lines without a sentence, with a page of its own: rows of a list."""
-        if len(records) < _FEWEST_LINKED:
+        if len(records) < _MIN_LINKED:
             return False
         texts = (each.body.plain() for each in records if each.body is not None and self._stands_elsewhere(each))
         return sum(map(_is_of_titles, texts)) >= MOSTLY_TITLES * len(records)
@@ -332,7 +332,7 @@ class _Reading:
 
         Links that show an author or a date, and nothing else, do not count.
         """
-        if len(parts) < _FEWEST_LINKED or self._are_comments:
+        if len(parts) < _MIN_LINKED or self._are_comments:
             return False
         outline = self.prepared.outline
         pieces = [[each for root in part.roots for each in outline.pieces_of(root)] for part in parts]
@@ -363,7 +363,7 @@ class _Reading:
         dated, named = len(fields.dates) / size, len(fields.names) / size
         if not dated and named >= MOSTLY and self._called_records() >= MOSTLY:
             dated = AS_DATED
-        if bodied < LEAST_BODIED or max(dated, named) < 0.6:
+        if bodied < MIN_BODIED or max(dated, named) < 0.6:
             return 0.0
         names = self.prepared.names
         keyed = (
@@ -377,14 +377,14 @@ class _Reading:
         score = 0.3 * dated + 0.25 * named + 0.1 * keyed + 0.2 * bodied + 0.15 * min(1.0, held / whole)
         if self._are_comments:
             told = size > 1 or min(dated, named) == 1
-            score *= 1.0 if self._dated_within(parts) <= MOST_DATES * size else 0.4
-            return round(COMMENTS + (1 - COMMENTS) * min(1.0, score), 4) if told and score >= LEAST_CONFIDENCE else 0.0
+            score *= 1.0 if self._dated_within(parts) <= MAX_DATES * size else 0.4
+            return round(COMMENTS + (1 - COMMENTS) * min(1.0, score), 4) if told and score >= MIN_CONFIDENCE else 0.0
         if self.candidate.sign == MESSAGE:
             return MESSAGES if min(dated, named) == 1 else 0.0
         if min(dated, named) < SURELY or self._called_records() < MOSTLY:
             score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
             score *= 1.0 if self._telling(found) >= 0.3 else 0.4
-        score *= 1.0 if many <= MOST_DATES else 0.4
+        score *= 1.0 if many <= MAX_DATES else 0.4
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
 
@@ -497,7 +497,7 @@ class _Reading:
 
 def _is_of_titles(text: str) -> bool:
     """Return whether all lines of a text are short and none is a sentence: a title, the cells of a row."""
-    return all(len(line) <= _LONGEST_TITLE and line.rstrip()[-1:] not in _ENDS for line in text.split("\n"))
+    return all(len(line) <= _MAX_TITLE_LENGTH and line.rstrip()[-1:] not in _ENDS for line in text.split("\n"))
 
 
 def _page(base: str, href: str) -> str:

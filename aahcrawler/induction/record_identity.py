@@ -17,12 +17,12 @@ Template = tuple[str, str]
 """A URL and its fragment, with ``NUMBER`` in place of what tells records apart."""
 
 NUMBER = "\0"
-MOST_ADDRESSED = 0.6
+MAX_ADDRESSED = 0.6
 """The share of records that have a link of the same template if it is that of their URLs."""
 
 _BY_LINK = 1
 _BY_WORDS = 2
-_MOST_ROUNDS = 10
+_MAX_ROUNDS = 10
 _BY_NUMBER = 1
 _BY_FRAGMENT = 3
 
@@ -30,7 +30,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LAST = re.compile(r"[/=?&]")
 _DIGEST = re.compile(r"[0-9a-fA-F]{8,}|[A-Z0-9]{16,}")
 _IDENTIFIER = re.compile(r"(?=\D*\d)[\w.@+~%-]{6,}")
-_LONGEST_OWN = 24
+_MAX_OWN_LENGTH = 24
 """The most characters of a link that shows a number and leads to the record; a longer one is a title."""
 _DEED = re.compile(
     r"(?:^|[/?&=;_.])(?:new|post|do|add|un)?(?:repl|quot|edit|report|delet|vot|like|rat[ei]|flag|login|register|shar[ei]|"
@@ -95,7 +95,7 @@ def _owned(found: Sequence[Sequence[_Reference]]) -> list[_Reference | None]:
     record has to be known by: that of a record with a single one is its own.
     """
     left = [[each for each in references if each.rank == max(one.rank for one in references)] for references in found]
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         taken = {each[0].number: place for place, each in enumerate(left) if len({one.number for one in each}) == 1}
         rest = [[one for one in each if taken.get(one.number, place) == place] for place, each in enumerate(left)]
         if rest == left:
@@ -114,7 +114,7 @@ def _template(found: Sequence[Sequence[_Reference]], known: Template | None) -> 
             numbers.setdefault(template, []).append(each.number)
     if known in numbers:
         return known
-    least = max(2, MOST_ADDRESSED * len(found)) if len(found) > 1 else 1
+    least = max(2, MAX_ADDRESSED * len(found)) if len(found) > 1 else 1
     lowest = 1 if len(found) > 1 else _BY_FRAGMENT
     shared = [
         template
@@ -179,8 +179,8 @@ def _own_links(outline: Outline, part: Part, base: str, own: frozenset[str], *, 
         is_marked = _is_marked(outline, place)
         if url in own and not (keyed and is_marked):
             continue
-        shown = excerpt(outline.elements[place], _LONGEST_OWN + 1)
-        if len(shown) > _LONGEST_OWN or (outline.is_within(place, _HEADINGS) and not is_marked):
+        shown = excerpt(outline.elements[place], _MAX_OWN_LENGTH + 1)
+        if len(shown) > _MAX_OWN_LENGTH or (outline.is_within(place, _HEADINGS) and not is_marked):
             titled.add(url)
         elif is_marked or (not keyed and tail in shown):
             rank = _BY_WORDS if says_link(outline, place) else _BY_LINK

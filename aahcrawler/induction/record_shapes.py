@@ -11,9 +11,9 @@ from aahcrawler.page.record_shape import RecordShape, Step, Trail, common_trail
 
 SURE = 0.82
 """The confidence of records whose shape is learned."""
-MOST_SHAPES = 4
+MAX_SHAPES = 4
 """The most shapes of records on one page: rows of two colours, the first one."""
-MOST_RECORDS = 200
+MAX_RECORDS = 200
 _AROUND = 2
 _SHARE = 0.6
 
@@ -37,7 +37,7 @@ def matches(outline: Outline, shape: RecordShape) -> tuple[tuple[int, ...], ...]
             roots = _roots(outline, place, shape.roots)
             if roots:
                 found.append(roots)
-        if len(found) == MOST_RECORDS:
+        if len(found) == MAX_RECORDS:
             break
     return tuple(found)
 
@@ -79,7 +79,7 @@ def _shapes(outline: Outline, each: RecordSet) -> Iterator[RecordShape]:
         name = (outline.tokens[places[0]], *(outline.tags[place] for place in places))
         by_name.setdefault(name, []).append(record)
     ranked = sorted(by_name.values(), key=len, reverse=True)
-    for alike in ranked[:MOST_SHAPES]:
+    for alike in ranked[:MAX_SHAPES]:
         yield shape_of(outline, alike)
 
 

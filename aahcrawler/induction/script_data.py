@@ -17,18 +17,18 @@ from aahcrawler.page import Page, claims
 from aahcrawler.page.text import bare, excerpt, fold, plain_text
 from aahcrawler.page.titles import head_title, parts
 
-MOST_CHARACTERS = 5_000_000
+MAX_CHARACTERS = 5_000_000
 """The characters of scripts that are read of one page."""
 
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 """The values in the data of one page that are looked at."""
 
-MOST_DEPTH = 40
+MAX_DEPTH = 40
 """The depth to which values are looked at."""
 
 _RUNNING = 40
-_SHORTEST_TITLE = 8
-_LONGEST_TITLE = 500
+_MIN_TITLE_LENGTH = 8
+_MAX_TITLE_LENGTH = 500
 _TRIED, _FIRST = 10, 10_000
 """The assignments that are tried in a script, and the characters in which they are looked for."""
 
@@ -49,7 +49,7 @@ def script_text(page: Page, least: int) -> str:
     what is no JSON is passed over.
     """
     titles = _titles(page)
-    budget = iter(range(MOST_VALUES))
+    budget = iter(range(MAX_VALUES))
     for data in _data(page) if titles else ():
         for holder in _objects(data, budget):
             if titles.isdisjoint(map(bare, _named(holder))):
@@ -63,15 +63,15 @@ def script_text(page: Page, least: int) -> str:
 def _titles(page: Page) -> frozenset[str]:
     """Return what the page calls itself: its titles, their parts and its first-level headings."""
     declared = (head_title(page), claims.meta(page).get("og:title", ""))
-    headings = (excerpt(each, _LONGEST_TITLE) for each in islice(page.tree.iter("h1"), 3))
+    headings = (excerpt(each, _MAX_TITLE_LENGTH) for each in islice(page.tree.iter("h1"), 3))
     names = {bare(each) for each in (*declared, *headings)} | {part for each in declared for part in parts(each)}
-    return frozenset(name for name in names if len(name) >= _SHORTEST_TITLE)
+    return frozenset(name for name in names if len(name) >= _MIN_TITLE_LENGTH)
 
 
 def _data(page: Page) -> Iterator[Json]:
     """Yield the values that scripts of a page hold as JSON, or assign to a variable."""
     decoder = json.JSONDecoder()
-    left = MOST_CHARACTERS
+    left = MAX_CHARACTERS
     for script in page.tree.iter("script"):
         text, kind = script.text or "", (script.get("type") or "").lower()
         if len(text) > left or kind == "application/ld+json":
@@ -93,7 +93,7 @@ def _objects(data: Json, budget: Iterator[int]) -> Iterator[Mapping[str, Json]]:
         value, depth = waiting.pop()
         if isinstance(value, dict):
             yield value
-        inner = [each for each in _members(value) if isinstance(each, dict | list)] if depth < MOST_DEPTH else []
+        inner = [each for each in _members(value) if isinstance(each, dict | list)] if depth < MAX_DEPTH else []
         waiting.extend((each, depth + 1) for each in reversed(inner))
 
 
@@ -105,7 +105,7 @@ def _named(holder: Mapping[str, Json]) -> Iterator[str]:
     """Yield the titles of an object: texts, or those in an object (``{"rendered": ...}``, ``{"basic": ...}``)."""
     for value in (holder.get(name) or holder.get(f"{name}s") for name in _TITLES):
         for each in value.values() if isinstance(value, dict) else (value,):
-            if isinstance(each, str) and len(each) <= _LONGEST_TITLE:
+            if isinstance(each, str) and len(each) <= _MAX_TITLE_LENGTH:
                 yield from _plain(each)[:1]
 
 
@@ -113,7 +113,7 @@ def _lines(value: Json, budget: Iterator[int], depth: int) -> list[str]:
     """Return the lines of a text: those of markup, or one for each block of a list; without objects with a title."""
     if isinstance(value, str):
         return _plain(value)
-    if depth >= MOST_DEPTH or next(budget, None) is None or (isinstance(value, dict) and any(_named(value))):
+    if depth >= MAX_DEPTH or next(budget, None) is None or (isinstance(value, dict) and any(_named(value))):
         return []
     members = _members(value)
     if isinstance(value, dict) and (
@@ -131,7 +131,7 @@ def _has_run(value: Json) -> bool:
 
 def _runs(value: Json, budget: Iterator[int], depth: int) -> Iterator[str]:
     """Yield the runs of text in a block, in order."""
-    if depth >= MOST_DEPTH or next(budget, None) is None:
+    if depth >= MAX_DEPTH or next(budget, None) is None:
         return
     for name, each in value.items() if isinstance(value, dict) else enumerate(_members(value)):
         if isinstance(each, str):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-MOST_SEARCHED: Final = 50_000_000
+MAX_SEARCHED: Final = 50_000_000
 """Letters of a text that are searched through for others, again and again, before only its whole lines are found."""
 
 
@@ -10,7 +10,7 @@ class SearchedText:
     """Lines of text in which many others are looked for, each mostly behind the one before: readings of one page.
 
     Whole lines are found by their letters, and what is asked for in the order of the text is found on the way through
-    it. All of the text is searched for the rest, until ``MOST_SEARCHED`` letters were: from then on, whatever the
+    it. All of the text is searched for the rest, until ``MAX_SEARCHED`` letters were: from then on, whatever the
     machine, only whole lines are found.
     """
 
@@ -32,7 +32,7 @@ class SearchedText:
 
     def _found(self, part: str, first: int, end: int) -> bool:
         """Look for a text between two places, and go on from there where it is found."""
-        if self.searched >= MOST_SEARCHED or first >= end:
+        if self.searched >= MAX_SEARCHED or first >= end:
             return not part
         place = self._text.find(part, first, end)
         self.searched += (place if place >= 0 else min(end, len(self._text))) - first

@@ -13,7 +13,7 @@ from aahcrawler.page.date_grammar import Reading
 from aahcrawler.page.dates import date_attributes
 from aahcrawler.page.text import fold
 
-MOST_TRIED = 1_500
+MAX_TRIED = 1_500
 """The most texts of one page that are read as dates."""
 
 LONGEST = 120
@@ -32,12 +32,12 @@ _NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[�
 """What boards write before the date of an answer: ``« Reply #1 on: ``, of which words before the date may stay."""
 _NO_DATE = re.compile(r"\W*\d+(?:\.\d+)?[)\]]\W*|\W*[^\W\d_]{2,}[\w.-]*\d\W*|#\d+\W*")
 """A word with digits that is no part of a date: the number of a post in brackets, a name such as ``ann7``."""
-_MOST_HEADS = 6
+_MAX_HEADS = 6
 """The most words before a date that are left out."""
-_LONGEST_UNREAD = 40
-_LONGEST_MOMENT = 40
+_MAX_UNREAD_LENGTH = 40
+_MAX_MOMENT_LENGTH = 40
 """The most characters shown by an element whose title tells among other words when that was."""
-_MOST_WORDS, _FEW_WORDS = 4, 2
+_MAX_WORDS, _FEW_WORDS = 4, 2
 _NUMBER = re.compile(r"\d{1,9}")
 _LONG_WORD = re.compile(r"[^\W\d_]{2,}")
 _TIME = re.compile(r"(?<!\d)[012]?\d:[0-5]\d(?!\d)")
@@ -100,7 +100,11 @@ def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[
     """Return groups of lines of one shape that look like dates although they were not read, the largest first."""
     groups: dict[tuple[object, ...], list[Shown]] = defaultdict(list)
     for number, piece in enumerate(outline.pieces):
-        if len(piece.text) <= _LONGEST_UNREAD and piece.owner not in found and _looks_like_date(piece.text, now.year):
+        if (
+            len(piece.text) <= _MAX_UNREAD_LENGTH
+            and piece.owner not in found
+            and _looks_like_date(piece.text, now.year)
+        ):
             above = outline.parents[piece.owner]
             shape = (outline.tags[piece.owner], outline.tokens[piece.owner], outline.tags[above], outline.tokens[above])
             groups[shape].append(Shown(piece.owner, Reading(now, vague=True), piece.text, number, unread=True))
@@ -115,7 +119,7 @@ def _looks_like_date(text: str, latest: int) -> bool:
     """
     numbers = [int(number) for number in _NUMBER.findall(text)]
     words = _LONG_WORD.findall(text)
-    if not 2 <= len(numbers) <= 6 or len(words) > _MOST_WORDS or len(numbers) + 1 < len(words):
+    if not 2 <= len(numbers) <= 6 or len(words) > _MAX_WORDS or len(numbers) + 1 < len(words):
         return False
     has_year = any(EARLIEST <= number <= latest for number in numbers)
     has_clock = _TIME.search(text) is not None
@@ -137,7 +141,7 @@ def _order(outline: Outline) -> dates.Order | None:
 
 
 class DateReader:
-    """Reads texts of one page as dates, each text once and not more than ``MOST_TRIED``.
+    """Reads texts of one page as dates, each text once and not more than ``MAX_TRIED``.
 
     Numbers such as 01/02/2022 are read in the ``order`` of the site, else day first if any of the page's can only be
     read so.
@@ -187,7 +191,7 @@ class DateReader:
             match = pattern.search(text)
             if match and match[0] != text:
                 words = match[0]
-                for _ in range(_MOST_HEADS):
+                for _ in range(_MAX_HEADS):
                     read = self._reading(words)
                     if read is not None:
                         return words, read
@@ -198,7 +202,7 @@ class DateReader:
 
     def _reading(self, text: str) -> Reading | None:
         if text not in self._read:
-            if len(self._read) >= MOST_TRIED:
+            if len(self._read) >= MAX_TRIED:
                 return None
             found = dates.read(text, now=self.now, language=self._language, order=self._order)
             self._read[text] = found if found is not None and found.moment.year >= EARLIEST else None
@@ -207,7 +211,7 @@ class DateReader:
 
 def _shows_moment(outline: Outline, place: int) -> bool:
     """Return whether an element shows a few words with a number or of a relative date: ``4 years ago``, ``10:02``."""
-    if not 0 < outline.free(place) + outline.linked(place) <= _LONGEST_MOMENT:
+    if not 0 < outline.free(place) + outline.linked(place) <= _MAX_MOMENT_LENGTH:
         return False
     text = " ".join(piece.text for piece in outline.pieces_of(place))
     return any(map(str.isdigit, text)) or dates.may_be_relative(text)

@@ -14,9 +14,9 @@ from aahcrawler.urls import resolve
 _BLOCKS = frozenset({"p", "dd", "li", "dl", "ul", "ol", "div", "blockquote", "pre", "table"})
 _LISTS = frozenset({"ul", "ol", "dl", "table", "blockquote", "pre"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_LONGEST_BETWEEN = 12
-_LONGEST_HEADING = 100
-_MOST_OF_HEADING = 0.7
+_MAX_BETWEEN_LENGTH = 12
+_MAX_HEADING_LENGTH = 100
+_MAX_OF_HEADING = 0.7
 _SENTENCE_ENDS = (".", ":", ";", ",", "。")
 _BYLINES = frozenset(
     {"by", "von", "par", "por", "di", "da", "door", "av", "af", "od", "przez", "от", "автор", "oleh", "autor"}
@@ -90,7 +90,7 @@ def _signature(outline: Outline, shown: Shown) -> _Signature | None:
             break
         if earlier.linked:
             links.append(_link(outline, earlier.owner))
-        elif len(earlier.text) > _LONGEST_BETWEEN:
+        elif len(earlier.text) > _MAX_BETWEEN_LENGTH:
             return _of(block, shown, links, telling=True)
     return _of(block, shown, links, telling=False)
 
@@ -167,7 +167,7 @@ def _is_heading(outline: Outline, place: int, spoken: frozenset[str]) -> bool:
     if any(outline.tags[each] in spoken or outline.tags[each] in _LISTS for each in inner):
         return False
     shown = outline.free(place) + outline.linked(place)
-    return 2 <= shown <= _LONGEST_HEADING and not excerpt(outline.elements[place], 300).endswith(_SENTENCE_ENDS)
+    return 2 <= shown <= _MAX_HEADING_LENGTH and not excerpt(outline.elements[place], 300).endswith(_SENTENCE_ENDS)
 
 
 def _headline(outline: Outline, place: int) -> int:
@@ -176,7 +176,7 @@ def _headline(outline: Outline, place: int) -> int:
     heading = next((each for each in inner if outline.tags[each] in _HEADINGS), place)
     plain = [each for each in inner if outline.free(each) and not outline.linked(each)]
     words = max(plain, key=lambda each: (outline.free(each), each), default=heading)
-    return words if outline.free(words) >= _MOST_OF_HEADING * outline.free(heading) else heading
+    return words if outline.free(words) >= _MAX_OF_HEADING * outline.free(heading) else heading
 
 
 def _text(outline: Outline, run: Sequence[int], signature: _Signature) -> str:

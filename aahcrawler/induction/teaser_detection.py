@@ -20,8 +20,8 @@ _NUMBERS = re.compile(r"\d+")
 _NO_TITLE = re.compile(rf"\W*(?:{LINK_WORDS}|\d{{1,7}})\W*", re.IGNORECASE)
 """What a link to a post shows, to its source or to the one that it answers."""
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_SHORTEST_SUBJECT = 6
-_FEWEST_LED, _FEW_CALLED = 3, 0.3
+_MIN_SUBJECT_LENGTH = 6
+_MIN_LED, _FEW_CALLED = 3, 0.3
 _FEW_WORDS = 25
 """The characters beside the name or the date in a link from which it is a title that has them."""
 
@@ -115,7 +115,7 @@ class Leads:
             for slot, times in counted.items()
             if times >= 0.6 * len(links)
             and len(called[slot]) >= max(2, (_FEW_CALLED if _lead_apart(led[slot], times) else 0.8) * times)
-            and sum(map(len, called[slot])) >= _SHORTEST_SUBJECT * len(called[slot])
+            and sum(map(len, called[slot])) >= _MIN_SUBJECT_LENGTH * len(called[slot])
         )
 
     def _links(self, number: int, part: Part) -> list[_Link]:
@@ -166,12 +166,12 @@ class Leads:
 
 def _lead_apart(urls: Sequence[str], records: int) -> bool:
     """Return whether links at one place of records, one in each, all lead to different pages."""
-    return len(urls) == records == len(set(urls)) and records >= _FEWEST_LED
+    return len(urls) == records == len(set(urls)) and records >= _MIN_LED
 
 
 FEWEST = 3
 """The entries that make a list."""
-MOST_LINKS = 3_000
+MAX_LINKS = 3_000
 """The links of a page that are looked at."""
 
 _ENTRIES = frozenset({"li", "tr", "dt", "div", "p", "article", "section"})
@@ -217,7 +217,7 @@ def _links(outline: Outline, names: Names) -> Sequence[tuple[int, str]]:
         url = (resolve(names.base, href) or "").partition("#")[0]
         if url and url not in names.own and queue_of(url) == names.queue and not is_front(url):
             found.append((place, url))
-            if len(found) == MOST_LINKS:
+            if len(found) == MAX_LINKS:
                 break
     return found
 

@@ -19,13 +19,13 @@ from aahcrawler.objects.vocabulary import SHORTENED, XSD_BOOLEAN, XSD_DATE_TIME,
 from aahcrawler.segments import SegmentError, is_open, no_link, recover, segments
 from aahcrawler.webobject import Person, Reference, Value
 
-LONGEST_LITERAL = 8 << 20
+MAX_LITERAL_LENGTH = 8 << 20
 """Bytes of a literal's text as it is written; parsers take lines of at most 16 MiB."""
-LONGEST_IRI = 1 << 16
+MAX_IRI_LENGTH = 1 << 16
 """Bytes of an IRI; a longer one is named by its digest."""
 
 _LONG = "urn:aahcrawler:long:"
-_LONG_IRI = re.compile(rb"(?<=<)[^<>\s]{%d,}(?=>)" % (LONGEST_IRI + 1))
+_LONG_IRI = re.compile(rb"(?<=<)[^<>\s]{%d,}(?=>)" % (MAX_IRI_LENGTH + 1))
 _LITERAL = re.compile(rb'(<[^>]*>) (<[^>]*>) "(.*)"((?:\^\^<[^>]*>)?)', re.DOTALL)
 _UNFIT = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~:/?#@!$&'()*+,;=%]")
 _INVALID = "urn:aahcrawler:invalid:"
@@ -38,13 +38,13 @@ def iri(address: str) -> str:
     >>> iri("http://a.test/x y"), iri("no address")
     ('<http://a.test/x%20y>', '<urn:aahcrawler:invalid:no%20address>')
     """
-    return _iri(address) if len(address) <= LONGEST_IRI else f"<{bounded(address)}>"
+    return _iri(address) if len(address) <= MAX_IRI_LENGTH else f"<{bounded(address)}>"
 
 
 def bounded(name: str) -> str:
     """Return an IRI, or a URN made of its digest where it is too long for parsers."""
     written = name.encode(errors="replace")
-    return name if len(written) <= LONGEST_IRI else _digest(written).decode()
+    return name if len(written) <= MAX_IRI_LENGTH else _digest(written).decode()
 
 
 @lru_cache(maxsize=4096)
@@ -80,16 +80,16 @@ def quads(triples: Sequence[str], graph: str) -> bytes:
         lines = [triple.encode() for triple in triples]
     except UnicodeEncodeError:
         lines = [triple.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() for triple in triples]
-    if any(len(line) > LONGEST_LITERAL for line in lines):
+    if any(len(line) > MAX_LITERAL_LENGTH for line in lines):
         lines = [part for line in lines for part in shortened(line)]
     end = f" {graph} .\n".encode()
     return end.join(lines) + end
 
 
 def shortened(triple: bytes) -> Iterator[bytes]:
-    """Yield a triple, with its literal cut at ``LONGEST_LITERAL`` and a triple that says so where it is longer."""
-    parts = _LITERAL.fullmatch(triple) if len(triple) > LONGEST_LITERAL else None
-    if parts is None or len(parts[3]) <= LONGEST_LITERAL:
+    """Yield a triple, with its literal cut at ``MAX_LITERAL_LENGTH`` and a triple that says so where it is longer."""
+    parts = _LITERAL.fullmatch(triple) if len(triple) > MAX_LITERAL_LENGTH else None
+    if parts is None or len(parts[3]) <= MAX_LITERAL_LENGTH:
         yield triple
         return
     subject, predicate, written, datatype = parts.groups()
@@ -108,7 +108,7 @@ def mended(graph: bytes) -> bytes:
 
 def _cut(written: bytes) -> bytes:
     """Return the beginning of an escaped text, without half a character or half an escape at its end."""
-    kept = written[:LONGEST_LITERAL].decode(errors="ignore").encode()
+    kept = written[:MAX_LITERAL_LENGTH].decode(errors="ignore").encode()
     return kept[:-1] if (len(kept) - len(kept.rstrip(b"\\"))) % 2 else kept
 
 
@@ -247,7 +247,7 @@ def _mend(path: Path) -> None:
 
 
 def _mended(text: bytes) -> bytes:
-    return mended(text) if len(text) > LONGEST_LITERAL else text
+    return mended(text) if len(text) > MAX_LITERAL_LENGTH else text
 
 
 def _members(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:

@@ -41,7 +41,7 @@ _TIME = re.compile(
     rb'^<([^<> \n]*)> <%s> "([^"\n]*)"[^\n]* <\1> \.$' % re.escape(v.GENERATED_AT.encode()), re.MULTILINE
 )
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-_MOST_OPEN = 64
+_MAX_OPEN = 64
 _UNSEEN: _Seen = (NEVER, -1, "")
 
 
@@ -278,7 +278,7 @@ class _OpenSegments:
         """Return the text of the member that begins at a byte of one of the segments. Raises ``ReadError``."""
         with _explained(self._paths[number]):
             if number not in self._opened:
-                if len(self._opened) >= _MOST_OPEN:
+                if len(self._opened) >= _MAX_OPEN:
                     self._closing.close()
                     self._opened.clear()
                 file = self._closing.enter_context(open_segment(self._paths[number]))

@@ -20,7 +20,7 @@ from aahcrawler.objects.vocabulary import VERSION
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 _SHOWN_BY_TEMPLATES: Final = ("title", "author", "date", "links", "description", "tag", "tags")
-_LEAST_TELLING: Final = 40
+_MIN_TELLING: Final = 40
 """The letters of a text from which on it tells an object from the others of its page."""
 _RECORD: Final = "urn:uuid:"
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
@@ -252,7 +252,7 @@ def _has_text(web_object: WebObject) -> bool:
 def _body(web_object: WebObject) -> object:
     """Return the text of an object; None where it is so short that others may say the same."""
     body = _read(web_object, "body")
-    return body if sum(map(len, body)) >= _LEAST_TELLING else None
+    return body if sum(map(len, body)) >= _MIN_TELLING else None
 
 
 def _content(web_object: WebObject) -> tuple[object, ...]:

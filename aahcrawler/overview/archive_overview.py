@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.layout import FORMER, SUMMARY
 
-MOST_NAMES: Final = 50
+MAX_NAMES: Final = 50
 """Sites, applications and media types that are named, the most frequent first; the others are one number."""
 KINDS: Final = ("new", "changed", "unchanged", "gone")
 """What a page may be, beside the crawl before."""
@@ -130,7 +130,7 @@ def holdings(gathered: GatheredArchives) -> Holdings:
     """Return what gathered folders hold. Raises ``sqlite3.Error``."""
     base = gathered.base
 
-    def ranked(topic: str, most: int = MOST_NAMES) -> Ranked:
+    def ranked(topic: str, most: int = MAX_NAMES) -> Ranked:
         names, total = base.execute(_ALL, (topic,)).fetchone()
         counts = dict(base.execute(_TOP, (topic, most)).fetchall())
         return Ranked(counts, names, total - sum(counts.values()))

@@ -43,7 +43,7 @@ INSERT INTO edge VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + exclud
   first = min(first, excluded.first), last = max(last, excluded.last)
 """
 _LED_TO: Final = frozenset({LinkType.PAGE, LinkType.REDIRECT})
-_MOST_SITES: Final = 50_000
+_MAX_SITES: Final = 50_000
 """Sites whose numbers are kept in memory."""
 
 
@@ -151,7 +151,7 @@ class SiteLinks(DerivedIndex[Answer]):
     def _id(self, name: str) -> int:
         known = self._ids.get(name)
         if known is None:
-            if len(self._ids) >= _MOST_SITES:
+            if len(self._ids) >= _MAX_SITES:
                 self._ids.clear()
             self.base.execute("INSERT OR IGNORE INTO site (name, pages, weight) VALUES (?, 0, 0)", (name,))
             row = self.base.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()

@@ -31,7 +31,7 @@ _UTF_16 = (
     (re.compile(rb"(?:\x00[\t\n\f\r ])*+\x00<"), "utf-16-be"),
 )
 _THAI = re.compile("[\u0e01-\u0e4e]")
-_LEAST_THAI = 40
+_MIN_THAI = 40
 _ORPHAN = re.compile(
     "(?<![\u0e01-\u0e2e\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]"
     "|[\u0e40-\u0e44](?=[^\u0e01-\u0e2e\u0e40-\u0e44])"
@@ -184,7 +184,7 @@ def _detected(body: bytes, top_level_domain: str) -> str:
 def _is_thai(sample: bytes) -> bool:
     """Return whether bytes, which may be Chinese as well, are Thai: each of its signs stands where it can."""
     text = sample.decode("cp874", "replace")
-    is_long = len(_THAI.findall(text)) >= _LEAST_THAI
+    is_long = len(_THAI.findall(text)) >= _MIN_THAI
     return is_long and "\ufffd" not in text and not _ORPHAN.search(text)
 
 

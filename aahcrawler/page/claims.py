@@ -42,12 +42,12 @@ DATE_NAMES = (
 
 _VAGUE = frozenset({"dcterms.date", "dc.date", "date"})
 _PAGES = frozenset({"WebPage", "AboutPage", "ItemPage", "FAQPage", "ContactPage"})
-_LONGEST_HEADING = 320
+_MAX_HEADING_LENGTH = 320
 _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
 _SHORTEST = 40
 """The fewest characters of text that an object described by a page has."""
-_SHORTEST_LABEL = 3
+_MIN_LABEL_LENGTH = 3
 """The fewest letters of a part of a host's name that name its site: people have shorter names by chance."""
 _TELLING = 12
 """Characters of a headline that no other page of the site has in its title by chance."""
@@ -164,7 +164,7 @@ def _names(page: Page, item: Item) -> bool:
 
 def _own_titles(page: Page) -> str:
     """Return the titles that a page gives itself, in lower case, a line each."""
-    titles = (excerpt(element, _LONGEST_HEADING) for element in page.tree.iter("title"))
+    titles = (excerpt(element, _MAX_HEADING_LENGTH) for element in page.tree.iter("title"))
     return "\n".join((*titles, meta(page).get("og:title", ""))).casefold()
 
 
@@ -231,7 +231,7 @@ def _headings(page: Page) -> Mapping[str, bool]:
         link = above if above is not None and above.tag == "a" else next(heading.iter("a"), None)
         target = resolve(page.base_url, link.get("href") or "") if link is not None else None
         away = target is not None and target not in own and not is_front(target)
-        text = excerpt(heading, _LONGEST_HEADING)
+        text = excerpt(heading, _MAX_HEADING_LENGTH)
         found[text] = away and found.get(text, True)
     return found
 
@@ -460,7 +460,7 @@ def site_names(page: Page) -> frozenset[str]:
         names += [item.text("publisher")]
         names += [item.text("name")] if not _SITES.isdisjoint(item.types) else []
     host = (urlsplit(page.url).hostname or "").removeprefix("www.")
-    labels = (label for label in host.split(".")[:-1] if len(label) >= _SHORTEST_LABEL)
+    labels = (label for label in host.split(".")[:-1] if len(label) >= _MIN_LABEL_LENGTH)
     return page.shared_titles.union(filter(None, (*map(bare, names), bare(host), *map(bare, labels))))
 
 

@@ -12,7 +12,7 @@ from aahcrawler.page.text import excerpt
 MOST = 300
 """The most dates of one page that are examined."""
 
-LEAST_IN_A_ROW = 5
+MIN_IN_A_ROW = 5
 """Different days that follow one another in one order of day and month alone; fewer do so by chance."""
 
 _HINTS = (re.compile(rb"/\d{1,2}/\d\d"), re.compile(rb"-(?<!\d\d\d-)\d{1,2}-\d\d"))
@@ -74,7 +74,7 @@ class NumericDates:
 
     def _by_sequence(self) -> Order | None:
         found = [(int(match[5]), int(match[2]), int(match[4])) for match in self._open()]
-        if len(set(found)) < LEAST_IN_A_ROW or any(max(pair[1:]) > 12 for pair in found):
+        if len(set(found)) < MIN_IN_A_ROW or any(max(pair[1:]) > 12 for pair in found):
             return None
         day_first, month_first = [(year, two, one) for year, one, two in found], found
         in_order = {"dmy": _is_monotone(day_first), "mdy": _is_monotone(month_first)}

@@ -26,7 +26,7 @@ EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)
 LACKS_YEAR = "a day and a month, of the last year that had such a day"
 """What a date was inferred from that the page shows without a year."""
 
-_MOST_YEARS_AHEAD = 30
+_MAX_YEARS_AHEAD = 30
 MAX_LENGTH = 100
 """Text of more characters than this is no date."""
 
@@ -87,7 +87,7 @@ def read(
         return None
     local = now.astimezone(ZoneInfo(zone) if isinstance(zone, str) else zone or UTC)
     setting = Setting(order, local, language)
-    latest = now + (timedelta(days=366 * _MOST_YEARS_AHEAD) if ahead else TOLERANCE)
+    latest = now + (timedelta(days=366 * _MAX_YEARS_AHEAD) if ahead else TOLERANCE)
     try:
         found = (
             _read(folded, setting) if format is None else Reading(datetime.strptime(folded, format))  # noqa: DTZ007
@@ -157,7 +157,7 @@ _NEUTRAL = frozenset(_OF_ANY.split()) | date_parts.ZONE_NAMES
 _OF_THEIR_OWN = frozenset({"th", "fa", "ps", "zh", "ja", "ko", "hu", "mn", "lt", "eu"})
 """Languages with calendars, or an order of year and day, of their own."""
 
-_LEAST_LETTERS = 6
+_MIN_LETTERS = 6
 """The letters that a word has at least that names a day alone, on a page of unknown language."""
 
 
@@ -238,7 +238,7 @@ def _is_sure(text: Text, *, is_declared: bool) -> bool:
     has_numbers = text.numeric is not None or text.day is not None or text.clock is not None
     if has_numbers or any(map(str.isdecimal, text.rest)) or not text.rest.isascii():
         return True
-    return not is_declared and len(text.rest.strip()) >= _LEAST_LETTERS
+    return not is_declared and len(text.rest.strip()) >= _MIN_LETTERS
 
 
 def _speakers(words: list[str]) -> tuple[int, int]:

@@ -26,7 +26,7 @@ MAX_CONTEXT = 1_000
 MAX_CONTENT = 1_000_000
 """The length of a page's main content, in characters."""
 
-SHORTEST_SAMPLE = 20
+MIN_SAMPLE_LENGTH = 20
 """The fewest letters of a text whose language is identified."""
 
 _LIKELY = 0.5
@@ -34,7 +34,7 @@ _CLEAR = 10
 """The margin by which the profile of a language is nearest to a text, if the identification is certain."""
 _LOOKED_AT = 3
 """Parts of a text, each of which has to be in the language: menus and quotations are often in another."""
-_SHORTEST_CLEAR = 150
+_MIN_CLEAR_LENGTH = 150
 """The length below which profiles are weighted by the number of people who use a language."""
 _FEW = 60
 _SAMPLE = 1_000
@@ -138,14 +138,14 @@ def _extracted(page: Page) -> str:
 
 
 def language(text: str, declared: str = "", *, believed: bool = False) -> str | None:
-    """Return the ISO 639-1 code of a text's language, None if shorter than ``SHORTEST_SAMPLE`` letters or in doubt.
+    """Return the ISO 639-1 code of a text's language, None if shorter than ``MIN_SAMPLE_LENGTH`` letters or in doubt.
 
     The first 1,000 characters decide. ``declared`` is the code of the language that the page declares: if a quick test
     of a text that is long enough clearly agrees, there is no closer test. Where the declarations of a site are
     ``believed``, it is enough that the quick test finds no language nearer to the text.
     """
     sample = text[:_SAMPLE]
-    if sum(map(str.isalpha, sample[:_FEW])) < SHORTEST_SAMPLE and sum(map(str.isalpha, sample)) < SHORTEST_SAMPLE:
+    if sum(map(str.isalpha, sample[:_FEW])) < MIN_SAMPLE_LENGTH and sum(map(str.isalpha, sample)) < MIN_SAMPLE_LENGTH:
         return None
     if declared and (_margin(sample, declared) >= 0 if believed else _is_clearly(sample, declared)):
         return declared
@@ -155,7 +155,7 @@ def language(text: str, declared: str = "", *, believed: bool = False) -> str | 
 
 def _is_clearly(sample: str, language: str) -> bool:
     """Return whether a text and all of its parts are nearer to a language than to others; a mixture is not."""
-    if len(sample) < _SHORTEST_CLEAR or _margin(sample, language) < _CLEAR:
+    if len(sample) < _MIN_CLEAR_LENGTH or _margin(sample, language) < _CLEAR:
         return False
     size = -(-len(sample) // _LOOKED_AT)
     return all(_margin(sample[start : start + size], language) >= 0 for start in range(0, len(sample), size))

@@ -30,7 +30,7 @@ class Subtrees:
 
 # Attributes are found sooner than elements that are asked for them.
 _styled = etree.XPath("descendant-or-self::*/@hidden/.. | descendant-or-self::*/@style/..")
-_LONGEST_STYLE = 2_000
+_MAX_STYLE_LENGTH = 2_000
 _HIDING = re.compile(
     r"""(?:^|;)\s*(?:
         display\s*:\s*none
@@ -57,4 +57,4 @@ def _is_hidden(element: Element) -> bool:
     if element.get("hidden") is not None:
         return True
     style = element.get("style")
-    return style is not None and _HIDING.search(style[:_LONGEST_STYLE]) is not None
+    return style is not None and _HIDING.search(style[:_MAX_STYLE_LENGTH]) is not None

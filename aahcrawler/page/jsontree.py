@@ -21,7 +21,7 @@ MAX_NAMES = 2_000
 
 ROOT, ITEM, MEMBER = "json", "item", "member"
 
-_LONGEST_NAME = 64
+_MAX_NAME_LENGTH = 64
 _NAME = re.compile(r"[a-z_][a-z0-9_.-]*")
 _NO_NAME_SIGN = re.compile(r"[^a-z0-9_.-]")
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -111,7 +111,7 @@ class _Names:
 
 
 def _name(key: str) -> str:
-    lowered = key[:_LONGEST_NAME].lower()
+    lowered = key[:_MAX_NAME_LENGTH].lower()
     if _NAME.fullmatch(lowered):
         return lowered
     name = _NO_NAME_SIGN.sub("_", lowered) or MEMBER

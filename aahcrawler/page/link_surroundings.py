@@ -10,10 +10,10 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.page.text import excerpt, plain_text
 
-LONGEST_PARAGRAPH = 1_000
+MAX_PARAGRAPH_LENGTH = 1_000
 """The most characters of an entry that are one paragraph; a longer entry is split, and each link gets its paragraph."""
 
-_MOST_BEHIND = 20
+_MAX_BEHIND = 20
 _HEADINGS = frozenset({"dt", "h1", "h2", "h3", "h4", "h5", "h6"})
 _RECORDS = frozenset({"article", "li", "tr"})
 
@@ -38,20 +38,22 @@ def entries(
 
 
 def paragraphs(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines joined to paragraphs of at most ``LONGEST_PARAGRAPH`` characters; longer lines are broken at blanks.
+    """Yield lines joined to paragraphs of at most ``MAX_PARAGRAPH_LENGTH`` characters.
+
+    A longer line is broken at a blank.
 
     >>> list(paragraphs(["How the harbour froze", "It took three days."]))
     ['How the harbour froze It took three days.']
     """
     begun = ""
     for line in lines:
-        if begun and len(begun) + 1 + len(line) > LONGEST_PARAGRAPH:
+        if begun and len(begun) + 1 + len(line) > MAX_PARAGRAPH_LENGTH:
             yield begun
             begun = ""
         begun = f"{begun} {line}" if begun else line
-        while len(begun) > LONGEST_PARAGRAPH:
-            cut = begun.rfind(" ", 1, LONGEST_PARAGRAPH + 1)
-            cut = cut if cut > 0 else LONGEST_PARAGRAPH
+        while len(begun) > MAX_PARAGRAPH_LENGTH:
+            cut = begun.rfind(" ", 1, MAX_PARAGRAPH_LENGTH + 1)
+            cut = cut if cut > 0 else MAX_PARAGRAPH_LENGTH
             yield begun[:cut]
             begun = begun[cut:].lstrip()
     if begun:
@@ -101,7 +103,7 @@ def _behind(blocks: Sequence[Element], ends: Collection[Element]) -> Mapping[Ele
         else:
             last.append(block)
     for block in last:
-        most = usual.get(block.getparent(), _MOST_BEHIND if block.tag in _HEADINGS else 0)
+        most = usual.get(block.getparent(), _MAX_BEHIND if block.tag in _HEADINGS else 0)
         found[block] = found[block][:most]
     return found
 
@@ -109,7 +111,7 @@ def _behind(blocks: Sequence[Element], ends: Collection[Element]) -> Mapping[Ele
 def _run(block: Element, ends: Collection[Element], heads: Collection[Element]) -> tuple[Entry, bool]:
     """Return the elements behind a block that are no end of its entry, and whether another block follows them."""
     run: list[Element] = []
-    for sibling in islice(block.itersiblings(etree.Element), _MOST_BEHIND):
+    for sibling in islice(block.itersiblings(etree.Element), _MAX_BEHIND):
         if sibling in heads:
             return tuple(run), True
         if sibling in ends or sibling.tag in _HEADINGS:
@@ -118,13 +120,13 @@ def _run(block: Element, ends: Collection[Element], heads: Collection[Element]) 
     return tuple(run), False
 
 
-LONGEST_TEASER = 300
+MAX_TEASER_LENGTH = 300
 """Characters that are read of the text below a heading."""
 
 _TEASER_HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6", "dt"})
 _WRAPPERS = frozenset({"div", "header", "hgroup"})
 _TEXTS = frozenset({"blockquote", "dd", "div", "main", "p", "section"})
-_MOST_WRAPPERS = 2
+_MAX_WRAPPERS = 2
 
 
 def teaser(block: Element) -> str:
@@ -137,23 +139,23 @@ def teaser(block: Element) -> str:
         return ""
     after = block.getnext()
     above = block.getparent()
-    for _ in range(_MOST_WRAPPERS):
+    for _ in range(_MAX_WRAPPERS):
         if after is not None or above is None or above.tag not in _WRAPPERS:
             break
         after, above = above.getnext(), above.getparent()
     if after is None or after.tag not in _TEXTS or _holds_heading(after):
         return ""
-    return excerpt(after, LONGEST_TEASER)
+    return excerpt(after, MAX_TEASER_LENGTH)
 
 
 def _holds_heading(element: Element) -> bool:
     return next(element.iterdescendants("h1", *_TEASER_HEADINGS), None) is not None
 
 
-LONGEST_TAG_PATH = 600
+MAX_TAG_PATH_LENGTH = 600
 """Characters that are kept of a tag path, those nearest to the link."""
 
-_LONGEST_NAME = 40
+_MAX_NAME_LENGTH = 40
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -167,7 +169,7 @@ class TagPaths:
         """Return the tags from the root down to an element, each with its first class, else its id.
 
         Digits are left out, so that elements which differ in a number have the same path: ``html/body/div.post/p/a``. A
-        path longer than ``LONGEST_TAG_PATH`` loses whole tags at its beginning.
+        path longer than ``MAX_TAG_PATH_LENGTH`` loses whole tags at its beginning.
         """
         missing: list[Element] = []
         step: Element | None = element
@@ -184,6 +186,6 @@ class TagPaths:
 def _within(path: str, element: Element) -> str:
     tag = str(element.tag)
     name = (element.get("class") or element.get("id") or "").split(maxsplit=1)
-    step = (f"{tag}.{name[0][:_LONGEST_NAME]}" if name else tag).translate(_NO_DIGITS)
+    step = (f"{tag}.{name[0][:_MAX_NAME_LENGTH]}" if name else tag).translate(_NO_DIGITS)
     longer = f"{path}/{step}" if path else step
-    return longer if len(longer) <= LONGEST_TAG_PATH else longer[-LONGEST_TAG_PATH:].partition("/")[2]
+    return longer if len(longer) <= MAX_TAG_PATH_LENGTH else longer[-MAX_TAG_PATH_LENGTH:].partition("/")[2]

@@ -47,7 +47,7 @@ def linked_file(link: Element, url: str) -> str | None:
     return kind_of_file(url, link.get("type"))
 
 
-MOST_LINKS: Final = 5_000
+MAX_LINKS: Final = 5_000
 """The most links of one page that are looked at."""
 _FOREIGN: Final = re.compile(
     r"(ftps?|sftp|tftp|gophers?|gemini|spartan|titan|nex|finger|wais|dict|s?news|nntp|magnet|ed2k|ip[fn]s|dat|hyper|dweb"
@@ -63,7 +63,7 @@ Others name people, programs and actions, such as ``mailto`` and ``javascript``,
 def foreign_links(page: Page) -> Mapping[str, int]:
     """Return by scheme how many different links, and frames, of a page lead to documents by other ways than HTTP."""
     found = set()
-    for element in islice(page.tree.iter("a", "area", "frame", "iframe"), MOST_LINKS):
+    for element in islice(page.tree.iter("a", "area", "frame", "iframe"), MAX_LINKS):
         match = _FOREIGN.fullmatch((element.get("href") or element.get("src") or "").strip())
         if match is not None:
             found.add((match[1].lower(), match[2]))

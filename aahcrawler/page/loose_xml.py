@@ -15,14 +15,14 @@ from typing import Final, NamedTuple
 UNKNOWN: Final = "\ufffd"
 """Stands for what has no meaning: bytes that could not be decoded, characters that XML does not have."""
 
-_LONGEST_MARKUP = 262_144
+_MAX_MARKUP_LENGTH = 262_144
 """The characters within which markup has to end, where a document comes in pieces."""
-_LONGEST_REFERENCE = 40
-_LONGEST_TAG = 4_096
+_MAX_REFERENCE_LENGTH = 40
+_MAX_TAG_LENGTH = 4_096
 """The characters of a tag that are waited for, where the next piece may show that a ``<`` is within quotes."""
-_MOST_TOKENS = 2_000_000
+_MAX_TOKENS = 2_000_000
 """Twice those of a sitemap of 50 MiB whose entries name their translations."""
-_MOST_MISTAKES = 100_000
+_MAX_MISTAKES = 100_000
 
 _NAME = r"([^\W\d][^\s/<>=\"']*+)"
 # Possessive, so that matching is linear. A value in quotes has no < in XML, but may have one here within a line.
@@ -78,7 +78,7 @@ class Tokens:
         self._allows_subset = allows_subset
         self._declared: frozenset[str] = frozenset()
         self._is_refused = self._is_last = False
-        self._left = _MOST_TOKENS
+        self._left = _MAX_TOKENS
         self._missing: set[str] = set()
 
     def __iter__(self) -> Iterator[str | Tag]:
@@ -97,7 +97,7 @@ class Tokens:
                 if token:
                     yield token
                 self._left -= 1
-                if self._is_refused or not self._left or self._mistakes.mended > _MOST_MISTAKES:
+                if self._is_refused or not self._left or self._mistakes.mended > _MAX_MISTAKES:
                     return
             rest = rest[at:]
 
@@ -107,7 +107,7 @@ class Tokens:
             end = self._end_of_text(rest, at)
             return self.decoded(rest[at:end]), end if end > at else -1
         token, end = self._markup(rest, at)
-        if end < 0 and (self._is_last or len(rest) - at > _LONGEST_MARKUP):
+        if end < 0 and (self._is_last or len(rest) - at > _MAX_MARKUP_LENGTH):
             self._mistakes.mended += 1
             return "<", at + 1
         return token, end
@@ -116,7 +116,7 @@ class Tokens:
         end = rest.find("<", at)
         if end >= 0:
             return end
-        cut = rest.rfind("&", max(at, len(rest) - _LONGEST_REFERENCE))
+        cut = rest.rfind("&", max(at, len(rest) - _MAX_REFERENCE_LENGTH))
         return len(rest) if cut < 0 or self._is_last else cut
 
     def _markup(self, rest: str, at: int) -> tuple[str | Tag | None, int]:
@@ -130,7 +130,7 @@ class Tokens:
                 return None, -1
         if rest.startswith("<!", at):
             return None, self._end_of_declaration(rest, at)
-        is_short = not self._is_last and len(rest) - at <= _LONGEST_TAG
+        is_short = not self._is_last and len(rest) - at <= _MAX_TAG_LENGTH
         if is_short or _BRACKET.search(rest, at + 1) is None:
             return None, -1
         found = _SLOPPY_TAG.match(rest, at)
@@ -143,7 +143,7 @@ class Tokens:
         if end >= 0:
             return rest[begin:end] if opening == _CDATA else None, end + len(closing)
         self._missing.add(closing)
-        if not self._is_last and len(rest) - at <= _LONGEST_MARKUP:
+        if not self._is_last and len(rest) - at <= _MAX_MARKUP_LENGTH:
             return None, -1
         self._mistakes.mended += 1
         return None, begin
@@ -196,15 +196,15 @@ class Tokens:
         return html5.get(f"{name};") or (UNKNOWN if name in self._declared else found[0])
 
 
-MOST_ELEMENTS = 10_000
+MAX_ELEMENTS = 10_000
 """The most elements of an entry; one that has more is dropped."""
 
-_LONGEST_TEXT = 65_536
+_MAX_TEXT_LENGTH = 65_536
 """The characters of a text that are kept."""
 _DEEPEST = 64
-_MOST_BEFORE = 1_000
+_MAX_BEFORE = 1_000
 """The most tags before the first container."""
-_MOST_OTHERS = 32
+_MAX_OTHERS = 32
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _AROUND = "".join(map(chr, range(33))) + "\u200b\ufeff"
 _LINE_BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
@@ -270,10 +270,10 @@ class Element:
 
     def add(self, text: str) -> None:
         """Add text, as much as is kept."""
-        self.content.append(text[: _LONGEST_TEXT - self._length])
+        self.content.append(text[: _MAX_TEXT_LENGTH - self._length])
         self._length += len(text)
-        if self._length > _LONGEST_TEXT:
-            self._length, self.is_cut = _LONGEST_TEXT, True
+        if self._length > _MAX_TEXT_LENGTH:
+            self._length, self.is_cut = _MAX_TEXT_LENGTH, True
 
 
 def exact_url(written: str) -> str:
@@ -313,7 +313,7 @@ class LooseXml:
                 yield from self._end(token.name)
             elif self._open or not self._is_container(token):
                 yield from self._start(token)
-            if self._before > _MOST_BEFORE:
+            if self._before > _MAX_BEFORE:
                 return
         yield from self._cut()
 
@@ -343,7 +343,7 @@ class LooseXml:
             self._elements = 0
         self._elements += 1
         element = Element(tag.name, tag.prefix, tag.attributes)
-        if self._open and self._elements <= MOST_ELEMENTS:
+        if self._open and self._elements <= MAX_ELEMENTS:
             self._open[-1].content.append(element)
         if not tag.is_empty and len(self._open) < _DEEPEST:
             self._open.append(element)
@@ -386,8 +386,8 @@ class LooseXml:
         if outermost is None:
             return
         if outermost.name not in self._vocabulary.entries:
-            self.others = [*self.others, outermost][:_MOST_OTHERS]
-        elif self._elements > MOST_ELEMENTS:
+            self.others = [*self.others, outermost][:_MAX_OTHERS]
+        elif self._elements > MAX_ELEMENTS:
             self.mistakes.dropped += 1
         else:
             yield outermost

@@ -17,16 +17,16 @@ MAX_TAGS = 1_400_000
 SHADOW_MODES = frozenset({"open", "closed"})
 """The values of ``shadowrootmode`` that declare a shadow root (HTML, section 4.12.3)."""
 
-MOST_MENDED = 2_000_000
+MAX_MENDED = 2_000_000
 """The largest document, in bytes, that is parsed once more if its markup is wrong."""
 
 DEEPEST_INNER = 3
 """How deep documents within attributes are read: one within another, and so on."""
 
-MOST_INNER = 100
+MAX_INNER = 100
 """The most documents within attributes of one page that are read."""
 
-LONGEST_INNER = 1_000_000
+MAX_INNER_LENGTH = 1_000_000
 """Characters of such a document beyond which it is not read."""
 
 _EMPTY = b"<html><head></head><body></body></html>"
@@ -79,7 +79,7 @@ def _mended(tree: HtmlElement, utf_8: bytes) -> HtmlElement:
 
     In browsers the end tag of a button closes it even if other elements are open in it; libxml2 ignores the tag then.
     """
-    if len(utf_8) > MOST_MENDED or not any(map(_swallows, tree.iter("button"))):
+    if len(utf_8) > MAX_MENDED or not any(map(_swallows, tree.iter("button"))):
         return tree
     document = HTMLTree.parse(utf_8.decode("utf-8", "replace")).document
     return _tree(document.html.encode("utf-8", "replace")) if document is not None else tree
@@ -105,7 +105,7 @@ def with_inner_documents(tree: HtmlElement) -> HtmlElement:
 
     The URLs of these are relative to the base of the document around them, so one that names a base is left out.
     """
-    outer, left = [tree], MOST_INNER
+    outer, left = [tree], MAX_INNER
     for _ in range(DEEPEST_INNER):
         outer = [frame for each in outer for frame in each.iterdescendants("iframe") if frame.get("srcdoc")][:left]
         left -= len(outer)
@@ -117,7 +117,7 @@ def with_inner_documents(tree: HtmlElement) -> HtmlElement:
 def _fill(frame: HtmlElement) -> None:
     """Put the document of a frame in place of what the frame has for readers who see no frames."""
     written = frame.get("srcdoc") or ""
-    inner = parse(written.encode("utf-8", "replace")) if len(written) <= LONGEST_INNER else empty()
+    inner = parse(written.encode("utf-8", "replace")) if len(written) <= MAX_INNER_LENGTH else empty()
     if any(each.get("href") is not None for each in inner.iter("base")):
         inner = empty()
     for each in list(inner.iter("title", "meta", "link")):  # What they say is not said of the page around them.

@@ -26,7 +26,7 @@ T = TypeVar("T")
 PARSED_BYTES = 10_000_000
 """The first bytes of a body, which are decoded and parsed; the rest is archived only."""
 
-MOST_HELD = 20_000
+MAX_HELD = 20_000
 """Elements of a page that are kept as objects while the page is."""
 
 _NEAR = 10_000
@@ -155,7 +155,7 @@ class Page:
         """
         tree = self._parsed()
         # lxml makes an object of an element whenever it is met and nobody holds one.
-        self.__dict__["_met"] = tuple(islice(tree.iter(), MOST_HELD))
+        self.__dict__["_met"] = tuple(islice(tree.iter(), MAX_HELD))
         return tree
 
     def _parsed(self) -> HtmlElement:
@@ -268,7 +268,7 @@ class Page:
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
 
 
-_MOST_BASES: Final = 50
+_MAX_BASES: Final = 50
 """The most ``base`` elements that are looked at."""
 _OTHER_SCHEME: Final = re.compile(r"\s*(?!(?:https?|data|javascript):)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _INERT: Final = frozenset({"template", "noscript", "noframes", "noembed", "iframe", "textarea", "title", "xmp"})
@@ -294,7 +294,7 @@ def based(own: str, tree: HtmlElement) -> str:
 
 def base_reference(tree: HtmlElement) -> str | None:
     """Return what the first ``base`` that browsers heed has for a URL, None where there is none."""
-    elements = islice(tree.iter("base"), _MOST_BASES)
+    elements = islice(tree.iter("base"), _MAX_BASES)
     return next((each.get("href") for each in elements if each.get("href") is not None and _is_heeded(each)), None)
 
 

@@ -25,8 +25,8 @@ MAX_STYLESHEET = 4_000_000
 _MAX_REFERENCES = 10 * MAX_REQUISITES
 
 
-_MOST_KEPT = 512
-_LONGEST_KEPT = 20_000
+_MAX_KEPT = 512
+_MAX_KEPT_LENGTH = 20_000
 """Style sheets within pages that are kept, and their characters: 20 MB in all at most."""
 
 
@@ -45,7 +45,7 @@ _PRELOADED = {"style": _Rank.STYLESHEET, "script": _Rank.SCRIPT, "font": _Rank.F
 _IMAGE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon", "image_src"})
 _LAZY_ATTRIBUTES = ("data-src", "data-lazy-src", "data-original")
 _MEDIA_ATTRIBUTES: Final = ("src", "data-src")
-_MOST_SOURCES: Final = 50
+_MAX_SOURCES: Final = 50
 _PLAYLIST = re.compile(r"mpegurl|dash\+xml", re.IGNORECASE)
 _FILMS: Final = frozenset({"movie", "src", "filename"})
 """Names of the parameters of an ``object`` that say what it plays where it has no ``data``."""
@@ -57,7 +57,7 @@ _SIZE = re.compile(
 )
 _VIEWPORT: Final = 1280.0
 """The width in pixels, one for each dot, of the window that pictures are chosen for."""
-_MOST_SIZES: Final = 50
+_MAX_SIZES: Final = 50
 _FONT_FORMATS: Final = ("woff2", "woff", "ttf", "otf", "eot", "svg")
 """The endings of one font's files, those first that browsers prefer."""
 
@@ -177,7 +177,7 @@ def _of_media(element: Element) -> Found:
     """Yield still picture and film or sound; of several sources the first file, and a stream where there is no file."""
     yield from _attributes(element, "poster")
     named = next((found for name in _MEDIA_ATTRIBUTES if (found := (element.get(name) or "").strip())), None)
-    sources = [source for source in islice(element.iter("source"), _MOST_SOURCES) if _source(source)]
+    sources = [source for source in islice(element.iter("source"), _MAX_SOURCES) if _source(source)]
     files = (source for source in sources if not _PLAYLIST.search(source.get("type") or ""))
     chosen = next(files, sources[0] if sources else None)
     reference = named or (_source(chosen) if chosen is not None else "")
@@ -247,7 +247,7 @@ def _width(sizes: str) -> float:
     >>> _width("(max-width: 700px) 100vw, 700px"), _width("50vw"), _width("")
     (700.0, 640.0, 1280.0)
     """
-    for size in sizes.split(",", _MOST_SIZES)[:_MOST_SIZES]:
+    for size in sizes.split(",", _MAX_SIZES)[:_MAX_SIZES]:
         match = _SIZE.fullmatch(size)
         try:
             if match is None or not _holds(match):
@@ -281,10 +281,10 @@ def _of_css(css: str) -> Found:
     """Yield the URLs in a style sheet, cached since many pages of a site share one."""
     if not css:
         return iter(())
-    return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _one_format(list(_read_css(css))))
+    return iter(_told_of_css(css) if len(css) <= _MAX_KEPT_LENGTH else _one_format(list(_read_css(css))))
 
 
-@lru_cache(maxsize=_MOST_KEPT)
+@lru_cache(maxsize=_MAX_KEPT)
 def _told_of_css(css: str) -> tuple[tuple[_Rank, str], ...]:
     return _one_format(list(_read_css(css)))
 

@@ -28,7 +28,7 @@ _WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|&[a-zA-Z#]\w{1,9};")
 _ESCAPED = re.compile(r"&lt;/(?:p|div|li|h[1-6])&gt;", re.IGNORECASE)
 """Ends a block of markup that was escaped once more than it had to be."""
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 _WORK = re.compile(r"\w*Article|\w*Posting|Report|Question")
 _SAID = frozenset({"Comment", "UserComments", "Answer"})
 
@@ -231,7 +231,7 @@ def plain(value: Json) -> str:
 
 def _person(value: Json, base: str) -> Person | None:
     name = fold(plain(value))
-    if not name or len(name) > _LONGEST_NAME or "://" in name:
+    if not name or len(name) > _MAX_NAME_LENGTH or "://" in name:
         return None
     given = value.get("url") if isinstance(value, Mapping) else None
     address = given[0] if isinstance(given, list) and given else given

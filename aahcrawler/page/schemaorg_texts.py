@@ -15,8 +15,8 @@ KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """By schema.org type: the object type, and the properties that hold its text, in the order of the text."""
 
-MOST_LINES = 2_000
-MOST_DEPTH = 6
+MAX_LINES = 2_000
+MAX_DEPTH = 6
 
 _SAYING = ("name", "text", "description")
 _HOLDING = ("itemListElement", "step", "acceptedAnswer", "suggestedAnswer", "item")
@@ -35,7 +35,7 @@ def text_of(item: Item) -> str:
         for value in item.values(name):
             for text in _texts(value, 0):
                 lines.update(dict.fromkeys(text.split("\n")))
-                if len(lines) >= MOST_LINES:
+                if len(lines) >= MAX_LINES:
                     return "\n".join(filter(None, lines))
     return "\n".join(filter(None, lines))
 
@@ -44,7 +44,7 @@ def _texts(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, list):
         for each in value:
             yield from _texts(each, depth)
-    elif isinstance(value, Mapping) and depth < MOST_DEPTH:
+    elif isinstance(value, Mapping) and depth < MAX_DEPTH:
         texts = [plain(part) for name in _SAYING if (part := value.get(name)) is not None]
         for number, text in enumerate(texts):
             if text and not any(text in other for other in texts[number + 1 :]):

@@ -9,7 +9,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.page.page import Page
 from aahcrawler.urls import resolve
 
-MOST_FRAMES: Final = 100
+MAX_FRAMES: Final = 100
 """The most frames of one page that are found."""
 
 _NAMES: Final = {"frame": "src", "iframe": "src", "embed": "src", "object": "data"}
@@ -34,7 +34,7 @@ def frames(page: Page) -> tuple[str, ...]:
         url = resolve(page.base_url, reference)
         if url is not None and url != page.url:
             found[url] = None
-        if len(found) == MOST_FRAMES:
+        if len(found) == MAX_FRAMES:
             break
     return tuple(found)
 

@@ -10,25 +10,25 @@ from lxml.etree import _Element as Element
 from aahcrawler.page.text import UNSEEN, excerpt, fold, plain_text
 from aahcrawler.page.zones import Zone, Zones
 
-MOST_SIDEBARS = 50
+MAX_SIDEBARS = 50
 """The most blocks of one page that are returned."""
 
-LONGEST_SIDEBAR = 20_000
+MAX_SIDEBAR_LENGTH = 20_000
 """The most characters of one block that are kept."""
 
-_FEWEST_LINKS = 2
-_MOST_TEXT_A_LINK = 300
-_FEWEST_UNSIGNED = 3
-_SHORTEST_TITLES = 20
-_LONGEST_TITLE = 300
+_MIN_LINKS = 2
+_MAX_TEXT_A_LINK = 300
+_MIN_UNSIGNED = 3
+_MIN_TITLES_LENGTH = 20
+_MAX_TITLE_LENGTH = 300
 _CLIMB = 5
-_MOST_CHILDREN = 200
-_MOST_WRAPPERS = 20
+_MAX_CHILDREN = 200
+_MAX_WRAPPERS = 20
 _LINKS_OF_AN_ENTRY = 3
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LISTS = frozenset({"dl", "menu", "ol", "p", "table", "ul"})
 _GROUPS = (_LISTS | {"aside", "center", "div", "form", "nav", "section", "td"}) - {"p"}
-_LONGEST_HEADING = 120
+_MAX_HEADING_LENGTH = 120
 _texts = etree.XPath("descendant::text()", smart_strings=False)
 _string = etree.XPath("string()", smart_strings=False)
 
@@ -51,9 +51,9 @@ def sidebars(links: Iterable[Element], zones: Zones, *, signed: bool = False) ->
     wanted = dict.fromkeys(links)
     roots, groups = _sorted(wanted, zones, signed=signed)
     blocks = [(block, _links_of(block, wanted)) for root in roots for block in _split(root, zones)]
-    blocks += [group for group in groups.items() if len(group[1]) >= _FEWEST_UNSIGNED and _are_titles(group[1])]
+    blocks += [group for group in groups.items() if len(group[1]) >= _MIN_UNSIGNED and _are_titles(group[1])]
     found = (_sidebar(block, members) for block, members in blocks)
-    return tuple(islice((each for each in found if each is not None), MOST_SIDEBARS))
+    return tuple(islice((each for each in found if each is not None), MAX_SIDEBARS))
 
 
 def _sorted(
@@ -68,7 +68,7 @@ def _sorted(
         if parent is None or link in inside:
             continue
         zone = zones.of(parent)
-        if zone is Zone.SIDE and len(roots) < MOST_SIDEBARS:
+        if zone is Zone.SIDE and len(roots) < MAX_SIDEBARS:
             roots.append(zones.sidebar(parent))
             inside.update(roots[-1].iter("a", "area"))
         elif not signed and zone in (Zone.OPEN, Zone.MAIN):
@@ -90,14 +90,14 @@ def _split(root: Element, zones: Zones) -> list[Element]:
     """Return the elements that are blocks of their own within a sidebar, without those that are to be dropped."""
     found: list[Element] = []
     waiting = [root]
-    while waiting and len(found) < MOST_SIDEBARS:
+    while waiting and len(found) < MAX_SIDEBARS:
         top = waiting.pop()
         inner = _with_links(top)
-        for _ in range(_MOST_WRAPPERS):
+        for _ in range(_MAX_WRAPPERS):
             if len(inner) != 1:
                 break
             inner = _with_links(inner[0])
-        blocks = [child for child in inner if child.tag in _GROUPS and _links_in(child, _FEWEST_LINKS) == _FEWEST_LINKS]
+        blocks = [child for child in inner if child.tag in _GROUPS and _links_in(child, _MIN_LINKS) == _MIN_LINKS]
         kept = [block for block in blocks if zones.of(block) is Zone.SIDE]
         if len(kept) < len(blocks) or (len(blocks) > 1 and not _are_entries(blocks)):
             waiting.extend(reversed(kept))
@@ -110,7 +110,7 @@ def _with_links(node: Element) -> list[Element]:
     """Return the children that hold links and may be blocks."""
     if node.tag in _LISTS:
         return []
-    children = islice(node.iterchildren(etree.Element), _MOST_CHILDREN)
+    children = islice(node.iterchildren(etree.Element), _MAX_CHILDREN)
     return [child for child in children if next(child.iter("a"), None) is not None]
 
 
@@ -132,7 +132,7 @@ def _group(parent: Element) -> Element | None:
     for _ in range(_CLIMB):
         if above is None:
             return None
-        if above.tag in _GROUPS and _links_in(above, _FEWEST_UNSIGNED) == _FEWEST_UNSIGNED:
+        if above.tag in _GROUPS and _links_in(above, _MIN_UNSIGNED) == _MIN_UNSIGNED:
             return above
         above = above.getparent()
     return None
@@ -140,18 +140,18 @@ def _group(parent: Element) -> Element | None:
 
 def _are_titles(links: Sequence[Element]) -> bool:
     """Return whether links are as long as titles on average; one Chinese character counts three."""
-    lengths = [min(len(fold(_string(link)).encode("utf-8", "replace")), _LONGEST_TITLE) for link in links]
-    return sum(lengths) >= _SHORTEST_TITLES * len(lengths)
+    lengths = [min(len(fold(_string(link)).encode("utf-8", "replace")), _MAX_TITLE_LENGTH) for link in links]
+    return sum(lengths) >= _MIN_TITLES_LENGTH * len(lengths)
 
 
 def _sidebar(block: Element, links: list[Element]) -> Sidebar | None:
-    if len(links) < _FEWEST_LINKS:
+    if len(links) < _MIN_LINKS:
         return None
     text = _text(block)
-    if not text or len(text) > _MOST_TEXT_A_LINK * len(links):
+    if not text or len(text) > _MAX_TEXT_A_LINK * len(links):
         return None
     heading = _heading(block)
-    return Sidebar(f"{heading}\n{text}".lstrip()[:LONGEST_SIDEBAR].rstrip(), tuple(links))
+    return Sidebar(f"{heading}\n{text}".lstrip()[:MAX_SIDEBAR_LENGTH].rstrip(), tuple(links))
 
 
 def _text(block: Element) -> str:
@@ -167,4 +167,4 @@ def _heading(block: Element) -> str:
     before = block.getprevious()
     if before is None or before.tag not in _HEADINGS:
         return ""
-    return excerpt(before, _LONGEST_HEADING)
+    return excerpt(before, _MAX_HEADING_LENGTH)

@@ -23,14 +23,14 @@ MAX_TITLE = 1_000
 """The length of a title, in characters."""
 
 _PIECE = 65_536
-_LONGEST_LINE = 16_384
+_MAX_LINE_LENGTH = 16_384
 _GZIP_MAGIC = b"\x1f\x8b"
 _ROOT = re.compile(r"<(?:[\w.-]+:)?(urlset|sitemapindex|rss|feed|rdf)[\s>]", re.IGNORECASE)
 _HTML = re.compile(r"<(?:html|head|body)[\s>]", re.IGNORECASE)
 _LISTED_LINE = re.compile(r"https?://", re.IGNORECASE)
 _RESOLVED = re.compile(r"[a-z][a-z0-9+.-]*:|/", re.IGNORECASE)
 _LINE_END = re.compile(r"[\r\n]+")
-_MOST_OTHER_LINES = 1_000
+_MAX_OTHER_LINES = 1_000
 """The most lines of a text that are looked at before the first one that is a URL."""
 _TITLES = ("title", "caption")
 _VOCABULARY = Vocabulary(
@@ -121,7 +121,7 @@ class Sitemap:
             elif not line.startswith("#"):
                 others += 1
                 self.mistakes.dropped += is_list
-            if not is_list and others > _MOST_OTHER_LINES:
+            if not is_list and others > _MAX_OTHER_LINES:
                 return
 
 
@@ -171,7 +171,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         *lines, rest = _LINE_END.split(rest + text)
         yield from filter(None, map(str.strip, lines))
-        if len(rest) > _LONGEST_LINE:
+        if len(rest) > _MAX_LINE_LENGTH:
             return
     yield from filter(None, (rest.strip(),))
 

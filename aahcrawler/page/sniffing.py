@@ -20,10 +20,10 @@ JSON: Final = "application/json"
 
 _LOOKED_AT = 1445
 """The bytes that decide, as in browsers; of archives, more are examined."""
-_LONGEST_PROLOG = 8192
+_MAX_PROLOG_LENGTH = 8192
 """The bytes within which the root of XML is looked for: feeds may begin with long comments."""
-_LONGEST_JSON = 1 << 20
-_MOST_NAMES = 200
+_MAX_JSON_LENGTH = 1 << 20
+_MAX_NAMES = 200
 
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"%PDF-", "application/pdf"),
@@ -174,7 +174,7 @@ def read_as(body: bytes, declared: Sequence[str], field: str, *, no_sniff: bool)
     if not named:
         return _undeclared(body, no_sniff=no_sniff)
     if is_xml(named):
-        return XHTML if xhtml_prefix(_text_of(body[:_LONGEST_PROLOG])) is not None else named
+        return XHTML if xhtml_prefix(_text_of(body[:_MAX_PROLOG_LENGTH])) is not None else named
     if named == TEXT and not no_sniff and _AMBIGUOUS_TEXT.fullmatch(field):
         return OCTETS if _BINARY.search(_text_of(body[:_LOOKED_AT])) else TEXT
     return _of_medium(body, named) if not no_sniff else named
@@ -182,7 +182,7 @@ def read_as(body: bytes, declared: Sequence[str], field: str, *, no_sniff: bool)
 
 def xhtml_prefix(utf_8: bytes) -> bytes | None:
     """Return the prefix of the root of XHTML, empty where it has none; None where the root is another one."""
-    root = _XHTML_ROOT.match(_past_prolog(utf_8[:_LONGEST_PROLOG]))
+    root = _XHTML_ROOT.match(_past_prolog(utf_8[:_MAX_PROLOG_LENGTH]))
     return None if root is None else root[1] or b""
 
 
@@ -193,7 +193,7 @@ def is_xml(media_type: str) -> bool:
 
 def _of_feed(body: bytes) -> str:
     """Return the type of a feed, empty for anything else."""
-    text = _text_of(body[:_LONGEST_PROLOG])
+    text = _text_of(body[:_MAX_PROLOG_LENGTH])
     if _JSON_FEED.match(text):
         return "application/feed+json"
     rest = _past_prolog(text)
@@ -257,7 +257,7 @@ def _nearer(found: str, body: bytes, declared: str) -> str:
 def _of_zip(body: bytes) -> str:
     """Return the format that the first entries of a ZIP file show, empty if they show none."""
     at = 0
-    for _ in range(_MOST_NAMES):
+    for _ in range(_MAX_NAMES):
         name = body[at + 30 : at + 30 + int.from_bytes(body[at + 26 : at + 28], "little")]
         extra = int.from_bytes(body[at + 28 : at + 30], "little")
         if name == b"mimetype":
@@ -339,7 +339,7 @@ def _past_prolog(text: bytes) -> bytes:
 
 def _is_json(text: bytes, body: bytes) -> bool:
     """Return whether a text without a declared type of JSON is JSON; all of it is parsed."""
-    if text.lstrip()[:1] not in {b"{", b"["} or len(body) > _LONGEST_JSON:
+    if text.lstrip()[:1] not in {b"{", b"["} or len(body) > _MAX_JSON_LENGTH:
         return False
     try:
         json.loads(body)

@@ -21,7 +21,7 @@ from aahcrawler.page.page import Page
 from aahcrawler.page.text import fold
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
-MOST_ENTRIES: Final = 20_000
+MAX_ENTRIES: Final = 20_000
 """The entries of one page that are read."""
 
 _STORES: Final = XPath("//script[contains(concat(' ', @class, ' '), ' tiddlywiki-tiddler-store ')]")
@@ -73,7 +73,7 @@ class Entry:
 def entries(page: Page) -> tuple[Entry, ...]:
     """Return the entries that people wrote, in the order of the store; none of a page that is no such wiki."""
     found = (each for read in (_of_scripts, _of_areas) for each in read(page))
-    return tuple(islice((each for each in found if each.is_written), MOST_ENTRIES))
+    return tuple(islice((each for each in found if each.is_written), MAX_ENTRIES))
 
 
 def objects(page: Page) -> tuple[WebObject, ...]:

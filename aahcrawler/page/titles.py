@@ -19,13 +19,13 @@ from aahcrawler.urls import canonicalize, queue_of, resolve
 TELLING = 12
 """Characters of a heading that no other title has in it by chance."""
 
-MOST_HEADINGS = 300
-MOST_LINKS = 2_000
-MOST_TEXTS = 5_000
+MAX_HEADINGS = 300
+MAX_LINKS = 2_000
+MAX_TEXTS = 5_000
 LONGEST = 320
 
 _LEAST = 4
-_LEAST_LABEL = 5
+_MIN_LABEL = 5
 """The fewest letters of a host's name that a part of a title shares with it by no chance."""
 _SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/›‹→~]|::)\s+|\s*\|\s*)")
 _KICKER = re.compile(
@@ -164,8 +164,8 @@ def _shown(page: Page) -> frozenset[str]:
     body = page.tree.find("body")
     if body is None:
         return frozenset()
-    texts = (str(text) for text in islice(body.itertext(), MOST_TEXTS) if len(text) <= LONGEST)
-    values = (field.get("value") or "" for field in islice(body.iter("input"), MOST_LINKS))
+    texts = (str(text) for text in islice(body.itertext(), MAX_TEXTS) if len(text) <= LONGEST)
+    values = (field.get("value") or "" for field in islice(body.iter("input"), MAX_LINKS))
     return frozenset(map(bare, (*texts, *values)))
 
 
@@ -174,7 +174,7 @@ def _linked(page: Page) -> frozenset[str]:
     own = {url.partition("#")[0].rstrip("/") for url in (claims.permalink(page), page.url)}
     below = tuple(url + mark for url in own for mark in "?&;/")
     called: set[str] = set()
-    for link in islice(page.tree.iter("a"), MOST_LINKS):
+    for link in islice(page.tree.iter("a"), MAX_LINKS):
         target = resolve(page.base_url, link.get("href") or "")
         if target is None or target.partition("#")[0].rstrip("/") in own or target.startswith(below):
             continue
@@ -240,13 +240,13 @@ def _is_of_host(page: Page, part: str) -> bool:
     """Return whether a part of a title is the name of the page's host, the beginning of it, or that and a word more."""
     name, label = bare(part), bare(queue_of(page.url).partition(".")[0])
     short, long = sorted((name, label), key=len)
-    return len(short) >= _LEAST_LABEL and long.startswith(short) and len(name) <= 2 * len(label)
+    return len(short) >= _MIN_LABEL and long.startswith(short) and len(name) <= 2 * len(label)
 
 
 def _front_names(page: Page) -> frozenset[str]:
     """Return what the links of a page to the first page of its site are called, its logo among them."""
     called: set[str] = set()
-    for link in islice(page.tree.iter("a"), MOST_LINKS):
+    for link in islice(page.tree.iter("a"), MAX_LINKS):
         href = link.get("href") or ""
         target = resolve(page.base_url, href) if "#" not in href else None
         if target is None or not claims.is_front(target) or queue_of(target) != queue_of(page.url):
@@ -325,7 +325,7 @@ def _headings(page: Page) -> Iterator[_Heading]:
     """Yield the headings of a page but those that lead to the front page of its site."""
     own = {claims.permalink(page), canonicalize(page.url), page.url}
     queue = queue_of(claims.permalink(page))
-    for element in islice(page.tree.iter("h1", "h2", "h3"), MOST_HEADINGS):
+    for element in islice(page.tree.iter("h1", "h2", "h3"), MAX_HEADINGS):
         target = _target(element, page.base_url)
         if target is None or target in own or not claims.is_front(target):
             shown = headline(element, LONGEST)

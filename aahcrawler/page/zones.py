@@ -161,7 +161,7 @@ _ROLES = {
     "toolbar": Zone.MENU,
 }
 _BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
-_LONGEST_NAMES = 500
+_MAX_NAMES_LENGTH = 500
 _SUBJECTS = re.compile(
     r"(?<!\S)(?:(?:author|category|tag|tax|term|topic)-(?!clouds?\b|lists?\b)|(?:has|no|with|without)-)\S+"
 )
@@ -234,4 +234,4 @@ def _declaration(tag: str, role: str | None, classes: str | None, key: str | Non
 
 def _words_of(names: str) -> str:
     """Return classes or an id in lower case, camel case split by hyphens, without those for a post's subject."""
-    return _SUBJECTS.sub(" ", _HUMP.sub("-", names[:_LONGEST_NAMES]).lower())
+    return _SUBJECTS.sub(" ", _HUMP.sub("-", names[:_MAX_NAMES_LENGTH]).lower())

@@ -16,13 +16,13 @@ from aahcrawler.traps.patterns import telling_words
 from aahcrawler.traps.traps import Traps
 from aahcrawler.webobject import Reference
 
-MOST_REDIRECTS = 20
+MAX_REDIRECTS = 20
 """How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 
-MOST_FRAMES = 4
+MAX_FRAMES = 4
 """How many frames within one another are followed."""
 
-MOST_IMPORTS = 5
+MAX_IMPORTS = 5
 """How many style sheets that import one another are followed."""
 
 DOUBTFUL = 0.1
@@ -160,7 +160,7 @@ def discover_links(
     pages, needed, targets, frames, feeds = ([link for link in metadata.links if link.type is kind] for kind in _TYPES)
     offers, positions, rejected = _follow(lease, metadata, pages, rules)
     others = Admitted()
-    loops = bool(targets) and redirects_in_a_row(lease.path) >= MOST_REDIRECTS
+    loops = bool(targets) and redirects_in_a_row(lease.path) >= MAX_REDIRECTS
     redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
     others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
@@ -239,9 +239,9 @@ def _redirects(lease: Lease, targets: Sequence[Link], rules: LinkRules) -> list[
 def _frames(lease: Lease, frames: Sequence[Link], rules: LinkRules) -> list[Offer]:
     """Return the documents within a page, which are parts of it: as deep, and of the same priority.
 
-    Of frames within frames ``MOST_FRAMES`` are followed.
+    Of frames within frames ``MAX_FRAMES`` are followed.
     """
-    if lease.path[-MOST_FRAMES:].upper() == Hop.FRAME * MOST_FRAMES:
+    if lease.path[-MAX_FRAMES:].upper() == Hop.FRAME * MAX_FRAMES:
         return []
     urls_of = (rules.scope.spelling(rules.without_id(link.url)) for link in frames)
     return [rules.offer(url, lease, lease.score, hop=Hop.FRAME) for url in urls_of if url != lease.url]
@@ -276,7 +276,7 @@ def _requisites(
     needed = [*media, *(link.url for link in links if link.url not in media)]
     name, bound = _bound(lease, metadata, rules)
     most = bound or len(needed)
-    if lease.path[-MOST_IMPORTS:].upper() == Hop.REQUISITE * MOST_IMPORTS:
+    if lease.path[-MAX_IMPORTS:].upper() == Hop.REQUISITE * MAX_IMPORTS:
         most = 0
     asked = [
         rules.offer(

@@ -12,7 +12,7 @@ from aahcrawler.posted_forms import posted_by
 from aahcrawler.sessions import without_session
 from aahcrawler.traps.session_ids import SessionIds, Suspect, may_hold_id
 
-MOST_REFERENCES = 10_000
+MAX_REFERENCES = 10_000
 """The references of a page that are looked at."""
 
 
@@ -55,7 +55,7 @@ def links_of(again: Page, page: Page) -> Sequence[str]:
 
 def _references(page: Page) -> Sequence[str]:
     written = (element.get("href") or element.get("src") for element in page.tree.iter("a", "area", "frame", "iframe"))
-    return tuple(dict.fromkeys(each for each in written if each and not each.startswith("#")))[:MOST_REFERENCES]
+    return tuple(dict.fromkeys(each for each in written if each and not each.startswith("#")))[:MAX_REFERENCES]
 
 
 def _resolved(page: Page, references: Sequence[str]) -> Sequence[str]:

@@ -16,11 +16,11 @@ from aahcrawler.traps.traps import Seen, Verdict
 from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
 
-_MOST_PROSE: Final = 1_000_000
+_MAX_PROSE: Final = 1_000_000
 """Characters of a file that are looked at."""
 _OPENING: Final = 80
 """Characters, without white space, that tell a text which was written at a moment from others."""
-_FEWEST_WORDS: Final = 6
+_MIN_WORDS: Final = 6
 """Words of a line of running text; headers of mails and fields of tables have fewer."""
 _GZIP: Final = b"\x1f\x8b"
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -105,16 +105,16 @@ def prose(page: Page) -> str | None:
     """
     if page.body.startswith(_GZIP):
         try:
-            body = zlib.decompressobj(wbits=31).decompress(page.body, _MOST_PROSE)
+            body = zlib.decompressobj(wbits=31).decompress(page.body, _MAX_PROSE)
         except zlib.error:
             return None
         text = body.decode("utf-8", "replace")
     elif page.media_type.startswith("text/") or page.is_json or page.media_type.endswith("xml"):
-        text = page.text[:_MOST_PROSE]
+        text = page.text[:_MAX_PROSE]
     else:
         return None
     if "\0" in text:
         return None
     if page.media_type.endswith("xml"):
         text = unescape(_TAG.sub(" ", unescape(text)))
-    return "\n".join(line for line in text.splitlines() if len(_WORD.findall(line)) >= _FEWEST_WORDS)
+    return "\n".join(line for line in text.splitlines() if len(_WORD.findall(line)) >= _MIN_WORDS)

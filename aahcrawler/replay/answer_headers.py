@@ -21,7 +21,7 @@ _LOADS: Final = (
     "media-src 'self'; frame-src 'self'; base-uri 'none'"
 )
 _NO_MARKUP: Final = "require-trusted-types-for 'script'; trusted-types 'none'"
-_LONGEST_NAME: Final = 100
+_MAX_NAME_LENGTH: Final = 100
 
 
 def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mapping[str, str]:
@@ -59,7 +59,7 @@ def told_of(answer: RecordedAnswer) -> Mapping[str, str]:
 
 def as_file(url: str) -> Mapping[str, str]:
     """Return the fields that have a browser keep an answer as a file, named by the end of its URL."""
-    name = url.partition("?")[0].rstrip("/").rpartition("/")[2][-_LONGEST_NAME:] or "capture"
+    name = url.partition("?")[0].rstrip("/").rpartition("/")[2][-_MAX_NAME_LENGTH:] or "capture"
     return {
         "Content-Type": "application/octet-stream",
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",

@@ -21,7 +21,7 @@ from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.recorded_answers import RecordedAnswer, RecordedAnswers
 from aahcrawler.streams import (
     LARGEST,
-    MOST_PARTS,
+    MAX_PARTS,
     Representation,
     UnreadableManifestError,
     children,
@@ -34,12 +34,12 @@ from aahcrawler.streams import (
 )
 from aahcrawler.urls import canonicalize, resolve
 
-MOST_QUALITIES: Final = 300
+MAX_QUALITIES: Final = 300
 """Qualities and languages of a manifest that are looked up in the archive; further ones are not shown."""
-_MOST_SEGMENTS: Final = 5_000
+_MAX_SEGMENTS: Final = 5_000
 """Segments at the end of a playlist that are looked up; where none of them was captured, all are shown."""
-_MOST_LINES: Final = 6 * MOST_PARTS
-_LARGEST_MADE: Final = 4 * LARGEST
+_MAX_LINES: Final = 6 * MAX_PARTS
+_MAX_MADE: Final = 4 * LARGEST
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _ADDRESS: Final = re.compile(r'([:,]\s*[A-Z0-9-]*+)="((?<=URI=")[^"]*+|(?i:https?:|)//[^"]*+)"')
 """An attribute that names something else: by its name, or because its value is a URL (section 4.2)."""
@@ -83,7 +83,7 @@ def rewrite_playlist(text: str, link: Link, has: Has) -> ShownManifest:
     Only qualities that the archive holds are offered, and segments at the end that it does not hold are left out,
     unless nothing remained. A live playlist ends with what it named when it was captured.
     """
-    lines = [found for line in islice(_LINE_END.split(text[:LARGEST]), _MOST_LINES) if (found := line.strip())]
+    lines = [found for line in islice(_LINE_END.split(text[:LARGEST]), _MAX_LINES) if (found := line.strip())]
     if not any(line.startswith(_VARIANT) for line in lines):
         return _media(lines, link, has)
     offers = list(_offers(lines))
@@ -99,9 +99,9 @@ def _media(lines: list[str], link: Link, has: Has) -> ShownManifest:
     """Return the playlist of one quality, which ends with the last segment that the archive holds."""
     segments = [at for at, line in enumerate(lines) if not line.startswith("#")]
     looked_up = cache(has)
-    missing = takewhile(lambda at: not looked_up(lines[at]), islice(reversed(segments), _MOST_SEGMENTS))
+    missing = takewhile(lambda at: not looked_up(lines[at]), islice(reversed(segments), _MAX_SEGMENTS))
     left_out = sum(1 for _ in missing)
-    if left_out in (len(segments), _MOST_SEGMENTS):
+    if left_out in (len(segments), _MAX_SEGMENTS):
         left_out = 0
     elif left_out:
         lines = lines[: segments[-1 - left_out] + 1]
@@ -125,7 +125,7 @@ def _offers(lines: Sequence[str]) -> Iterator[_Offer]:
 
 def _held(offers: Sequence[_Offer], has: Has) -> list[_Offer]:
     looked_up = cache(has)
-    wanted = set(islice(dict.fromkeys(each.uri for each in offers if each.uri), MOST_QUALITIES))
+    wanted = set(islice(dict.fromkeys(each.uri for each in offers if each.uri), MAX_QUALITIES))
     return [each for each in offers if not each.uri or (each.uri in wanted and looked_up(each.uri))]
 
 
@@ -153,7 +153,7 @@ def _joined(lines: Iterator[str], link: Link) -> bytes:
     made = bytearray()
     for line in lines:
         made += _linked(line, link).encode("utf-8", "replace") + b"\n"
-        if len(made) > _LARGEST_MADE:
+        if len(made) > _MAX_MADE:
             break
     return bytes(made)
 
@@ -225,8 +225,8 @@ class ArchivedStream:
 
 _FIRST: Final = 2
 """What is looked up of a representation: its head and its first segment."""
-_MOST_ELEMENTS: Final = 300_000
-_MOST_PASSED: Final = 300_000
+_MAX_ELEMENTS: Final = 300_000
+_MAX_PASSED: Final = 300_000
 """Elements that are passed while qualities are looked up: within some of them each quality looks for its own."""
 _ASKING: Final = frozenset({"Location", "PatchLocation", "UTCTiming", "ContentSteering", "Metrics"})
 """Elements that have a player ask a server for the time, for news, or which server to ask, or report to one."""
@@ -244,7 +244,7 @@ def rewrite_manifest(body: bytes, url: str, link: Link, has: Has) -> ShownManife
     ``UnreadableManifestError``.
     """
     root = manifest_root(body)
-    if sum(1 for _ in islice(root.iter(), _MOST_ELEMENTS + 1)) > _MOST_ELEMENTS:
+    if sum(1 for _ in islice(root.iter(), _MAX_ELEMENTS + 1)) > _MAX_ELEMENTS:
         raise UnreadableManifestError("the manifest has more elements than any that can be played")
     left_out = _leave_out(root, url, has)
     for element in list(root.iter(etree.Element)):
@@ -273,9 +273,9 @@ def _leave_out(root: Element, url: str, has: Has) -> int:
 def _first(everything: Sequence[Representation]) -> Iterator[Representation]:
     """Yield those that are looked up."""
     passed = 0
-    for each in everything[:MOST_QUALITIES]:
+    for each in everything[:MAX_QUALITIES]:
         passed += sum(len(element) for element in each.lineage)
-        if passed > _MOST_PASSED:
+        if passed > _MAX_PASSED:
             return
         yield each
 
@@ -323,8 +323,8 @@ def _remove(element: Element) -> None:
 
 _MADE: Final = "blob:"
 """The URLs that a script makes of bytes (File API, section 8)."""
-_MOST_LOOKED_UP: Final = 500
-_MOST_READ: Final = 20
+_MAX_LOOKED_UP: Final = 500
+_MAX_READ: Final = 20
 _KIND: Final = "mpegurl"
 _NAMES: Final = (".m3u8", ".m3u")
 
@@ -363,7 +363,7 @@ def _needed(archive: Path, answer: RecordedAnswer) -> Iterator[str]:
 def _streams(answers: RecordedAnswers, answer: RecordedAnswer, urls: list[str]) -> list[str]:
     """Return those of the URLs at which playlists were captured that no other playlist among them names."""
     parts: dict[str, frozenset[str]] = {}
-    for url in islice(dict.fromkeys(urls), _MOST_LOOKED_UP):
+    for url in islice(dict.fromkeys(urls), _MAX_LOOKED_UP):
         found = answers.lookup.nearest(url, answer.moment)
         named = url.partition("?")[0].lower().endswith(_NAMES)
         if not found or not (named or _KIND in found[0].media_type):
@@ -371,7 +371,7 @@ def _streams(answers: RecordedAnswers, answer: RecordedAnswer, urls: list[str]) 
         playlist = answers.nearest(url, answer.moment)
         if playlist is not None and (named_in := _parts(answers.page(playlist))) is not None:
             parts[url] = named_in
-        if len(parts) > _MOST_READ:
+        if len(parts) > _MAX_READ:
             return []
     inner = frozenset().union(*parts.values())
     return [url for url in parts if url not in inner]

@@ -52,7 +52,7 @@ a:focus-visible{outline:3px solid #0b4f80;outline-offset:2px}
 .url{font:13px/1.45 ui-monospace,Menlo,Consolas,monospace;color:#33424f;unicode-bidi:isolate}
 .note{color:#33424f;line-height:1.7}
 """
-_LONGEST_URL: Final = 200
+_MAX_URL_LENGTH: Final = 200
 
 
 Made = Literal["", "rendered", "data", "sent"]
@@ -78,7 +78,7 @@ class Told:
 def banner(asked: Address, answer: RecordedAnswer, told: Told) -> str:
     """Return the banner of an answer that is shown for an address, as HTML."""
     lines = [
-        f'<p class="url">{markup_of(answer.url, _LONGEST_URL)}</p>',
+        f'<p class="url">{markup_of(answer.url, _MAX_URL_LENGTH)}</p>',
         *(f'<p class="note">{line}</p>' for line in _notes(asked, answer, told)),
     ]
     what = (
@@ -118,7 +118,7 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
         path = Address(asked.crawl, answer.moment, modifier, told.refresh).path
         notes.append(
             f'The page sends its readers on to <a href="{markup_of(path, 1 << 14)}">'
-            f"{markup_of(told.refresh, _LONGEST_URL)}</a>."
+            f"{markup_of(told.refresh, _MAX_URL_LENGTH)}</a>."
         )
     if told.cut:
         shown = "a part of it" if answer.status == HTTPStatus.PARTIAL_CONTENT else "its beginning"

@@ -21,13 +21,13 @@ from aahcrawler.archive.surt import surt
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
 from aahcrawler.segments import segments
 
-LONGEST_LINE = 1 << 22
+MAX_LINE_LENGTH = 1 << 22
 """Bytes of a line beyond which it is read as several."""
 _BLOCK = 1 << 16
 _FEW = 1 << 13
 """Bytes of a sorted file in which lines are read one after another."""
 _SAMPLE = 1 << 10
-_MOST_READ = 1 << 28
+_MAX_READ = 1 << 28
 """Bytes of new lines that one look takes in; what is beyond is taken in by the next."""
 
 
@@ -57,7 +57,7 @@ class SortedLines:
         """Yield the lines from the first that is not less than ``key`` on."""
         with self._path.open("rb") as file:
             file.seek(self._beginning(file, key))
-            while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
+            while (line := file.readline(MAX_LINE_LENGTH)).endswith(b"\n"):
                 yield line
 
     def descending(self, key: bytes) -> Iterator[bytes]:
@@ -111,8 +111,8 @@ class GrowingLines:
     def _appended(self, file: BinaryIO, size: int) -> Iterator[bytes]:
         """Yield the beginnings of new lines, each with its line's place behind it."""
         file.seek(self._size)
-        most = min(size, self._size + _MOST_READ)
-        while self._size < most and (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
+        most = min(size, self._size + _MAX_READ)
+        while self._size < most and (line := file.readline(MAX_LINE_LENGTH)).endswith(b"\n"):
             key, blank, rest = line.partition(b" ")
             yield key + blank + rest.partition(b" ")[0] + b" " + self._size.to_bytes(8, "big")
             self._size += len(line)
@@ -120,7 +120,7 @@ class GrowingLines:
 
 def _line_at(file: BinaryIO, kept: bytes) -> bytes:
     file.seek(int.from_bytes(kept[-8:], "big"))
-    return file.readline(LONGEST_LINE)
+    return file.readline(MAX_LINE_LENGTH)
 
 
 def _beginning(file: BinaryIO, key: bytes) -> int:
@@ -139,7 +139,7 @@ def _beginning(file: BinaryIO, key: bytes) -> int:
         else:
             high = middle
     file.seek(low)
-    while line := file.readline(LONGEST_LINE):
+    while line := file.readline(MAX_LINE_LENGTH):
         if line >= key:
             break
         low += len(line)
@@ -149,7 +149,7 @@ def _beginning(file: BinaryIO, key: bytes) -> int:
 def _line_behind(handle: int, place: int, most: int) -> tuple[int, bytes]:
     """Return where the first line behind a place begins, and its first bytes, at most so many."""
     piece = os.pread(handle, _SAMPLE, place)
-    while (end := piece.find(b"\n")) < 0 and len(piece) < LONGEST_LINE:
+    while (end := piece.find(b"\n")) < 0 and len(piece) < MAX_LINE_LENGTH:
         more = os.pread(handle, len(piece), place + len(piece))
         if not more:
             break

@@ -6,7 +6,7 @@ from typing import Final
 
 from aahcrawler.replay.addresses import Modifier
 
-MOST_READ: Final = 4_000_000
+MAX_READ: Final = 4_000_000
 """Characters of a style sheet that are read; what follows is left out."""
 
 Rewrite = Callable[[str, Modifier], str | None]
@@ -54,7 +54,7 @@ class _Sheet:
     """One pass over a style sheet."""
 
     def __init__(self, css: str, rewrite: Rewrite) -> None:
-        self._css = _LINE_ENDS.sub("\n", css[:MOST_READ]).replace("\0", "\ufffd")
+        self._css = _LINE_ENDS.sub("\n", css[:MAX_READ]).replace("\0", "\ufffd")
         self._rewrite = rewrite
         self._at = 0
         self._out: list[str] = []

@@ -18,11 +18,11 @@ from typing import Final
 
 TICKET_SECONDS: Final = 60.0
 SESSION_SECONDS: Final = 12 * 3600.0
-MOST_TICKETS: Final = 1_000
-MOST_SESSIONS: Final = 1_000
+MAX_TICKETS: Final = 1_000
+MAX_SESSIONS: Final = 1_000
 COOKIE: Final = "aah-replay"
 _BYTES: Final = 32
-_LONGEST_PATH: Final = 1 << 14
+_MAX_PATH_LENGTH: Final = 1 << 14
 
 Clock = Callable[[], float]
 
@@ -67,14 +67,14 @@ class Tickets:
     """Tickets to paths of the replay: each is good for a minute, and once."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
-        self._secrets = Secrets(MOST_TICKETS, TICKET_SECONDS, clock)
+        self._secrets = Secrets(MAX_TICKETS, TICKET_SECONDS, clock)
 
     def issue(self, path: str, holder: str = "") -> str:
         """Return a ticket to a path of the replay for a session of the cockpit. Raise ``ValueError`` for anything else.
 
         ``holder`` is the key of that session, a word.
         """
-        is_path = path.startswith("/") and not path.startswith(("//", "/\\")) and len(path) <= _LONGEST_PATH
+        is_path = path.startswith("/") and not path.startswith(("//", "/\\")) and len(path) <= _MAX_PATH_LENGTH
         if not is_path or not path.isascii() or not path.isprintable():
             raise ValueError(f"{path[:80]!r} is no path of the replay")
         return self._secrets.issue(f"{holder} {path}")
@@ -105,7 +105,7 @@ class Door:
         cls, cockpit: str, clock: Clock = time.monotonic, is_open: Callable[[str], bool] = lambda _: True
     ) -> "Door":
         """Return a door that has let nobody in."""
-        return cls(Tickets(clock), Secrets(MOST_SESSIONS, SESSION_SECONDS, clock), cockpit, is_open)
+        return cls(Tickets(clock), Secrets(MAX_SESSIONS, SESSION_SECONDS, clock), cockpit, is_open)
 
     def enter(self, ticket: str) -> tuple[str, str] | None:
         """Return the path that a ticket is for, and the value of ``Set-Cookie`` of a new session; None without one."""

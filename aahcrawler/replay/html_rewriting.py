@@ -283,7 +283,7 @@ def _empty(element: Element) -> None:
 
 
 def _inner_document(text: str, around: Surroundings) -> str:
-    if around.depth >= markup.DEEPEST_INNER or len(text) > markup.LONGEST_INNER:
+    if around.depth >= markup.DEEPEST_INNER or len(text) > markup.MAX_INNER_LENGTH:
         return ""
     tree = markup.parse(text.encode("utf-8", "replace"))
     return rewrite_html(tree, text, around.within(based(around.base, tree))).markup().decode()

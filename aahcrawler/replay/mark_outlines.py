@@ -16,7 +16,7 @@ _LONGEST: Final = 60
 
 CHOSEN_ID: Final = "aah-chosen"
 """The id of the label of the chosen element."""
-MOST_MARKS: Final = 1_500
+MAX_MARKS: Final = 1_500
 _NEVER_SEEN: Final = frozenset({"html", "head", "meta", "link", "script", "style", "title", "base"})
 
 
@@ -81,12 +81,12 @@ class Mark:
 
 
 def outline_marks(elements: Sequence[Element], marks: Sequence[Mark]) -> None:
-    """Outline and label the elements that marks name; of more than ``MOST_MARKS`` the first ones.
+    """Outline and label the elements that marks name; of more than ``MAX_MARKS`` the first ones.
 
     ``elements`` are those of the page by their numbers. Marks of what no reader sees, or of no element, are passed
     over.
     """
-    known = [mark for mark in marks[:MOST_MARKS] if 0 <= mark.number < len(elements)]
+    known = [mark for mark in marks[:MAX_MARKS] if 0 <= mark.number < len(elements)]
     known.sort(key=lambda mark: (mark.number, _ORDER.index(mark.kind)))
     for number, group in groupby(known, key=lambda mark: mark.number):
         element = elements[number]

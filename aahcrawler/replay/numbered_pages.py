@@ -25,7 +25,7 @@ from aahcrawler.replay.own_pages import markup_of
 
 PLACE: Final = "/marked/"
 """How the addresses of marked pages begin; a handle follows."""
-MOST_HANDLES: Final = 400
+MAX_HANDLES: Final = 400
 HANDLE_SECONDS: Final = 12 * 3600.0
 NOWHERE: Final = "#aah-nowhere"
 _BEGINNING: Final = 20_000
@@ -55,7 +55,7 @@ MakePage = Callable[[], MarkedPage | None]
 class MarkedPages:
     """Hands out addresses of marked pages that nobody can guess. Several threads may use it at once.
 
-    An address holds for twelve hours; of more than ``MOST_HANDLES`` the oldest is forgotten.
+    An address holds for twelve hours; of more than ``MAX_HANDLES`` the oldest is forgotten.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -67,7 +67,7 @@ class MarkedPages:
         handle = token_urlsafe(24)
         with self._lock:
             self._known[handle] = self._clock() + HANDLE_SECONDS, make
-            while len(self._known) > MOST_HANDLES:
+            while len(self._known) > MAX_HANDLES:
                 self._known.popitem(last=False)
         return f"{PLACE}{handle}"
 

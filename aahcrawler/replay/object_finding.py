@@ -16,7 +16,7 @@ from lxml.etree import iterwalk
 from aahcrawler.page.text import UNREAD, bare
 
 Span = tuple[int, int]
-MOST_PLACES: Final = 200
+MAX_PLACES: Final = 200
 """Places of one text that are looked at."""
 
 
@@ -59,7 +59,7 @@ class PageText:
         """Return where a bare text stands between two places: the first ones, which do not overlap."""
         found: list[Span] = []
         at = self.text.find(words, begin, end) if words else -1
-        while at >= 0 and len(found) < MOST_PLACES:
+        while at >= 0 and len(found) < MAX_PLACES:
             found.append((at, at + len(words)))
             at = self.text.find(words, at + len(words), end)
         return found
@@ -84,7 +84,7 @@ def _within(inner: Span, outer: Span) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-_MOST_LINES: Final = 2_000
+_MAX_LINES: Final = 2_000
 _SHORT: Final = 24
 """Letters up to which a text has to be all that an element holds."""
 _SHORT_NAME: Final = 5
@@ -218,7 +218,7 @@ class _Search:
 
     def _gapped(self, body: str) -> Span | None:
         """Return the one place where all lines of a text follow one another, with other text between them."""
-        lines = [words for line in body.split("\n")[:_MOST_LINES] if (words := bare(line))]
+        lines = [words for line in body.split("\n")[:_MAX_LINES] if (words := bare(line))]
         if len(lines) < 2 or sum(map(len, lines)) <= _SHORT:
             return None
         found = [span for begin in self._page.places(lines[0]) if (span := self._from(begin, lines))]

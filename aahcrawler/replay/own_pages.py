@@ -27,7 +27,7 @@ input[type=text]{width:100%;box-sizing:border-box}
 input,button{font:inherit;padding:6px 8px}
 """
 _FRAME: Final = "border:0;width:100%;height:90vh"
-LONGEST_TEXT: Final = 2_000_000
+MAX_TEXT_LENGTH: Final = 2_000_000
 """Characters of a text that are shown."""
 
 
@@ -70,7 +70,7 @@ def shown_media(address: Address, media_type: str, size: str, banner: str) -> by
 
 def shown_as_text(address: Address, text: str, banner: str) -> bytes:
     """Return the page around a capture that is text, without a meaning for browsers."""
-    return page(address.url, f"<pre>{escape(text[:LONGEST_TEXT])}</pre>", banner)
+    return page(address.url, f"<pre>{escape(text[:MAX_TEXT_LENGTH])}</pre>", banner)
 
 
 def framed(address: Address, banner: str) -> bytes:

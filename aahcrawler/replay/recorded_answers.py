@@ -178,15 +178,15 @@ def _date(field: str) -> datetime | None:
     return date if date.tzinfo is not None else None
 
 
-MOST_DECODED: Final = 1 << 26
+MAX_DECODED: Final = 1 << 26
 """Bytes of a payload that are read, and made of it, where it came in a content coding."""
-MOST_SHOWN: Final = 5_000_000
+MAX_SHOWN: Final = 5_000_000
 """Bytes of a page or a style sheet that are shown. One made to take long takes seconds and hundreds of megabytes."""
 _LOOKS = 10
 """Captures of a URL of which the records are read until one of them can be shown."""
-_MOST_PARTS = 50
+_MAX_PARTS = 50
 """Captures of a URL that are looked at for parts of one file."""
-_MOST_SIZES = 1_000
+_MAX_SIZES = 1_000
 _IN_PARTS = frozenset({HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
 _IDENTICAL = "identical-payload-digest"
 _FOLDED = re.compile(rb"\r?\n[ \t]+")
@@ -297,7 +297,7 @@ class RecordedAnswers:
             return self._sizes[place]
         found = read_at(self.archive, place.file, place.offset, partial(_size, counting=counting))
         if found is not None:
-            if len(self._sizes) >= _MOST_SIZES:
+            if len(self._sizes) >= _MAX_SIZES:
                 self._sizes.clear()
             self._sizes[place] = found
         return found
@@ -319,14 +319,14 @@ class RecordedAnswers:
         return decoded.body, whole and decoded.complete
 
     def page(self, answer: RecordedAnswer, document: Rendered | None = None) -> Page:
-        """Return the answer as a page, its beginning where it is larger than ``MOST_SHOWN``.
+        """Return the answer as a page, its beginning where it is larger than ``MAX_SHOWN``.
 
         With a document that a browser made of it, that is what the page consists of.
         """
         if document is not None:
             sent = Page(answer.url, answer.status, answer.headers, b"", answer.date)
-            return sent.as_rendered(document.dom, document.document_url, MOST_SHOWN)
-        body, whole = self.decoded(answer, MOST_SHOWN)
+            return sent.as_rendered(document.dom, document.document_url, MAX_SHOWN)
+        body, whole = self.decoded(answer, MAX_SHOWN)
         return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
 
     def document(self, answer: RecordedAnswer) -> Rendered | None:
@@ -360,7 +360,7 @@ class RecordedAnswers:
             return answer
         parts = {own: answer}
         same = [each for each in captures if each.url == answer.url and each.status in _IN_PARTS]
-        for capture in same[:_MOST_PARTS]:
+        for capture in same[:_MAX_PARTS]:
             other = self._answer(capture)
             found = None if other is None else self._part(other)
             if other is not None and found is not None:

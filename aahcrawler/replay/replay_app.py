@@ -27,8 +27,8 @@ ENTER: Final = "/enter"
 _AT_ONCE: Final = 3
 """Answers that are made at once, which bounds the memory."""
 _LISTED: Final = 100
-_LONGEST_FORM: Final = 4_096
-_LONGEST_ADDRESS: Final = 20_000
+_MAX_FORM_LENGTH: Final = 4_096
+_MAX_ADDRESS_LENGTH: Final = 20_000
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
 _READING: Final = frozenset({"GET", "HEAD"})
 _RUN: Final = frozenset({"script", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet"})
@@ -114,7 +114,7 @@ class _ReplayApp:
         body = bytearray()
         async for piece in request.stream():
             body += piece
-            if len(body) > _LONGEST_FORM:
+            if len(body) > _MAX_FORM_LENGTH:
                 return self._message(413, "Too large", "A ticket is shorter.")
         ticket = parse_qs(body.decode("ascii", "replace"), max_num_fields=8).get("ticket", [""])[0]
         entered = door.enter(ticket)
@@ -134,7 +134,7 @@ class _ReplayApp:
             return marked
         name, _, rest = path[1:].partition("/")
         folder = self._folders.folder_of(unquote(name))
-        address = Address.parse(path, query) if len(path) + len(query) <= _LONGEST_ADDRESS else None
+        address = Address.parse(path, query) if len(path) + len(query) <= _MAX_ADDRESS_LENGTH else None
         if folder is None or (rest and address is None):
             return self._message(404, "Not found", "There is no such crawl, or this is no address of a capture.")
         captures = self._known.get(folder)

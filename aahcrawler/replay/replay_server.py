@@ -20,7 +20,7 @@ from aahcrawler.replay.replay_app import FixedFolders, replay_app
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8381
-_MOST_AT_ONCE: Final = 64
+_MAX_AT_ONCE: Final = 64
 _GRACE: Final = 2
 _LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 _LOG: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -91,7 +91,7 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=_MOST_AT_ONCE,
+        limit_concurrency=_MAX_AT_ONCE,
         timeout_graceful_shutdown=_GRACE,
     )
 

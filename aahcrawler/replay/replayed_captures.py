@@ -18,7 +18,7 @@ from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
 from aahcrawler.replay.mark_outlines import outline
 from aahcrawler.replay.object_finding import ShownObject, find_objects
-from aahcrawler.replay.recorded_answers import MOST_DECODED, MOST_SHOWN, RecordedAnswer, RecordedAnswers
+from aahcrawler.replay.recorded_answers import MAX_DECODED, MAX_SHOWN, RecordedAnswer, RecordedAnswers
 from aahcrawler.streams import UnreadableManifestError
 
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
@@ -149,7 +149,7 @@ class ReplayedCaptures:
             shown = self._marks(address, answer)
             return self.shown_page(address, answer, page, shown, made="" if document is None else "sent")
         if _TEXTS.fullmatch(page.media_type):
-            cut = not page.complete or len(page.text) > own_pages.LONGEST_TEXT
+            cut = not page.complete or len(page.text) > own_pages.MAX_TEXT_LENGTH
             above = banner(address, answer, Told(cut=cut)) if address.modifier in PAGES else ""
             body = own_pages.shown_as_text(address, page.text, above)
             return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
@@ -177,7 +177,7 @@ class ReplayedCaptures:
         )
 
     def _style_sheet(self, address: Address, answer: RecordedAnswer) -> Shown:
-        body, whole = self.answers.decoded(answer, MOST_SHOWN)
+        body, whole = self.answers.decoded(answer, MAX_SHOWN)
         parameters = answer.headers.get("Content-Type").partition(";")[2]
         headers = Headers((("Content-Type", f"text/css;{parameters}"),))
         text = Page(answer.url, answer.status, headers, body, answer.date, whole).text
@@ -226,7 +226,7 @@ class ReplayedCaptures:
         What came in a content coding is bounded, as nobody knows what it will be; other bytes are read as they go out.
         """
         if any(value.strip().lower() not in ("", "identity") for value in answer.headers.all("Content-Encoding")):
-            body, _ = self.answers.decoded(answer, MOST_DECODED)
+            body, _ = self.answers.decoded(answer, MAX_DECODED)
             return body, body
         pieces = self.answers.payload(answer)
         first = next(pieces, b"")

@@ -16,7 +16,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 628, 30, 216
 _MAX_TICKS: Final = 5
 _STRIPS: Final = 60
 """How many parts of a chart tell their values to who points at them."""
-_SHORTEST_PAUSE: Final = 60.0
+_MIN_PAUSE: Final = 60.0
 _PAUSE: Final = 20
 """A step in time this many times as long as the median one, and of a minute at least, is a pause."""
 _SPANS: Final = (
@@ -58,7 +58,7 @@ class Axis:
         if self.measure is not Measure.SECONDS or len(self.places) < 3:
             return frozenset()
         steps = [after - before for before, after in zip(self.places, self.places[1:], strict=False)]
-        least = max(_SHORTEST_PAUSE, _PAUSE * median(steps))
+        least = max(_MIN_PAUSE, _PAUSE * median(steps))
         return frozenset(position for position, step in enumerate(steps, 1) if step > least)
 
 

@@ -43,7 +43,7 @@ from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
 
 _BLUE, _BROWN = "#4a7fb5", "#b5694a"
-MOST_DOMAINS = 30
+MAX_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
 _ERROR = 400
 """The least HTTP status that is an error."""
@@ -168,7 +168,7 @@ def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
 
 
 def _changes(crawl: Path, summary: Summary) -> ObjectChanges | None:
-    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= _MOST_COMPARED else None
+    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= _MAX_COMPARED else None
 
 
 def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
@@ -262,7 +262,7 @@ def report(summary: Summary, kept: Kept) -> str:
     )
 
 
-_MOST_COMPARED = 100_000
+_MAX_COMPARED = 100_000
 """Web objects of a crawl up to which they are compared one by one: of more, that takes minutes and gigabytes."""
 _NOT_COMPARED = (
     "<p>Web objects are too many to be compared here: <code>aah query --ready</code> has added and edited ones.</p>"
@@ -410,6 +410,6 @@ def _level(row: PageRow) -> str:
 
 def _domains(rows: Iterable[PageRow]) -> Mapping[str, int]:
     counts = Counter(queue_of(row.url) for row in rows)
-    shown = dict(counts.most_common(MOST_DOMAINS))
+    shown = dict(counts.most_common(MAX_DOMAINS))
     others = counts.total() - sum(shown.values())
-    return shown | ({f"{len(counts) - MOST_DOMAINS} others": others} if others else {})
+    return shown | ({f"{len(counts) - MAX_DOMAINS} others": others} if others else {})

@@ -23,7 +23,7 @@ from aahcrawler.segments import is_open, segments
 from online_analysis.topic_learning import KeptRefinement, Learned
 from online_analysis.topic_state import TopicState
 
-MOST_FILES = 50
+MAX_FILES = 50
 """WARC files that are listed, the last ones."""
 _PLACES = {
     f"{ARCHIVE}/": "the archive",
@@ -53,8 +53,8 @@ def archive_files(files: Sequence[ArchiveFile]) -> str:
     places = ", ".join(f'<a href="{place}">{words}</a>' for place, words in _PLACES.items())
     total = sum(file.size for file in files)
     told = f"<p>In this folder: {places}. WARC files: {len(files):,}, of {total / 1e6:,.1f} MB in all.</p>"
-    rows = "".join(map(_row, files[-MOST_FILES:]))
-    left = len(files) - MOST_FILES
+    rows = "".join(map(_row, files[-MAX_FILES:]))
+    left = len(files) - MAX_FILES
     return f"{told}<table>{rows}</table>{f'<p>{left:,} older ones are not listed.</p>' if left > 0 else ''}"
 
 
@@ -119,9 +119,9 @@ def _browser_row(name: str, counts: Mapping[str, int]) -> str:
     )
 
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 """URLs that the report lists; ``aah report --failed`` lists all."""
-MOST_OF_A_REASON = 50
+MAX_OF_A_REASON = 50
 """URLs that the report lists of one reason, so that a common one does not hide the others."""
 _FILE = "image, style or other file of a page"
 
@@ -147,7 +147,7 @@ def failed_table(failed: Sequence[Failed]) -> str:
     if not failed:
         return "<p>No URL failed.</p>"
     ordered = sorted(failed, key=lambda entry: (entry.kind != "page", entry.reason))
-    shown = list(islice(_shown(ordered), MOST_ROWS))
+    shown = list(islice(_shown(ordered), MAX_ROWS))
     rows = "".join(map(_failed_row, shown))
     left = len(failed) - len(shown)
     others = f"<p>{left:,} others: <code>aah report --failed</code> lists all.</p>" if left else ""
@@ -162,7 +162,7 @@ def _shown(failed: Sequence[Failed]) -> Iterator[Failed]:
     counts = Counter[str]()
     for entry in failed:
         counts[entry.reason] += 1
-        if counts[entry.reason] <= MOST_OF_A_REASON:
+        if counts[entry.reason] <= MAX_OF_A_REASON:
             yield entry
 
 
@@ -173,8 +173,8 @@ def _failed_row(entry: Failed) -> str:
 
 
 SAMPLES_OF_A_TYPE = 3
-MOST_SAMPLES = 15
-LONGEST_TEXT = 240
+MAX_SAMPLES = 15
+MAX_TEXT_LENGTH = 240
 """Characters of an object's text that are shown."""
 SAMPLED_PAGES = 5
 """Pages of each level of an application whose objects may be shown."""
@@ -195,7 +195,7 @@ def sampled(rows: Iterable[ObjectRow]) -> Sequence[ObjectRow]:
     found: dict[str, list[ObjectRow]] = {}
     for row in rows:
         found.setdefault(row.type, []).append(row)
-    return [row for of_a_type in found.values() for row in of_a_type[:SAMPLES_OF_A_TYPE]][:MOST_SAMPLES]
+    return [row for of_a_type in found.values() for row in of_a_type[:SAMPLES_OF_A_TYPE]][:MAX_SAMPLES]
 
 
 def completeness(counts: Mapping[str, int], complete: Mapping[tuple[str, str], int]) -> str:
@@ -229,8 +229,8 @@ def _sample(row: ObjectRow) -> str:
 
 
 def _short(text: str) -> str:
-    words = " ".join(text[: 4 * LONGEST_TEXT].split())
-    return words if len(words) <= LONGEST_TEXT else f"{words[:LONGEST_TEXT]} \N{HORIZONTAL ELLIPSIS}"
+    words = " ".join(text[: 4 * MAX_TEXT_LENGTH].split())
+    return words if len(words) <= MAX_TEXT_LENGTH else f"{words[:MAX_TEXT_LENGTH]} \N{HORIZONTAL ELLIPSIS}"
 
 
 FAILURE_WORDS: Mapping[str, str] = {
@@ -375,7 +375,7 @@ def _refinement(refinement: KeptRefinement) -> str:
     return f"<p>The topic stayed as it was given, as {refinement.outcome}; {pages} were looked at closely.{would}</p>"
 
 
-MOST_SEED_ROWS = 1_000
+MAX_SEED_ROWS = 1_000
 """Seeds that the report lists, those that gave nothing first."""
 _FETCHED = "fetched"
 
@@ -395,8 +395,8 @@ class Seed(BaseModel):
 def seed_table(seeds: Sequence[Seed]) -> str:
     """Return a table of seeds as HTML; the pages and web objects are those of the seed's whole site."""
     ordered = sorted(seeds, key=lambda seed: seed.verdict == _FETCHED)
-    rows = "".join(map(_seed_row, ordered[:MOST_SEED_ROWS]))
-    others = f"<p>{len(seeds) - MOST_SEED_ROWS:,} others are in crawl.json.</p>" if len(seeds) > MOST_SEED_ROWS else ""
+    rows = "".join(map(_seed_row, ordered[:MAX_SEED_ROWS]))
+    others = f"<p>{len(seeds) - MAX_SEED_ROWS:,} others are in crawl.json.</p>" if len(seeds) > MAX_SEED_ROWS else ""
     return (
         '<div class="wide"><table class="rows"><thead><tr><th>Seed</th><th>What became of it</th><th>Pages of its site'
         f"</th><th>Web objects</th></tr></thead><tbody>{rows}</tbody></table></div>{others}"

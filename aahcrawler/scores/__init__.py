@@ -3,13 +3,13 @@
 from aahcrawler.scores.entries import Lesson, Source
 from aahcrawler.scores.ranker_lessons import Lessons
 from aahcrawler.scores.reader import count_lessons
-from aahcrawler.scores.retraining import MOST_PAGES, Remembered, never_wanted, remember
+from aahcrawler.scores.retraining import MAX_PAGES, Remembered, never_wanted, remember
 from aahcrawler.scores.reweighting import Share, weighed
 from aahcrawler.scores.unscored_links import Leftover, left_over
 from aahcrawler.scores.writer import Findings, Leads, ScoreLog, Terms
 
 __all__ = [
-    "MOST_PAGES",
+    "MAX_PAGES",
     "Findings",
     "Leads",
     "Leftover",

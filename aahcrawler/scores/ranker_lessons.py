@@ -8,7 +8,7 @@ from aahcrawler.scores.entries import Lesson, packed, rounded, unpacked
 from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
-LONGEST_TEXT = 300
+MAX_TEXT_LENGTH = 300
 """Characters of an anchor that a ranker is given, of the text around it, and of the title of a page."""
 DECIMALS = 6
 """The decimals of the scores given to a ranker, as they are stored; the frontier keeps no more."""
@@ -131,12 +131,12 @@ def taught(kept: Lesson, page: str, urls: Sequence[str]) -> tuple[Document, tupl
 def _cut(document: Document) -> Document:
     """Return the document with no title, anchor or text around a link longer than is written down."""
     outlinks = tuple([link if _is_short(link) else _short(link) for link in document.outlinks])
-    return replace(document, title=document.title[:LONGEST_TEXT], outlinks=outlinks)
+    return replace(document, title=document.title[:MAX_TEXT_LENGTH], outlinks=outlinks)
 
 
 def _is_short(link: Outlink) -> bool:
-    return len(link.anchor) <= LONGEST_TEXT and len(link.context) <= LONGEST_TEXT
+    return len(link.anchor) <= MAX_TEXT_LENGTH and len(link.context) <= MAX_TEXT_LENGTH
 
 
 def _short(link: Outlink) -> Outlink:
-    return replace(link, anchor=link.anchor[:LONGEST_TEXT], context=link.context[:LONGEST_TEXT])
+    return replace(link, anchor=link.anchor[:MAX_TEXT_LENGTH], context=link.context[:MAX_TEXT_LENGTH])

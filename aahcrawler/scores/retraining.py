@@ -18,7 +18,7 @@ _OF_THE_WAY = frozenset(
 """Refusals for where a link stands: its URL may be queued all the same. Those by rules may be such."""
 
 
-MOST_PAGES = 20_000
+MAX_PAGES = 20_000
 """Pages that a crawl which goes on learns from again, the last ones: a minute or so."""
 
 

@@ -17,7 +17,7 @@ from aahcrawler.page import Page
 from aahcrawler.page.generic import language
 from aahcrawler.page.text import fold
 from aahcrawler.posted_forms import posted_by
-from aahcrawler.search.search_entry import MEDIA, MOST_LINE, MOST_TEXT, PAGE, Entry, Facts, page_thing
+from aahcrawler.search.search_entry import MAX_LINE, MAX_TEXT, MEDIA, PAGE, Entry, Facts, page_thing
 from aahcrawler.wire.replay import replayed
 
 _READ_BYTES: Final = 5_000_000
@@ -75,9 +75,9 @@ class PageTexts:
             url=answer.url,
             record=answer.id,
             captured=answer.at,
-            title=title[:MOST_LINE],
-            author=author[:MOST_LINE],
-            text=text[:MOST_TEXT],
+            title=title[:MAX_LINE],
+            author=author[:MAX_LINE],
+            text=text[:MAX_TEXT],
             language=told or declared or "",
             media_type=media_type,
             status=page.status,

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 LONGEST: Final = 2_000
 """Characters that a query may have."""
-MOST_TERMS: Final = 64
+MAX_TERMS: Final = 64
 """Words, phrases and ranges that a query may have."""
 _DEEPEST: Final = 20
 WORDS: Final = ("text", "title", "author")
@@ -224,8 +224,8 @@ class _Parser:
         if token.kind == "field":
             return self._fielded(token, field, depth)
         self._terms += 1
-        if self._terms > MOST_TERMS:
-            raise QueryError(f"it has more than {MOST_TERMS} words", token.place)
+        if self._terms > MAX_TERMS:
+            raise QueryError(f"it has more than {MAX_TERMS} words", token.place)
         return _leaf(field, token)
 
     def _parenthesis(self, field: str, depth: int, place: int) -> Node:

@@ -22,10 +22,10 @@ _STEM: Final = 0.8
 """What a word with the same stem counts, against the word itself."""
 _NEAR: Final = 0.4
 """What a word counts that is spelt a little differently."""
-_SHORTEST_FUZZY: Final = 4
+_MIN_FUZZY_LENGTH: Final = 4
 _LONG: Final = 8
 """Letters from which on a misspelt word may differ in two of them."""
-_MOST_EXPANDED: Final = 64
+_MAX_EXPANDED: Final = 64
 """Pairs of characters that are looked for of one stretch without spaces."""
 _TIE: Final = 0.1
 Terms = Sequence[str]
@@ -157,7 +157,7 @@ class Compiler:
         """Return in how many letters a word may differ: in none where it is to be as written, or somebody wrote it."""
         if node.distance is not None:
             return node.distance
-        if len(word) < _SHORTEST_FUZZY or not (self.is_lenient or is_unknown(self.searched, word, node)):
+        if len(word) < _MIN_FUZZY_LENGTH or not (self.is_lenient or is_unknown(self.searched, word, node)):
             return 0
         return 2 if len(word) >= _LONG else 1
 
@@ -166,7 +166,7 @@ class Compiler:
 
         Names of authors hold it as one word.
         """
-        query, pairs = tantivy.Query, pairs_of(run)[:_MOST_EXPANDED]
+        query, pairs = tantivy.Query, pairs_of(run)[:_MAX_EXPANDED]
         if node.field == "author":
             return query.regex_query(schema(), "author", f".*{re.escape(run)}.*")
         if len(run) == 1:

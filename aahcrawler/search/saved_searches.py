@@ -13,7 +13,7 @@ from aahcrawler.tombstones import replace_durably
 
 SEARCHES: Final = "searches"
 """The folder of saved searches, in the folder that was named first."""
-MOST_KNOWN: Final = 100_000
+MAX_KNOWN: Final = 100_000
 """Results that a saved search may have."""
 _NAME: Final = re.compile(r"[\w][\w .-]{0,79}")
 
@@ -117,7 +117,7 @@ def looked_at(folders: Sequence[OpenFolder], saved: SavedSearch) -> SavedSearch:
 
 
 def _keys(folders: Sequence[OpenFolder], question: Question) -> frozenset[int]:
-    keys = all_keys(folders, question, MOST_KNOWN)
-    if len(keys) > MOST_KNOWN:
-        raise SavedSearchError(f"the search has more than {MOST_KNOWN:,} results; narrow it")
+    keys = all_keys(folders, question, MAX_KNOWN)
+    if len(keys) > MAX_KNOWN:
+        raise SavedSearchError(f"the search has more than {MAX_KNOWN:,} results; narrow it")
     return frozenset(keys)

@@ -13,9 +13,9 @@ from aahcrawler.page.generic import language as language_of
 from aahcrawler.urls import canonicalize
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-MOST_TEXT: Final = 500_000
+MAX_TEXT: Final = 500_000
 """Characters of a text that are indexed."""
-MOST_LINE: Final = 1_000
+MAX_LINE: Final = 1_000
 """Characters of a title or a name that are indexed."""
 PAGE: Final = "page"
 OBJECT: Final = "object"
@@ -141,10 +141,10 @@ def object_entries(stated: CaptureStatements) -> Iterator[Entry]:
             url=each.url,
             record=row.capture,
             captured=captured,
-            title=(each.title or "")[:MOST_LINE],
-            author=(each.author or "")[:MOST_LINE],
-            text=(each.body or "")[:MOST_TEXT],
-            date=(each.date or "")[:MOST_LINE],
+            title=(each.title or "")[:MAX_LINE],
+            author=(each.author or "")[:MAX_LINE],
+            text=(each.body or "")[:MAX_TEXT],
+            date=(each.date or "")[:MAX_LINE],
             published=_published(each),
             language=language or "",
             application=row.application or "",

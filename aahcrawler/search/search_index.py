@@ -59,7 +59,7 @@ WHERE thing = ? ORDER BY at, record
 """
 _GONE: Final = 0
 """The digest of a thing that a capture found gone."""
-_MOST_PENDING: Final = 16_000_000
+_MAX_PENDING: Final = 16_000_000
 """Characters of texts that wait to be written."""
 Stated = CaptureStatements | Answer
 _logger = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ class SearchIndex(DerivedIndex[Stated]):
             self._put_answer(entry, self._names[source].removeprefix(f"{ARCHIVE}/"))
         else:
             self._put_statements(entry)
-        if self._size > _MOST_PENDING:
+        if self._size > _MAX_PENDING:
             self.settle()
 
     def _put_statements(self, stated: CaptureStatements) -> None:

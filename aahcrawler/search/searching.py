@@ -25,17 +25,17 @@ from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.traps.sketch import distance
 from aahcrawler.urls import canonicalize, queue_of
 
-MOST_HITS: Final = 1_000
+MAX_HITS: Final = 1_000
 """Hits that can be gone through; there may be more."""
 COUNTED: Final = ("kind", "type", "site", "author", "application", "language", "media_type", "status", "crawl")
 """The facets: fields whose values are counted."""
 NAMED: Final = ("keyword", "entity")
 """Facets of what the definition in a folder names."""
-_MOST_VALUES: Final = 12
-_MOST_NAMED: Final = 40
+_MAX_VALUES: Final = 12
+_MAX_NAMED: Final = 40
 _ALIKE: Final = 3
 """Bits in which the fingerprints of near duplicates differ at most."""
-_MOST_SPANS: Final = 130
+_MAX_SPANS: Final = 130
 Scope = Literal["last", "all"]
 Order = Literal["relevance", "newest", "oldest", "captured"]
 Timed = Literal["published", "captured"]
@@ -269,7 +269,7 @@ class _Asked:
     def hits(self, marker: Marker, only: Container[int] | None) -> tuple[tuple[Hit, ...], bool]:
         """Return the hits that are asked for, ``only`` some of them, and whether there are more."""
         asked, found = self._question, list[Hit]()
-        wanted = min(asked.offset + asked.limit, MOST_HITS)
+        wanted = min(asked.offset + asked.limit, MAX_HITS)
         looked_at = wanted * 2 + 20 if asked.is_folded else wanted + 1
         while True:
             candidates = self.candidates(looked_at)
@@ -280,7 +280,7 @@ class _Asked:
             looked_at *= 4
         shown = found[asked.offset : wanted]
         marked = [replace(hit, snippet=_snippet(marker, hit.entry)) for hit in shown]
-        return tuple(marked), len(found) > wanted and wanted < MOST_HITS
+        return tuple(marked), len(found) > wanted and wanted < MAX_HITS
 
     def candidates(self, most: int) -> list[_Candidate]:
         """Return so many versions that match, the first in order."""
@@ -352,8 +352,7 @@ class _Asked:
     def facets(self) -> tuple[Mapping[str, Mapping[str, int]], tuple[Span, ...], int]:
         """Return the counts of values by facet, the time line, and how many versions it lacks."""
         wanted: dict[str, Any] = {
-            name: {"terms": {"field": name, "size": _MOST_VALUES, "segment_size": 50 * _MOST_VALUES}}
-            for name in COUNTED
+            name: {"terms": {"field": name, "size": _MAX_VALUES, "segment_size": 50 * _MAX_VALUES}} for name in COUNTED
         }
         by = self._question.timed
         wanted |= {"first": {"min": {"field": by}}, "last": {"max": {"field": by}}}
@@ -390,13 +389,13 @@ class _Asked:
     def _named(self, name: str) -> Mapping[str, int]:
         """Return how many versions have which words of the definition."""
         counts: Counter[str] = Counter()
-        for value in self.searched.named.get(name, ())[:_MOST_NAMED]:
+        for value in self.searched.named.get(name, ())[:_MAX_NAMED]:
             for number, folder in enumerate(self._folders):
                 if self._counts[number]:
                     having = Compiler(self.searched, folder.searcher).query(Value(name, value))
                     both = tantivy.Query.boolean_query([(_MUST, self._queries[number]), (_MUST, having)])
                     counts[value] += _matching(folder.searcher, both)
-        return dict((+counts).most_common(_MOST_VALUES))
+        return dict((+counts).most_common(_MAX_VALUES))
 
 
 def _matching(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
@@ -476,7 +475,7 @@ def _summed(told: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, int]:
             key = bucket["key"]
             counts[str(int(key)) if isinstance(key, float) else str(key)] += bucket["doc_count"]
     counts.pop("0", None)
-    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MOST_VALUES])
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MAX_VALUES])
 
 
 def _snippet(marker: Marker, entry: Entry) -> tuple[Piece, ...]:
@@ -509,7 +508,7 @@ def _years(number: int) -> "_Unit":
     def begun(at: datetime) -> datetime:
         return datetime(max(1, at.year - at.year % number), 1, 1, tzinfo=UTC)
 
-    return _Unit(begun, lambda at: datetime(at.year - at.year % number + number, 1, 1, tzinfo=UTC), _MOST_SPANS)
+    return _Unit(begun, lambda at: datetime(at.year - at.year % number + number, 1, 1, tzinfo=UTC), _MAX_SPANS)
 
 
 class _Unit(NamedTuple):
@@ -522,6 +521,6 @@ class _Unit(NamedTuple):
 
 _UNITS: Final = (
     _Unit(_day, lambda at: at + timedelta(days=1), 93),
-    _Unit(lambda at: _day(at).replace(day=1), lambda at: (at + timedelta(days=32)).replace(day=1), _MOST_SPANS),
+    _Unit(lambda at: _day(at).replace(day=1), lambda at: (at + timedelta(days=32)).replace(day=1), _MAX_SPANS),
     *(_years(number) for number in (1, 10, 100)),
 )

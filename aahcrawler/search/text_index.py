@@ -47,7 +47,7 @@ STILL: Final = (1 << 62) - 1
 _FOLDED: Final = "folded"
 _WHOLE: Final = "whole"
 _SPACED: Final = "spaced"
-_LONGEST_WORD: Final = 80
+_MAX_WORD_LENGTH: Final = 80
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003134f]+"
@@ -55,7 +55,7 @@ _UNSPACED: Final = re.compile(
 """Stretches of scripts that are written without spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 _FAULT: Final = 300
 """The least status of an answer that is no success."""
-_FEWEST_SHINGLES: Final = 500
+_MIN_SHINGLES: Final = 500
 """Characters below which a text has too few shingles for its fingerprint to mean anything."""
 
 
@@ -125,7 +125,7 @@ def analyzers() -> dict[str, tantivy.TextAnalyzer]:
         return builder.build()
 
     filters, words = tantivy.Filter, tantivy.Tokenizer.simple()
-    short, small, plain = filters.remove_long(_LONGEST_WORD), filters.lowercase(), filters.ascii_fold()
+    short, small, plain = filters.remove_long(_MAX_WORD_LENGTH), filters.lowercase(), filters.ascii_fold()
     return {
         _FOLDED: made(words, short, small, plain),
         _WHOLE: made(tantivy.Tokenizer.raw(), small),
@@ -295,4 +295,4 @@ def host_of(url: str) -> str:
 
 def _likeness(entry: Entry) -> int:
     text = entry.text
-    return fingerprint(text) if len(text) >= _FEWEST_SHINGLES else number_of(text.casefold() or entry.thing)
+    return fingerprint(text) if len(text) >= _MIN_SHINGLES else number_of(text.casefold() or entry.thing)

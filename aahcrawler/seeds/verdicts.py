@@ -11,7 +11,7 @@ from aahcrawler.scope import RULE, Refusal, SourceRefusal
 from knowledge_base.url_rules import Reason
 
 ROBOTS: Final = "robots"
-FEWEST_JUNK: Final = 3
+MIN_JUNK: Final = 3
 """Forms and the like stand on every page; so many that nothing stands beside look like a mistake."""
 _JUNK: Final = frozenset(Reason)
 _WISHED: Final = frozenset({Refusal.SCHEME, Refusal.TOO_DEEP, Refusal.LANGUAGE})
@@ -57,7 +57,7 @@ def main_reason(refused: Mapping[str, int], *, has_objects: bool) -> str:
         reason: number for reason, number in refused.items() if not (has_objects and reason == Refusal.OTHER_SITE)
     }
     reason = max(counts, key=lambda each: counts[each], default="")
-    is_junk = reason in _JUNK and counts[reason] < FEWEST_JUNK
+    is_junk = reason in _JUNK and counts[reason] < MIN_JUNK
     return "" if is_junk or reason in _WISHED else reason
 
 

@@ -161,7 +161,7 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
     if len(others) <= 1 and _is_challenge(page):
         return Verdict.CHALLENGE
     if len(text) <= _LONGEST:
-        if _asks_password(page) and len(others) <= _MOST_WAYS and not _leads_to_content(others, said):
+        if _asks_password(page) and len(others) <= _MAX_WAYS and not _leads_to_content(others, said):
             return Verdict.LOGIN
         if len(others) <= 1 and (_asks_consent(page, text) or _is_dialog(page, text)):
             return Verdict.CONSENT
@@ -188,14 +188,14 @@ def _leads_to_content(others: Iterable[str], said: Metadata) -> bool:
 
 def _beside_mail(page: Page) -> str:
     """Return the beginning of what a page says outside links that lead to no page, such as those to write a mail."""
-    links = islice(page.tree.iter("a"), _MOST_LINKS)
+    links = islice(page.tree.iter("a"), _MAX_LINKS)
     mail = {each for each in links if (href := each.get("href")) and urls.resolve(page.base_url, href) is None}
     return excerpt(page.tree, _BRIEF, mail)
 
 
 _NUMBER: Final = re.compile(r"(?<=[/=_.-])\d+")
-_MOST_LINKS: Final = 1_000
-_MOST_WAYS: Final = 6
+_MAX_LINKS: Final = 1_000
+_MAX_WAYS: Final = 6
 """Links to other pages of a site up to which a page with a form for a password is a wall: help, registration, terms."""
 
 

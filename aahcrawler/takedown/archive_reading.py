@@ -12,7 +12,7 @@ from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.index import LINES, SORTED, index_lines
 from aahcrawler.archive.index_entry import place_of
 from aahcrawler.archive.ledger import remembered_places
-from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
+from aahcrawler.archive.record_access import MAX_METADATA_LENGTH, Record, RecordError
 from aahcrawler.archive.repair import TORN
 from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.archive.scanning import Header, read_header
@@ -154,7 +154,7 @@ def _whole(member: Member) -> tuple[Header, bytes]:
     block = b""
     if record.kind == "metadata":
         with suppress(RecordError):  # Too long, or not as its header says; where it is damaged, so is what follows.
-            block = record.whole_block(LONGEST_METADATA)
+            block = record.whole_block(MAX_METADATA_LENGTH)
     while member.read():
         pass
     return record.header, block

@@ -19,7 +19,7 @@ from aahcrawler.archive.gzip_members import Member, MemberError, magic_places, m
 from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of, is_chunked
 from aahcrawler.archive.record_access import Record, RecordError
 from aahcrawler.archive.records import header
-from aahcrawler.archive.scanning import LONGEST_HEADER, Header
+from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, Header
 from aahcrawler.segments import no_link
 from aahcrawler.segments.series import sync_folder
 
@@ -92,7 +92,7 @@ def damaged(crawl: Path, gap: Gap, beginning: bytes, starts: Iterable[int] = ())
             place = Place(
                 file=str(gap.path.relative_to(crawl)), begin=begin, end=end, digest=digest_of(file, begin, end)
             )
-            yield Damaged(place, salvaged(file, begin, end, LONGEST_HEADER))
+            yield Damaged(place, salvaged(file, begin, end, MAX_HEADER_LENGTH))
 
 
 def digest_of(file: BinaryIO, begin: int, end: int) -> str:

@@ -16,10 +16,10 @@ from aahcrawler.traps.session_ids import is_id, parts
 
 EVIDENCE = 3
 """The pairs of near duplicates that must differ in one part alone before it is left out."""
-MOST_HOSTS = 10_000
-MOST_PAGES = 100_000
+MAX_HOSTS = 10_000
+MAX_PAGES = 100_000
 """Pages of hosts with such ids that are remembered."""
-MOST_PARTS = 1_000
+MAX_PARTS = 1_000
 """The most parts of a host's URLs that are remembered."""
 
 _FOLDERS = 2
@@ -42,9 +42,9 @@ class Aliases:
         counts[part] = counts.get(part, 0) + 1
         if counts[part] == EVIDENCE and not part.startswith("-"):
             self.has_other(like)
-        if len(counts) > MOST_PARTS:
+        if len(counts) > MAX_PARTS:
             del counts[next(iter(counts))]
-        if len(self._evidence) > MOST_HOSTS:
+        if len(self._evidence) > MAX_HOSTS:
             self._evidence.popitem(last=False)
 
     def presume(self, url: str, part: str) -> None:
@@ -81,7 +81,7 @@ class Aliases:
             return False
         own = digest(url)
         known = self._known.setdefault(digest(page), own)
-        if len(self._known) > MOST_PAGES:
+        if len(self._known) > MAX_PAGES:
             self._known.popitem(last=False)
         return known != own
 
@@ -106,9 +106,9 @@ class Aliases:
             own = self._evidence.setdefault(host, {})
             own.update({part: max(n, own.get(part, 0)) for part, n in counts.items()})
         self._known = OrderedDict({**dict(pages.tolist()), **self._known})
-        while len(self._known) > MOST_PAGES:
+        while len(self._known) > MAX_PAGES:
             self._known.popitem(last=False)
-        while len(self._evidence) > MOST_HOSTS:
+        while len(self._evidence) > MAX_HOSTS:
             self._evidence.popitem(last=False)
 
 

@@ -12,8 +12,8 @@ from aahcrawler.traps.sketch import Hashes
 Arrays = Mapping[str, NDArray[np.generic]]
 """A state to be kept: arrays by name."""
 
-FEWEST_BITS = 1 << 17
-MOST_BITS = 1 << 26
+MIN_BITS = 1 << 17
+MAX_BITS = 1 << 26
 """Bits of the largest filter, 8 MiB; all together take three times that at most."""
 BITS_A_HASH = 12
 """Bits for each hash: one in 150 that was never added is taken for known."""
@@ -59,9 +59,9 @@ class BloomFilters:
     taken for known, one in 150.
     """
 
-    def __init__(self, most_bits: int = MOST_BITS) -> None:
+    def __init__(self, most_bits: int = MAX_BITS) -> None:
         self._most = most_bits
-        self._filters = [_Filter(np.zeros(min(FEWEST_BITS, most_bits) // 8, np.uint8))]
+        self._filters = [_Filter(np.zeros(min(MIN_BITS, most_bits) // 8, np.uint8))]
 
     def new(self, hashes: Hashes) -> NDArray[np.bool_]:
         """Add hashes; return of each whether it was not known."""
@@ -104,7 +104,7 @@ class BloomFilters:
         return {"heard": counts} | {f"heard{place}": each.bits.copy() for place, each in enumerate(self._filters)}
 
     @classmethod
-    def restored(cls, state: Arrays, most_bits: int = MOST_BITS) -> "BloomFilters":
+    def restored(cls, state: Arrays, most_bits: int = MAX_BITS) -> "BloomFilters":
         """Return the set whose ``state`` this is. Raise ``ValueError`` or ``KeyError`` where it is none."""
         heard = cls(most_bits)
         heard._filters = [

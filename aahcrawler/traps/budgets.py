@@ -24,7 +24,7 @@ FIRST_TRIAL = 64
 """The refusals after which one URL is let through, to see whether there is something new again; then twice as many, and
 so on: of n refused URLs no more than log2(n) are fetched.
 """
-MOST_PATTERNS = 50_000
+MAX_PATTERNS = 50_000
 """The most patterns and families that are remembered; others are forgotten, and begin anew."""
 
 
@@ -63,7 +63,7 @@ class Budgets:
     family has ``WIDER`` times the minimum, a host ``WIDEST`` times.
     """
 
-    def __init__(self, minimum: int, capacity: int = MOST_PATTERNS) -> None:
+    def __init__(self, minimum: int, capacity: int = MAX_PATTERNS) -> None:
         self.minimum = minimum
         self._capacity = capacity
         self._budgets: OrderedDict[str, Budget] = OrderedDict()

@@ -15,10 +15,10 @@ from aahcrawler.traps.bloom_filters import Arrays, RecentSet, digest
 from aahcrawler.traps.budgets import GAIN
 from aahcrawler.traps.patterns import pattern_of
 
-MOST_OBJECTS: Final = 100_000
+MAX_OBJECTS: Final = 100_000
 """Objects alone on their pages that are remembered, the last ones."""
-MOST_PATTERNS: Final = 10_000
-MOST_HELD: Final = 200_000
+MAX_PATTERNS: Final = 10_000
+MAX_HELD: Final = 200_000
 """URLs of objects that are remembered, the last ones."""
 
 
@@ -39,11 +39,11 @@ class _Shown:
 class Holdings:
     """The objects that pages showed alone, by the patterns of these pages, and the URLs of those that others showed."""
 
-    def __init__(self, capacity: int = MOST_OBJECTS) -> None:
+    def __init__(self, capacity: int = MAX_OBJECTS) -> None:
         self._capacity = capacity
         self._alone: OrderedDict[int, str] = OrderedDict()
         self._patterns: OrderedDict[str, _Shown] = OrderedDict()
-        self._held = RecentSet(MOST_HELD)
+        self._held = RecentSet(MAX_HELD)
 
     def hold(self, url: str, named: Iterable[str]) -> None:
         """Note the canonical URLs that a page gives for its objects: of several, all that are not its own."""
@@ -85,7 +85,7 @@ class Holdings:
     def _of(self, name: str, url: str) -> _Shown:
         shown = self._patterns.setdefault(name, _Shown(url))
         self._patterns.move_to_end(name)
-        if len(self._patterns) > MOST_PATTERNS:
+        if len(self._patterns) > MAX_PATTERNS:
             self._patterns.popitem(last=False)
         return shown
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-LONGEST_WORD = 24
+MAX_WORD_LENGTH = 24
 """Characters of a segment, or of the name of a parameter, beyond which it is a value."""
-MOST_DIRECTORIES = 6
+MAX_DIRECTORIES = 6
 """The most directories of a path that have a family of their own."""
-LONGEST_VALUE = 200
+MAX_VALUE_LENGTH = 200
 """Characters of a parameter's value that are looked at."""
-MOST_NAMES = 24
+MAX_NAMES = 24
 """The most parameters that tell patterns apart."""
 
 _DISPATCH = frozenset(
@@ -68,7 +68,7 @@ def pattern_of(url: str) -> Pattern:
     slash = "/" if path.endswith("/") else ""
     shape = f"{'/'.join(directories)}/{_last(last, asked=query != '')}{slash}"
     families = [
-        "/".join((*directories[:depth], "**")) for depth in range(1, min(len(directories), MOST_DIRECTORIES) + 1)
+        "/".join((*directories[:depth], "**")) for depth in range(1, min(len(directories), MAX_DIRECTORIES) + 1)
     ]
     deed = last if directories[-1].endswith("#") and _WORD.fullmatch(last) else ""
     if not query:
@@ -100,14 +100,14 @@ def telling_words(url: str) -> Sequence[str]:
     """
     path, _, query = url.partition("://")[2].partition("?")
     if query:
-        names = (parameter.partition("=") for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES])
+        names = (parameter.partition("=") for parameter in _SEPARATOR.split(query, maxsplit=MAX_NAMES)[:MAX_NAMES])
         return [f"{name}{mark}".lower() for name, mark, _ in names if mark]
     fixed = [each for each in path.split("/")[1:] if _WORD.fullmatch(each.partition(".")[0])]
     return [each.lower() for each in fixed[-1:]]
 
 
 def _directory(segment: str) -> str:
-    if len(segment) <= LONGEST_WORD and _DIRECTORY.fullmatch(segment):
+    if len(segment) <= MAX_WORD_LENGTH and _DIRECTORY.fullmatch(segment):
         return segment
     return _value(segment)
 
@@ -117,7 +117,7 @@ def _last(segment: str, *, asked: bool) -> str:
     file = _FILE.fullmatch(segment)
     stem, ending = (file[1], f".{file[2].lower()}") if file else (segment, "")
     is_script = ending[1:] in _SCRIPTS or (asked and not ending)
-    if is_script and len(stem) <= LONGEST_WORD and (_WORD if asked and not ending else _DIRECTORY).fullmatch(stem):
+    if is_script and len(stem) <= MAX_WORD_LENGTH and (_WORD if asked and not ending else _DIRECTORY).fullmatch(stem):
         return stem + ending
     return _value(stem) + ending
 
@@ -140,13 +140,13 @@ def _asked(query: str) -> tuple[list[str], list[str]]:
     """Return the actions that a query asks of a script, and the names of its other parameters, each in order."""
     done: set[str] = set()
     names: set[str] = set()
-    for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES]:
+    for parameter in _SEPARATOR.split(query, maxsplit=MAX_NAMES)[:MAX_NAMES]:
         name, mark, value = parameter.partition("=")
         if name in _DISPATCH and _WORD.fullmatch(value):
             done.add(parameter)
         elif mark:
             name = _INDEX.sub("#", name)
-            names.add(name if len(name) <= LONGEST_WORD else "*")
+            names.add(name if len(name) <= MAX_WORD_LENGTH else "*")
         elif parameter:
             names.add("/".join(_pieces(parameter)))
     return sorted(done), sorted(names)
@@ -155,8 +155,8 @@ def _asked(query: str) -> tuple[list[str], list[str]]:
 def _valued(query: str, done: Sequence[str]) -> list[str]:
     """Return the parameters of a query with the shapes of their values, without the actions that it asks for."""
     found = {
-        f"{_INDEX.sub('#', name) if len(name) <= LONGEST_WORD else '*'}{mark}{_value(value[:LONGEST_VALUE])}"
-        for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES]
+        f"{_INDEX.sub('#', name) if len(name) <= MAX_WORD_LENGTH else '*'}{mark}{_value(value[:MAX_VALUE_LENGTH])}"
+        for parameter in _SEPARATOR.split(query, maxsplit=MAX_NAMES)[:MAX_NAMES]
         if parameter and parameter not in done
         for name, mark, value in (parameter.partition("="),)
     }
@@ -165,5 +165,5 @@ def _valued(query: str, done: Sequence[str]) -> list[str]:
 
 def _pieces(path: str) -> Iterator[str]:
     """Yield the shapes of the path segments behind the question mark."""
-    for segment in path.split("/", MOST_DIRECTORIES)[:MOST_DIRECTORIES]:
+    for segment in path.split("/", MAX_DIRECTORIES)[:MAX_DIRECTORIES]:
         yield segment if _WORD.fullmatch(segment) else _value(segment)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aahcrawler.traps.bloom_filters import Arrays, RecentSet, digest
 from aahcrawler.traps.path_shape import Trap
 
-MOST_URLS = 200_000
+MAX_URLS = 200_000
 """URLs of each kind that are remembered, the last ones of a crawl."""
 
 _FETCHED = "fetched"
@@ -29,7 +29,7 @@ class Decisions:
     """What one crawl fetched and refused, as far as it is remembered."""
 
     def __init__(self) -> None:
-        self._sets = {kind: RecentSet(MOST_URLS) for kind in _KINDS}
+        self._sets = {kind: RecentSet(MAX_URLS) for kind in _KINDS}
 
     def fetch(self, url: str) -> None:
         """Note that a URL was fetched."""
@@ -44,7 +44,7 @@ class Decisions:
 
     def forget(self, reason: Trap) -> None:
         """Forget what was refused for a reason, by other settings than those of today."""
-        self._sets[reason] = RecentSet(MOST_URLS)
+        self._sets[reason] = RecentSet(MAX_URLS)
 
     def has_fetched(self, url: str) -> bool:
         """Return whether a URL was fetched."""
@@ -100,7 +100,7 @@ class Precedents:
     def _add(self, recent: Mapping[str, _Digests]) -> None:
         for kind, numbers in recent.items():
             older = np.setdiff1d(self._of[kind], numbers, assume_unique=True)
-            self._of[kind] = np.union1d(numbers, older[: max(0, MOST_URLS - len(numbers))])
+            self._of[kind] = np.union1d(numbers, older[: max(0, MAX_URLS - len(numbers))])
 
     def state(self) -> Arrays:
         """Return all of it as arrays; ``restored`` takes it."""

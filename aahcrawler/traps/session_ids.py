@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 
 from aahcrawler.sessions import without_session
 
-MOST_HOSTS = 10_000
+MAX_HOSTS = 10_000
 """Hosts that are remembered."""
-MOST_ASKED = 4
+MAX_ASKED = 4
 """How often a host is asked once more for a page."""
 ALL = 50
 """The pages with ids of a host that are all looked at; of those after them each sixteenth is."""
-MOST_NAMES = 100
+MAX_NAMES = 100
 """The most parts of a host's URLs of which it is remembered what they are."""
-MOST_LINKS = 2_000
+MAX_LINKS = 2_000
 """The links of a page that are looked at."""
 FEWEST = 2
 """The pages that links with one id lead to."""
@@ -69,7 +69,7 @@ class SessionIds:
         content, and are remembered to be.
         """
         host = _host(own)
-        here = [link for link in dict.fromkeys((own, *links)) if _host(link) == host][:MOST_LINKS]
+        here = [link for link in dict.fromkeys((own, *links)) if _host(link) == host][:MAX_LINKS]
         if not any(map(may_hold_id, here)):
             return ()
         found = _by_name(here)
@@ -77,7 +77,7 @@ class SessionIds:
             if _is_content(values):
                 self._remember(host, name, is_session=False)
         known = self._hosts.get(host)
-        if known is not None and known.asked >= MOST_ASKED:
+        if known is not None and known.asked >= MAX_ASKED:
             return ()
         return tuple(
             suspect
@@ -96,7 +96,7 @@ class SessionIds:
         Return which suspects are ids of sessions, and which are not; the others stay as they are.
         """
         host = _host(own)
-        here = [link for link in dict.fromkeys(again) if _host(link) == host][:MOST_LINKS]
+        here = [link for link in dict.fromkeys(again) if _host(link) == host][:MAX_LINKS]
         found, decided = _by_name(here), {}
         for suspect in suspects:
             is_session = _has_changed(suspect, found.get(suspect.name, {}), min(FEWEST, len(here)))
@@ -129,14 +129,14 @@ class SessionIds:
     def _host(self, name: str) -> _Host:
         host = self._hosts.setdefault(name, _Host())
         self._hosts.move_to_end(name)
-        if len(self._hosts) > MOST_HOSTS:
+        if len(self._hosts) > MAX_HOSTS:
             self._hosts.popitem(last=False)
         return host
 
     def _remember(self, host: str, name: str, *, is_session: bool) -> None:
         names = self._host(host).names
         names[name] = is_session
-        if len(names) > MOST_NAMES:
+        if len(names) > MAX_NAMES:
             del names[next(iter(names))]
 
     def state(self) -> Mapping[str, tuple[int, Mapping[str, bool]]]:
@@ -215,7 +215,7 @@ _HOST = 4
 """The place of the host."""
 _SHORTEST = 16
 """Letters and digits of an id: PHP writes 22 at least, servlets 32."""
-_LONGEST_WORD = 20
+_MAX_WORD_LENGTH = 20
 """Letters of a word, beyond which it is an id that happens to have no digit."""
 
 
@@ -254,7 +254,7 @@ def is_id(text: str) -> bool:
     if not is_long(text):
         return False
     if _MIXED.search(text) is None:
-        return text.isdigit() or (text.isalpha() and len(text) >= _LONGEST_WORD)
+        return text.isdigit() or (text.isalpha() and len(text) >= _MAX_WORD_LENGTH)
     pieces = _MARKS.split(text)
     mixed = sum(len(piece) for piece in pieces if not (piece.isalpha() or piece.isdigit()))
     return sum(map(len, pieces)) >= _SHORTEST and 2 * mixed >= sum(map(len, pieces))

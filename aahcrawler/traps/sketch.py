@@ -30,7 +30,7 @@ _BEGINS = np.uint64(1 << 24)
 """Added to the first character of a word."""
 _PLACES = np.arange(8, dtype=np.uint64)[:, None]
 _LOWEST_OF_OCTETS = np.uint64(0x0101010101010101)
-_LONGEST_LOWER = 3 * LONGEST + 2
+_MAX_LOWER_LENGTH = 3 * LONGEST + 2
 """Characters that a text has at most in lower case, with a blank at both ends: some have two or three there."""
 
 
@@ -178,6 +178,6 @@ def _kinds() -> NDArray[np.uint8]:
 def _powers() -> tuple[Hashes, Hashes]:
     """Return the powers of the base modulo 2^64, and their inverses."""
     inverse = pow(_BASE, -1, 1 << 64)
-    powers, inverses = np.full(_LONGEST_LOWER, _BASE, np.uint64), np.full(_LONGEST_LOWER, inverse, np.uint64)
+    powers, inverses = np.full(_MAX_LOWER_LENGTH, _BASE, np.uint64), np.full(_MAX_LOWER_LENGTH, inverse, np.uint64)
     powers[0] = inverses[0] = 1
     return np.cumprod(powers), np.cumprod(inverses)

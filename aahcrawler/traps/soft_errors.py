@@ -21,7 +21,7 @@ from aahcrawler.traps.sketch import Sketch, distance
 
 SUSPICIOUS = 5
 """The number of pages with another page's content before the host is asked."""
-MOST_HOSTS = 10_000
+MAX_HOSTS = 10_000
 """Hosts that are remembered."""
 PROBE = "aah-no-such-page-"
 """The beginning of the last segment of a URL that is asked for because it cannot exist."""
@@ -51,7 +51,7 @@ class _Host:
 class SoftErrors:
     """The standing of the last ``capacity`` hosts."""
 
-    def __init__(self, capacity: int = MOST_HOSTS) -> None:
+    def __init__(self, capacity: int = MAX_HOSTS) -> None:
         self._capacity = capacity
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
 
@@ -141,7 +141,7 @@ NEAR = 3
 """Bits of 64 in which the fingerprints of near duplicates differ at most (Manku et al., 2007, section 4)."""
 FEWEST = 40
 """Different shingles that a page has at least to be called a near duplicate: less is a template."""
-MOST_PAGES = 100_000
+MAX_PAGES = 100_000
 """Pages that are compared with, the last ones."""
 
 
@@ -182,7 +182,7 @@ class Neighbours:
     is the original in each crawl, whichever of them comes first.
     """
 
-    def __init__(self, capacity: int = MOST_PAGES) -> None:
+    def __init__(self, capacity: int = MAX_PAGES) -> None:
         self._capacity = capacity
         size = min(1024, capacity)
         self._arrays: dict[str, NDArray[Any]] = {name: np.zeros(size, kind) for name, kind in _ARRAYS.items()}
@@ -286,7 +286,7 @@ class Neighbours:
         return {**arrays, "pages": urls, "next": np.array([self._next], np.int64)}
 
     @classmethod
-    def restored(cls, state: Arrays, capacity: int = MOST_PAGES) -> "Neighbours":
+    def restored(cls, state: Arrays, capacity: int = MAX_PAGES) -> "Neighbours":
         """Return the index with this ``state``. Raise ``ValueError`` or ``KeyError`` where it is not a state."""
         neighbours = cls(capacity)
         text = state["pages"].astype(np.uint8).tobytes().decode()

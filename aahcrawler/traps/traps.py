@@ -22,15 +22,15 @@ from aahcrawler.traps.precedents import Decisions, Precedents
 from aahcrawler.traps.session_ids import SessionIds, Suspect
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import Neighbours, SoftErrors
-from aahcrawler.traps.yields import LEAST_EXPECTED, LINKED, Brought, Yields
+from aahcrawler.traps.yields import LINKED, MIN_EXPECTED, Brought, Yields
 from online_analysis.icd.sections import Traps as TrapsSection
 
 NEW_SHARE = 0.25
 """The share of a page's content that must be new for it to count as new; less than half of that if relevant."""
 NEW_RELEVANT_SHARE = 0.1
-FEWEST_NEW = 2
+MIN_NEW = 2
 """Sampled shingles that are new on a page that brings something new: it has about 16."""
-FEWEST_KNOWN = 4
+MIN_KNOWN = 4
 """Sentences of an object that can be told to be another version of one before it."""
 NEW_LINKS = 5
 """Links to pages of other patterns, never seen before, that make a page worth its while by themselves."""
@@ -40,19 +40,19 @@ below the same words is not a duplicate.
 """
 ALIKE_OF_SAME = 16
 """The most such bits where both pages show the same web objects: of few anchors each link counts much."""
-MOST_LINKS = 200_000
+MAX_LINKS = 200_000
 """Links that are remembered, the last ones."""
-MOST_TRIALS = 1_000
+MAX_TRIALS = 1_000
 WAITS = 0.5
 """The part of its score, at most, that a URL is worth which gives way to others."""
 
-_SHORTEST_OBJECT, _LONGEST_OBJECT = 20, 500
+_MIN_OBJECT_LENGTH, _MAX_OBJECT_LENGTH = 20, 500
 """Characters of an object that tell it from others: "Thanks!" says nothing new."""
 _LONG_ENOUGH = 8
 """Characters of a URL that are not in a text by chance."""
 _DIGITS = b"0123456789"
 _NO_DIGITS = str.maketrans("", "", "0123456789")
-_LONGEST_VERSION = 20_000
+_MAX_VERSION_LENGTH = 20_000
 _STOP = re.compile(r"[.!?\n\u3002]+")
 _NONE = np.zeros(0, np.uint64)
 
@@ -129,12 +129,12 @@ class Traps:
         self.sessions = SessionIds()
         """Which parts of URLs are ids of sessions."""
         self._heard = BloomFilters()
-        self._links = RecentSet(MOST_LINKS)
+        self._links = RecentSet(MAX_LINKS)
         self._decisions = Decisions()
         self._precedents = Precedents()
         self._trials: OrderedDict[str, None] = OrderedDict()
-        self._gave_way = RecentSet(MOST_LINKS)
-        self._viewed = RecentSet(MOST_LINKS)
+        self._gave_way = RecentSet(MAX_LINKS)
+        self._viewed = RecentSet(MAX_LINKS)
         self.reopened = False
         """Whether pages were refused, since this was last set to False, whose like has brought something after that."""
 
@@ -223,7 +223,7 @@ class Traps:
         """Remember a URL that is let through although others of its pattern are refused; return whether it is one."""
         if let_through:
             self._trials[url] = None
-            if len(self._trials) > MOST_TRIALS:
+            if len(self._trials) > MAX_TRIALS:
                 self._trials.popitem(last=False)
         return let_through
 
@@ -392,7 +392,7 @@ class Traps:
             return Brought.CONTENT, 1.0
         others = [other for link in unseen if (other := pattern_of(link)) != pattern]
         expected = sum(map(self._yields.rate, others))
-        if expected >= LEAST_EXPECTED:
+        if expected >= MIN_EXPECTED:
             return Brought.CONTENT, min(1.0, expected / LINKED)
         if (unseen and verdict is NO_PAGE) or any(map(self._yields.is_open, others)):
             return Brought.LINKS, 1.0
@@ -467,18 +467,18 @@ class Traps:
 def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:
     """Return whether enough of a page's sampled shingles are new."""
     new = int(np.count_nonzero(shingles))
-    return new >= FEWEST_NEW and new >= len(shingles) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
+    return new >= MIN_NEW and new >= len(shingles) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
 
 
 def _says_known(sentences: NDArray[np.bool_]) -> bool:
     """Return whether enough sentences are known to tell another version of an object that was read before."""
-    return len(sentences) >= FEWEST_KNOWN and int(np.count_nonzero(sentences)) < len(sentences) * NEW_SHARE
+    return len(sentences) >= MIN_KNOWN and int(np.count_nonzero(sentences)) < len(sentences) * NEW_SHARE
 
 
 def _sentences(text: str) -> Sequence[str]:
     """Return the beginning of a text in sentences of some length, each once, without digits and white space."""
-    letters = ("".join(each.split()).translate(_NO_DIGITS) for each in _STOP.split(text[:_LONGEST_VERSION]))
-    return list(dict.fromkeys(each for each in letters if len(each) >= _SHORTEST_OBJECT))
+    letters = ("".join(each.split()).translate(_NO_DIGITS) for each in _STOP.split(text[:_MAX_VERSION_LENGTH]))
+    return list(dict.fromkeys(each for each in letters if len(each) >= _MIN_OBJECT_LENGTH))
 
 
 def _host(url: str) -> str:
@@ -493,13 +493,13 @@ def _hashes(texts: Sequence[str], site: str) -> Hashes:
     found = {
         int.from_bytes(
             blake2b(
-                "".join(text[:_LONGEST_OBJECT].split()).encode("utf-8", "replace").translate(None, _DIGITS),
+                "".join(text[:_MAX_OBJECT_LENGTH].split()).encode("utf-8", "replace").translate(None, _DIGITS),
                 digest_size=8,
                 salt=_salt(site),
             ).digest()
         )
         for text in texts
-        if len(text) >= _SHORTEST_OBJECT
+        if len(text) >= _MIN_OBJECT_LENGTH
     }
     return np.fromiter(found, np.uint64, len(found))
 

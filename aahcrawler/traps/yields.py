@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from enum import Enum
 
-from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN, MOST_PATTERNS
+from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN, MAX_PATTERNS
 from aahcrawler.traps.patterns import Pattern
 
-LEAST_WORTH = 0.1
+MIN_WORTH = 0.1
 """The least part of its score that a link keeps, whatever pages like it have brought."""
-LEAST_CONTENT = 0.01
+MIN_CONTENT = 0.01
 """The content of a pattern below which it has none: what is left of sums of shares that were withdrawn."""
 IN_A_ROW = 4.0
 """The empty pages in a row that are borne, in multiples of the bound: lists that are turned beyond their end."""
@@ -22,7 +22,7 @@ IN_A_ROW_SHARE = 0.25
 """The empty pages in a row that are borne in any case, as a part of the pages that had content before them."""
 LINKED = 4
 """The pages with content behind new links that count as much as content: each is worth about two requests."""
-LEAST_EXPECTED = 0.5
+MIN_EXPECTED = 0.5
 """The pages with content that are to be expected behind the new links of a page that counts for these."""
 FAMILY = 2.0
 """The empty pages of a family of patterns that are borne, in multiples of those of one pattern."""
@@ -100,7 +100,7 @@ class Yields:
     bound.
     """
 
-    def __init__(self, bound: int, capacity: int = MOST_PATTERNS) -> None:
+    def __init__(self, bound: int, capacity: int = MAX_PATTERNS) -> None:
         self.bound = bound
         self._capacity = capacity
         self._yields: OrderedDict[str, Yield] = OrderedDict()
@@ -144,7 +144,7 @@ class Yields:
         known = self._yields.get(pattern.detail)
         if known is None:
             return True
-        is_known = known.content > LEAST_CONTENT or self.is_tried(pattern)
+        is_known = known.content > MIN_CONTENT or self.is_tried(pattern)
         return not is_known and known.linked - known.pages < max(1, self.bound)
 
     def note_held(self, pattern: Pattern, brought: Brought) -> None:
@@ -183,7 +183,7 @@ class Yields:
     def has_content(self, pattern: Pattern) -> bool:
         """Return whether pages of a pattern have had content, as far as no other pages show it as well."""
         known = self._yields.get(pattern.detail)
-        return known is not None and known.content > LEAST_CONTENT
+        return known is not None and known.content > MIN_CONTENT
 
     def rate(self, pattern: Pattern) -> float:
         """Return how much content a page of a pattern had on average, in [0, 1]."""
@@ -193,7 +193,7 @@ class Yields:
     def is_tried(self, pattern: Pattern) -> bool:
         """Return whether as many empty pages of a pattern are known as it takes to doubt that others are not."""
         known = self._yields.get(pattern.detail)
-        return known is not None and known.content <= LEAST_CONTENT and known.empty >= self.bound / 2
+        return known is not None and known.content <= MIN_CONTENT and known.empty >= self.bound / 2
 
     def repeats(self, name: str) -> bool:
         """Return whether most of the empty pages of a pattern, or of a family, showed what other pages show."""
@@ -217,7 +217,7 @@ class Yields:
         return known is not None and known.is_barren(bound)
 
     def worth(self, pattern: Pattern) -> float:
-        """Return what part of its score a link of a pattern is worth, in [``LEAST_WORTH``, 1].
+        """Return what part of its score a link of a pattern is worth, in [``MIN_WORTH``, 1].
 
         It is the share of the pattern's pages that showed new web objects, one more page counted that did, so that
         nothing is held against a pattern that was not tried; of hosts that have shown none it is 1. A pattern that
@@ -227,10 +227,10 @@ class Yields:
         if known is None:
             return 1.0
         host = self._yields.get(pattern.families[0])
-        share = (known.shown + 1) / (known.pages + 1) if host is not None and host.shown > LEAST_CONTENT else 1.0
-        if self.bound and known.content <= LEAST_CONTENT:
-            share = min(share, 1.0 - (1.0 - LEAST_WORTH) * min(1.0, known.empty / self.bound))
-        return max(LEAST_WORTH, share)
+        share = (known.shown + 1) / (known.pages + 1) if host is not None and host.shown > MIN_CONTENT else 1.0
+        if self.bound and known.content <= MIN_CONTENT:
+            share = min(share, 1.0 - (1.0 - MIN_WORTH) * min(1.0, known.empty / self.bound))
+        return max(MIN_WORTH, share)
 
     def _bounds(self, pattern: Pattern) -> Iterator[tuple[str, float]]:
         yield pattern.detail, self.bound

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from aahcrawler.wire.head import Head
 
-LONGEST_LINE = 16_384
+MAX_LINE_LENGTH = 16_384
 """Bytes of a chunk-size line or of all trailer lines together; more is no chunked body."""
 
 _SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
@@ -127,7 +127,7 @@ class ChunkedFraming:
         end = data.find(b"\n", position)
         stop = len(data) if end < 0 else end
         line = self._line + data[position:stop]
-        if len(line) > LONGEST_LINE:
+        if len(line) > MAX_LINE_LENGTH:
             raise FramingError("a line of the chunked coding has no end")
         if end < 0:
             self._line = line
@@ -140,7 +140,7 @@ class ChunkedFraming:
         if self._trailer:
             self._trailer_bytes += len(line)
             self.complete = not line
-            if self._trailer_bytes > LONGEST_LINE:
+            if self._trailer_bytes > MAX_LINE_LENGTH:
                 raise FramingError("the trailer has no end")
         elif self._after_data:
             if line:

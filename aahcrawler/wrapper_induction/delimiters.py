@@ -8,10 +8,10 @@ from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.samples import Sample, text_of
 from knowledge_base.model import Field, FieldKind
 
-LONGEST_CUT = 20
+MAX_CUT_LENGTH = 20
 """Constant characters that are taken on each side of a value."""
 
-MOST_LOOKED_AT = 40
+MAX_LOOKED_AT = 40
 
 
 def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterator[Expression]:
@@ -19,11 +19,11 @@ def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterat
 
     The text before and behind the value must be the same for all samples, as far as it is used.
     """
-    parts = [part for sample in samples[:MOST_LOOKED_AT] if (part := _around(sample, wanted)) is not None]
-    if not parts or len(parts) < min(len(samples), MOST_LOOKED_AT) or all(part == ("", "") for part in parts):
+    parts = [part for sample in samples[:MAX_LOOKED_AT] if (part := _around(sample, wanted)) is not None]
+    if not parts or len(parts) < min(len(samples), MAX_LOOKED_AT) or all(part == ("", "") for part in parts):
         return
-    before = _constant([lead[::-1] for lead, _ in parts])[:LONGEST_CUT][::-1]
-    behind = _constant([rest for _, rest in parts])[:LONGEST_CUT]
+    before = _constant([lead[::-1] for lead, _ in parts])[:MAX_CUT_LENGTH][::-1]
+    behind = _constant([rest for _, rest in parts])[:MAX_CUT_LENGTH]
     if (not before and any(lead for lead, _ in parts)) or (not behind and any(rest for _, rest in parts)):
         return
     source = written.selector.source

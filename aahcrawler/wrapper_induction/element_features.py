@@ -24,13 +24,13 @@ NAMED_BY_DATA: Final = 0.4
 OPAQUE: Final = 3.2
 """The cost of a name that means nothing, as programs make them: it may be another one after the next change."""
 
-MOST_WORDS = 16
+MAX_WORDS = 16
 """The most class names of one element that are used."""
 
-MOST_REMEMBERED = 4_096
+MAX_REMEMBERED = 4_096
 """Words whose meaning is remembered."""
 
-LONGEST_VALUE = 2_000
+MAX_VALUE_LENGTH = 2_000
 """An attribute of more characters names nothing."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{1,39}")
@@ -170,13 +170,13 @@ def features(element: HtmlElement, foreign: Collection[str] = ()) -> tuple[Weigh
 
 def _all(element: HtmlElement, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
     for name, written in element.attrib.items():
-        if isinstance(name, str) and isinstance(written, str) and len(written) <= LONGEST_VALUE:
+        if isinstance(name, str) and isinstance(written, str) and len(written) <= MAX_VALUE_LENGTH:
             yield from _of_attribute(name, written, foreign)
 
 
 def _of_attribute(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
     if name == "class":
-        yield from _classes(written.split()[:MOST_WORDS], foreign)
+        yield from _classes(written.split()[:MAX_WORDS], foreign)
     elif name == "id":
         yield from _identifier(written, foreign)
     elif name == "href":
@@ -224,7 +224,7 @@ def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[F
 
 def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
     """Yield the features of a data attribute: its words, which are more specific than its presence or any value."""
-    words = [] if _SAID.search(name) else [word for word in written.split()[:MOST_WORDS] if is_name(word)]
+    words = [] if _SAID.search(name) else [word for word in written.split()[:MAX_WORDS] if is_name(word)]
     named = [word for word in words if not _is_foreign(word, foreign)]
     yield from ((Feature(name, Match.WORD, word), NAMED_BY_DATA + cost_of_word(word)) for word in named)
     yield Feature(name, Match.PRESENT), WORD + (1.0 if named else 0.0)
@@ -258,7 +258,7 @@ def _reference(written: str, foreign: Collection[str]) -> Iterator[tuple[Feature
     yield Feature("href", Match.PRESENT), WORD_OF_LAYOUT
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def is_name(word: str) -> bool:
     """Return whether a class or id is a name that a template gives: no number, no state, no hash.
 
@@ -304,7 +304,7 @@ def pieces_of(word: str) -> tuple[str, ...]:
     return tuple(piece for part in re.split(r"[-_]+", word) for piece in _PIECES.findall(part))
 
 
-@lru_cache(MOST_REMEMBERED)
+@lru_cache(MAX_REMEMBERED)
 def cost_of_word(word: str) -> float:
     """Return the cost of a name: those that speak of content are the cheapest, those of layout the dearest.
 

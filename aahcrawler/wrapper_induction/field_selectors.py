@@ -17,11 +17,11 @@ from aahcrawler.wrapper_induction.samples import Outcome, Sample, firsts
 from aahcrawler.wrapper_induction.wrapper import Agreement
 from knowledge_base.model import Field, FieldKind
 
-MOST_ALTERNATIVES = 4
-MOST_TRIED = 90
+MAX_ALTERNATIVES = 4
+MAX_TRIED = 90
 """Expressions of one field that are tried for one part of the objects."""
 
-MOST_CLEARER = 24
+MAX_CLEARER = 24
 LITTLE_DEARER = 1.5
 """The additional cost of an expression that finds only the value."""
 
@@ -95,7 +95,7 @@ class FieldInduction:
             return kept
         chosen: list[_Tally] = []
         left = list(range(len(self._relevant)))
-        while left and len(chosen) < MOST_ALTERNATIVES:
+        while left and len(chosen) < MAX_ALTERNATIVES:
             best = self._best(left)
             if best is None or best.count(Outcome.RIGHT) == 0:
                 break
@@ -170,7 +170,7 @@ class FieldInduction:
         samples = [self._relevant[place] for place in left]
         best: _Tally | None = None
         for number, (form, cost) in enumerate(self._forms(samples)):
-            if number == MOST_TRIED or (best is not None and self._is_enough(best, samples)):
+            if number == MAX_TRIED or (best is not None and self._is_enough(best, samples)):
                 break
             tally = self._try(form, cost, samples)
             if tally is not None and (best is None or tally.merit > best.merit):
@@ -186,7 +186,7 @@ class FieldInduction:
         if self._base.many or best.form.join or not self._is_vague(best.form, samples):
             return best
         for number, (form, cost) in enumerate(self._forms(samples)):
-            if number == MOST_CLEARER or cost > best.cost + LITTLE_DEARER:
+            if number == MAX_CLEARER or cost > best.cost + LITTLE_DEARER:
                 break
             tally = self._try(form, cost, samples) if form.expression != best.form.expression else None
             if tally is not None and tally.merit >= best.merit and not self._is_vague(form, samples):
@@ -360,7 +360,7 @@ def _groups(
         if len(by_name) > 1:
             break
     together: list[tuple[Sample, HtmlElement | None]] = list(pairs)
-    apart = sorted(by_name.values(), key=len, reverse=True)[:MOST_ALTERNATIVES] if len(by_name) > 1 else []
+    apart = sorted(by_name.values(), key=len, reverse=True)[:MAX_ALTERNATIVES] if len(by_name) > 1 else []
     return [together, *apart] if together else []
 
 
@@ -398,13 +398,13 @@ def _agreement(name: str, outcomes: Sequence[Outcome]) -> Agreement:
     )
 
 
-MOST_WITHOUT = 6
-MOST_UNLIKE = 0.34
+MAX_WITHOUT = 6
+MAX_UNLIKE = 0.34
 """The share of bodies that may contain parts which are left out of the others."""
 
-MOST_CONDITIONS = 6
-MOST_NARROWED = 12
-MOST_INNER = 40
+MAX_CONDITIONS = 6
+MAX_NARROWED = 12
+MAX_INNER = 40
 TELLING = 2.0
 """The cost of names up to which the content of a part serves to distinguish it."""
 
@@ -434,7 +434,7 @@ def left_out(
         for part in parts:
             by_name.setdefault((str(part.tag), part.get("class") or ""), []).append((target, part))
     allowed = [frozenset(inner for part in parts for inner in part.iter()) for parts in unwanted]
-    for pairs in sorted(by_name.values(), key=len, reverse=True)[:MOST_WITHOUT]:
+    for pairs in sorted(by_name.values(), key=len, reverse=True)[:MAX_WITHOUT]:
         if any(all(part in found_by(each, target) for target, part in pairs) for each in (*earlier, *found)):
             continue
         if not _is_typical(pairs, targets):
@@ -465,7 +465,7 @@ def _only(
         )
         if not wrong:
             return written
-        if wrong <= MOST_UNLIKE * len(targets) and (best is None or wrong < best[0]):
+        if wrong <= MAX_UNLIKE * len(targets) and (best is None or wrong < best[0]):
             best = wrong, written
     return best[1] if best is not None else None
 
@@ -476,8 +476,8 @@ def _narrowed(paths: Sequence[Path], parts: Sequence[HtmlElement], known: Featur
     conditions += [
         f"not({axis}::*)" for axis in _ENDS if not any(map(Expression(xpath=f"{axis}::*").selector.holds, parts))
     ]
-    for condition in conditions[:MOST_CONDITIONS]:
-        for path in paths[:MOST_NARROWED]:
+    for condition in conditions[:MAX_CONDITIONS]:
+        for path in paths[:MAX_NARROWED]:
             if path.steps:
                 *above, last = path.steps
                 yield replace(path, steps=(*above, replace(last, further=(*last.further, condition))))
@@ -486,7 +486,7 @@ def _narrowed(paths: Sequence[Path], parts: Sequence[HtmlElement], known: Featur
 def _held(parts: Sequence[HtmlElement], known: Features) -> Iterator[str]:
     """Yield the tests that something within each part meets, those of telling names and tags first."""
     found: dict[str, float] = {}
-    for inner in list(parts[0].iterdescendants())[:MOST_INNER]:
+    for inner in list(parts[0].iterdescendants())[:MAX_INNER]:
         if isinstance(inner.tag, str):
             if inner.tag in TELLING_TAGS:
                 found.setdefault(inner.tag, cost_of_tag(inner.tag))

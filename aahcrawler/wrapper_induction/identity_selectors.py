@@ -15,13 +15,13 @@ from aahcrawler.wrapper_induction.item_selectors import Budget
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled, leading_to
 from knowledge_base.model import Identity
 
-MOST_ABOVE = 2
-MOST_INNER = 400
+MAX_ABOVE = 2
+MAX_INNER = 400
 """The most elements of one item that are searched for numbers."""
 
-MOST_SOURCES = 60
-MOST_SAMPLED = 24
-MOST_ALTERNATIVES = 3
+MAX_SOURCES = 60
+MAX_SAMPLED = 24
+MAX_ALTERNATIVES = 3
 FALLBACK = ("author", "date")
 _TAIL = re.compile(r"(.*?)(\d{1,19})", re.DOTALL)
 _FOREIGN = re.compile(r"user|author|member|profile|avatar|forum|board|topic|thread|reply_to|replyto|parent|quote|page")
@@ -75,7 +75,7 @@ class IdentityInduction:
         prefix = self._prefix()
         left = list(self.items)
         for source in sources:
-            if len(alternatives) == MOST_ALTERNATIVES:
+            if len(alternatives) == MAX_ALTERNATIVES:
                 break
             if not left:
                 alternatives += self._spare(source, alternatives) if self.spare else []
@@ -142,8 +142,8 @@ class IdentityInduction:
 
     def _sources(self) -> Iterator[_Source]:
         """Yield the sources of numbers in the sampled items."""
-        step = max(1, len(self.items) // MOST_SAMPLED)
-        sampled = self.items[::step][:MOST_SAMPLED]
+        step = max(1, len(self.items) // MAX_SAMPLED)
+        sampled = self.items[::step][:MAX_SAMPLED]
         yield from self._of_items(sampled)
         yield from self._around(sampled)
         yield from self._within(sampled)
@@ -154,7 +154,7 @@ class IdentityInduction:
 
     def _around(self, sampled: Sequence[Numbered]) -> Iterator[_Source]:
         """Yield attributes of elements that contain only this item, and of the anchor before it."""
-        for height in range(1, MOST_ABOVE + 1):
+        for height in range(1, MAX_ABOVE + 1):
             above = [_above(each.item, height) for each in sampled]
             known = [element for element in above if element is not None]
             if len(known) < len(above) or len(set(known)) < len(known):
@@ -181,7 +181,7 @@ class IdentityInduction:
                         seen.add(key)
                         groups.setdefault(key, []).append((each.item, element))
         ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-        for (tag, attribute, mark, stem), pairs in ranked[:MOST_SOURCES]:
+        for (tag, attribute, mark, stem), pairs in ranked[:MAX_SOURCES]:
             if len(pairs) < 0.5 * len(sampled):
                 break
             yield from self._inner_source(tag, attribute, mark, stem, pairs)
@@ -189,7 +189,7 @@ class IdentityInduction:
     def _inner(self, each: Numbered) -> list[HtmlElement]:
         known = self._sizes.get(each.item)
         if known is None:
-            inner = [element for element in each.item.iterdescendants() if isinstance(element.tag, str)][:MOST_INNER]
+            inner = [element for element in each.item.iterdescendants() if isinstance(element.tag, str)][:MAX_INNER]
             own = [element for element in inner if each.owners is None or each.owners.of(element) is each.item]
             known = self._sizes[each.item] = own
         return known

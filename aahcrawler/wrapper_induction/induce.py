@@ -21,7 +21,7 @@ from aahcrawler.wrapper_induction.element_features import Features, words_of_pag
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
 from aahcrawler.wrapper_induction.field_selectors import FieldInduction, Located, joined
 from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, Numbered
-from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, Budget, ItemInduction, ItemPage, Items, found_by
+from aahcrawler.wrapper_induction.item_selectors import MIN_FIT, Budget, ItemInduction, ItemPage, Items, found_by
 from aahcrawler.wrapper_induction.proof import proven
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled
 from aahcrawler.wrapper_induction.samples import Reading, Sample, comparable, page_location, refined
@@ -29,17 +29,17 @@ from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract, Field, Identity, Run
 from knowledge_base.selectors import Selector, compile_selector
 
-LARGEST_PAGE = 50_000
+MAX_PAGE_SIZE = 50_000
 """Elements of a page that anything is induced from."""
 
-MOST_EXAMPLES = 12
+MAX_EXAMPLES = 12
 FEWEST = 3
 """The number of pages with objects from which one of them may be altogether wrong."""
 
-MOST_LEFT_OUT = 2
+MAX_LEFT_OUT = 2
 """The most examples that are left aside, one at a time, if no action fits all of them."""
 
-MOST_OBJECTS = 150
+MAX_OBJECTS = 150
 """Objects that fields are induced from, those of the first pages first; all pages count for the items."""
 
 WORK = 3_000_000
@@ -62,7 +62,7 @@ def induce(examples: Sequence[LabelledExample], schema: Extract) -> Wrapper | No
     Deterministic. The work is bounded and nothing is raised, whatever the pages contain.
     """
     readable = [example for example in examples if _is_readable(example.page)]
-    usable = tuple(refined(example, schema) for example in readable[:MOST_EXAMPLES])
+    usable = tuple(refined(example, schema) for example in readable[:MAX_EXAMPLES])
     known, budget = Features(words_of_pages([example.page.url for example in usable])), Budget(WORK)
     for chosen in _choices(usable):
         induction = _induction(chosen, schema, known, budget)
@@ -78,12 +78,12 @@ def propose(
 ) -> tuple[Wrapper, float] | None:
     """Return the best action for a person to review, and how well its items fit; None if none finds most of them.
 
-    The fit is the harmonic mean of precision and recall of the items, at least `LEAST_FIT`; with 1 exactly the items of
+    The fit is the harmonic mean of precision and recall of the items, at least `MIN_FIT`; with 1 exactly the items of
     every page are found. Fields that no expression reads are left out, and the action is tried on no page. No name in
     ``foreign`` is used: these are words of the pages, not of the template.
     """
     usable = tuple(refined(example, schema) for example in examples if _is_readable(example.page))
-    induction = _induction(usable, schema, Features(foreign), Budget(WORK), LEAST_FIT)
+    induction = _induction(usable, schema, Features(foreign), Budget(WORK), MIN_FIT)
     return (induction.proposal(), induction.items.fit) if induction is not None else None
 
 
@@ -92,7 +92,7 @@ def _choices(examples: Sequence[LabelledExample]) -> Iterator[Sequence[LabelledE
     yield examples
     full = [example for example in examples if example.objects]
     if len(full) >= FEWEST:
-        for doubtful in sorted(full, key=lambda example: example.confidence - example.runner_up)[:MOST_LEFT_OUT]:
+        for doubtful in sorted(full, key=lambda example: example.confidence - example.runner_up)[:MAX_LEFT_OUT]:
             yield [example for example in examples if example is not doubtful]
 
 
@@ -108,7 +108,7 @@ def _induction(
 
 def _is_readable(page: Page) -> bool:
     tree = page.tree
-    return int(_size(tree)) <= LARGEST_PAGE and not is_too_deep(tree)
+    return int(_size(tree)) <= MAX_PAGE_SIZE and not is_too_deep(tree)
 
 
 def _page(example: LabelledExample, schema: Extract) -> ItemPage:
@@ -210,7 +210,7 @@ class _Induction:
             )
             for number, (labelled, item) in enumerate(zip(example.objects, page.items, strict=True)):
                 found.append((labelled, Sample(reading, item, int(_size(item)), None, number == 0)))
-        return found[:MOST_OBJECTS]
+        return found[:MAX_OBJECTS]
 
     def _located(self, objects: Sequence[tuple[LabelledObject, Sample]]) -> list[Located]:
         return [self._locate(name, objects) for name in dict.fromkeys(each.name for each in self.schema.fields)]
@@ -286,7 +286,7 @@ def _others(labelled: LabelledObject, item: HtmlElement) -> tuple[HtmlElement, .
 
 AUTHOR, TITLE = "author", "title"
 LONGEST = 300
-LEAST_PAGES = 2
+MIN_PAGES = 2
 
 
 def cut(
@@ -333,7 +333,7 @@ def _finding(
 
     ``around`` says that an element may be found in place of the one that it holds.
     """
-    if sum(bool(page.items) for page in parts) < LEAST_PAGES:
+    if sum(bool(page.items) for page in parts) < MIN_PAGES:
         # The names of one page's headings may contain only their words.
         return ()
     items = ItemInduction(parts, known, True, budget).run()

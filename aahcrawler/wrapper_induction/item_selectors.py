@@ -12,8 +12,8 @@ from aahcrawler.wrapper_induction.element_features import Feature, Features
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
 from knowledge_base.selectors import Selector
 
-MOST_ALTERNATIVES = 3
-MOST_ABOVE = 3
+MAX_ALTERNATIVES = 3
+MAX_ABOVE = 3
 """The most levels by which an item may lie above the element of its object, if it contains no other object."""
 
 HIGHER = 1.2
@@ -25,16 +25,16 @@ NO_DEARER = 1.2
 TELLING = 2.5
 """The cost of features up to which the content of an item serves to distinguish it."""
 
-LEAST_AGREEING = 0.75
+MIN_AGREEING = 0.75
 """The share of pages with objects that an expression must find exactly."""
 
-MOST_JOINED = 5
+MAX_JOINED = 5
 """Expressions that find a part of the items each and are joined."""
 
-LEAST_FIT = 0.6
+MIN_FIT = 0.6
 """The fit (the harmonic mean of precision and recall) from which on an expression is worth proposing."""
 
-MOST_GROUPS = 4
+MAX_GROUPS = 4
 PATHS_OF_PART = 12
 NEAR_MISSES = 12
 SAMPLES = 24
@@ -136,7 +136,7 @@ class ItemInduction:
         if aligned != pages:
             yield aligned
         yield pages
-        for _ in range(MOST_ABOVE):
+        for _ in range(MAX_ABOVE):
             raised = tuple(map(_raised, pages))
             if any(page is None for page in raised):
                 return
@@ -181,7 +181,7 @@ class ItemInduction:
         chosen: list[_Tried] = []
         for path, level in _candidates(levels, self.known):
             cost = path.cost + HIGHER * level
-            if chosen and (len(chosen) == MOST_ALTERNATIVES or cost > chosen[0].cost + NO_DEARER):
+            if chosen and (len(chosen) == MAX_ALTERNATIVES or cost > chosen[0].cost + NO_DEARER):
                 break
             if chosen and (level != chosen[0].level or not _differs(path, chosen)):
                 continue
@@ -261,7 +261,7 @@ class ItemInduction:
         """Join the fewest expressions that find nothing but items, those that find most first."""
         left = {item for page in pages for item in page.items}
         chosen: list[_Tried] = []
-        while left and len(chosen) < MOST_JOINED:
+        while left and len(chosen) < MAX_JOINED:
             best = max(tried, key=lambda each: (len(left) - len(left & _all(each.missed)), -each.cost), default=None)
             if best is None or left <= _all(best.missed):
                 return None
@@ -280,7 +280,7 @@ class ItemInduction:
             pages = levels[each.level]
             full = [exact for exact, page in zip(each.exact, pages, strict=True) if page.items]
             empty = [exact for exact, page in zip(each.exact, pages, strict=True) if not page.items]
-            if all(empty) and sum(full) >= max(2, LEAST_AGREEING * len(full)):
+            if all(empty) and sum(full) >= max(2, MIN_AGREEING * len(full)):
                 good.append((-sum(full), each.cost, each))
         return (min(good, key=lambda one: one[:2])[2],) if good else None
 
@@ -324,9 +324,9 @@ def _alike(
             by_feature.setdefault((name_of(item), each.feature), []).append((root, item))
     if len(by_name) < 2:
         return []
-    named = sorted(by_name.values(), key=len, reverse=True)[:MOST_GROUPS]
+    named = sorted(by_name.values(), key=len, reverse=True)[:MAX_GROUPS]
     several = [group for group in by_feature.values() if 1 < len(group) < len(targets)]
-    shared = sorted(several, key=len, reverse=True)[: 3 * MOST_GROUPS]
+    shared = sorted(several, key=len, reverse=True)[: 3 * MAX_GROUPS]
     return [*named, *(group for group in shared if group not in named)]
 
 
@@ -340,7 +340,7 @@ def _differs(path: Path, chosen: Iterable[_Tried]) -> bool:
 def _choices(page: ItemPage) -> Iterator[ItemPage]:
     """Yield a page with its items, then with the elements around them."""
     current: ItemPage | None = page if page.items else None
-    for _ in range(MOST_ABOVE + 1):
+    for _ in range(MAX_ABOVE + 1):
         if current is None:
             return
         yield current

@@ -9,15 +9,15 @@ from lxml.html import HtmlElement
 
 from aahcrawler.wrapper_induction.element_features import Features
 from aahcrawler.wrapper_induction.examples import Method
-from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, found_by
+from aahcrawler.wrapper_induction.item_selectors import MIN_FIT, found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, leading_to
 from knowledge_base.selectors import BadExpressionError
 
-LEAST_PAGES = 2
-MOST_TARGETS = 12
+MIN_PAGES = 2
+MAX_TARGETS = 12
 """The most links of one page from which expressions are made; all are used when these are tried."""
-MOST_TRIED = 40
-MOST_COST = 6.0
+MAX_TRIED = 40
+MAX_COST = 6.0
 """The cost of an expression (see `aahcrawler.wrapper_induction.robust_paths.Path`) beyond which it is too vague."""
 
 ANY = Expression(css="a[href]")
@@ -47,9 +47,9 @@ def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tupl
     If ``documented`` URLs identify the level, the last resort is any link with such a URL; the second value
     is True then.
     """
-    if len(examples) < LEAST_PAGES or any(not example.links for example in examples):
+    if len(examples) < MIN_PAGES or any(not example.links for example in examples):
         return None
-    targets = [(each.tree, link) for each in examples for link in tuple(each.links.values())[:MOST_TARGETS]]
+    targets = [(each.tree, link) for each in examples for link in tuple(each.links.values())[:MAX_TARGETS]]
     for written in _candidates(targets):
         if _agrees(written, examples):
             return written, False
@@ -59,25 +59,25 @@ def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tupl
 def find_links(links: Sequence[HtmlElement], tree: HtmlElement) -> tuple[Expression, float] | None:
     """Return the expression that best finds some links of a page, and its fit; None if none finds most of them.
 
-    The fit is the harmonic mean of precision and recall, at least `LEAST_FIT`; of several with the same fit, the
+    The fit is the harmonic mean of precision and recall, at least `MIN_FIT`; of several with the same fit, the
     expression that is likeliest to stay is returned.
     """
     wanted = frozenset(links)
     best: tuple[Expression, float] | None = None
-    for expression in _candidates([(tree, link) for link in links[:MOST_TARGETS]]):
+    for expression in _candidates([(tree, link) for link in links[:MAX_TARGETS]]):
         found = frozenset(found_by(expression, tree))
         fit = 2 * len(found & wanted) / (len(found) + len(wanted))
         if fit > (best[1] if best is not None else 0):
             best = expression, fit
-    return best if best is not None and best[1] >= LEAST_FIT else None
+    return best if best is not None and best[1] >= MIN_FIT else None
 
 
 def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[Expression]:
     """Yield expressions that find all targets in their trees, the likeliest to stay first."""
     known = Features()
-    paths = (path for path in leading_to(targets, known) if path.steps and path.cost <= MOST_COST and _is_place(path))
+    paths = (path for path in leading_to(targets, known) if path.steps and path.cost <= MAX_COST and _is_place(path))
     found = dict.fromkeys(path.written() for path in paths)
-    yield from list(found)[:MOST_TRIED]
+    yield from list(found)[:MAX_TRIED]
 
 
 def _is_place(path: Path) -> bool:

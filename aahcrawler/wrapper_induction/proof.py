@@ -16,9 +16,9 @@ from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_o
 from aahcrawler.wrapper_induction.wrapper import Agreement, Support, Wrapper
 from knowledge_base.model import Extract, Field, FieldKind
 
-LEAST_AGREEING = 0.65
-LEAST_BODIES = 0.75
-LEAST_RUNS = 0.6
+MIN_AGREEING = 0.65
+MIN_BODIES = 0.75
+MIN_RUNS = 0.6
 PLENTY = 1 << 40
 
 
@@ -44,7 +44,7 @@ def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample
             for name, tally in compared.items():
                 tallies[name].update(tally)
     full = sum(bool(example.objects) for example in examples)
-    if pages < LEAST_AGREEING * full:
+    if pages < MIN_AGREEING * full:
         return None
     agreements = tuple(_agreement(name, tally) for name, tally in tallies.items())
     return replace(wrapper, support=Support(pages, absent, objects, tuple(dissenting), agreements))
@@ -68,7 +68,7 @@ def _agrees(found: Sequence[WebObject], objects: Sequence[LabelledObject], schem
         fold(label.value) for each in objects if (label := each.labels.get(BODY)) and isinstance(label.value, str)
     )
     same = sum((bodies & wanted).values())
-    return same >= LEAST_RUNS * sum(wanted.values()) and len(found) * LEAST_RUNS <= len(objects)
+    return same >= MIN_RUNS * sum(wanted.values()) and len(found) * MIN_RUNS <= len(objects)
 
 
 def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
@@ -76,7 +76,7 @@ def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
     body = compared.get(BODY)
     if body is None:
         return True
-    return body[Outcome.RIGHT] + body[Outcome.NEAR] >= LEAST_BODIES * (body.total() - body[Outcome.BEYOND])
+    return body[Outcome.RIGHT] + body[Outcome.NEAR] >= MIN_BODIES * (body.total() - body[Outcome.BEYOND])
 
 
 def _compare(found: Sequence[WebObject], example: LabelledExample, schema: Extract) -> Mapping[str, Counter[Outcome]]:

@@ -10,13 +10,13 @@ from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.element_features import Feature, Features, Weighed, cost_of_tag
 from knowledge_base.selectors import Selector, compile_selector
 
-MOST_ABOVE = 9
+MAX_ABOVE = 9
 """The most ancestors of an element that are searched for a name."""
 
-MOST_OWN = 7
+MAX_OWN = 7
 """Features of one element that are tried together."""
 
-MOST_PATHS = 160
+MAX_PATHS = 160
 """Expressions that are tried for one purpose."""
 
 STEP = 0.8
@@ -114,13 +114,13 @@ def leading_to(
         found.append(Path((step,), cost, start))
         found += [Path((holder, step), cost + STEP + 0.6 * above, start) for holder, above in held]
     found += _chains(targets, known, start)
-    return tuple(sorted(found, key=lambda path: path.cost)[:MOST_PATHS])
+    return tuple(sorted(found, key=lambda path: path.cost)[:MAX_PATHS])
 
 
 def _own_steps(targets: Sequence[HtmlElement], known: Features) -> list[tuple[Step, float]]:
     tags = {name_of(target) for target in targets}
     tag = tags.pop() if len(tags) == 1 else "*"
-    own = known.common(targets)[:MOST_OWN]
+    own = known.common(targets)[:MAX_OWN]
     return _steps(tag, own)
 
 
@@ -159,7 +159,7 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
     lines = [[target, *_above(root, target)] for root, target in targets]
     shortest = min(map(len, lines))
     tags: list[str] = []
-    for height in range(min(shortest, MOST_ABOVE)):
+    for height in range(min(shortest, MAX_ABOVE)):
         here = {name_of(line[height]) for line in lines}
         if height:
             named = known.common(line[height] for line in lines)
@@ -173,7 +173,7 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
         if len(here) > 1:
             return
         tags.append(here.pop())
-    if all(len(line) == shortest for line in lines) and shortest <= MOST_ABOVE and tags and not _is_document(root):
+    if all(len(line) == shortest for line in lines) and shortest <= MAX_ABOVE and tags and not _is_document(root):
         steps = tuple(Step(tag, child=True) for tag in reversed(tags))
         yield Path(steps, 2.0 + (CHILD + 1.0) * shortest, start)
         counted = [{_ordinal(line[height]) for line in lines} for height in range(shortest)]
@@ -196,7 +196,7 @@ def _above(root: HtmlElement, target: HtmlElement) -> list[HtmlElement]:
     """Return the elements between a target and its root, the nearest first."""
     found: list[HtmlElement] = []
     for above in target.iterancestors():
-        if above is root or len(found) == MOST_ABOVE:
+        if above is root or len(found) == MAX_ABOVE:
             break
         found.append(above)
     return found

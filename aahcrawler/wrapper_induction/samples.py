@@ -24,16 +24,16 @@ from knowledge_base.model import Extract, Field, FieldKind
 from knowledge_base.selectors import Selector
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_FOUND = 32
+MAX_FOUND = 32
 """The most nodes of one expression within one object that are examined before its value is read."""
 
-LONGEST_LINE = 300
+MAX_LINE_LENGTH = 300
 TITLE = "title"
 
 NEAR = 0.8
 """The share of its words that a text must have in common with another to be nearly the same."""
 
-SHORTEST_NEAR = 30
+MIN_NEAR_LENGTH = 30
 """Texts of fewer characters are the same or they are not."""
 
 _NEAR_DIGITS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
@@ -122,7 +122,7 @@ class Sample:
         if selector.attribute:
             return False
         try:
-            for node in selector.found(context)[:MOST_FOUND]:
+            for node in selector.found(context)[:MAX_FOUND]:
                 if isinstance(node, str):
                     return False
                 if owners is None or owners.of(node) is context:
@@ -254,7 +254,7 @@ def compared(value: Value, expected: object) -> Outcome:
 def _is_near(one: str, other: str) -> bool:
     """Return whether two long texts have nearly all of their words in common; of scripts without spaces, signs."""
     short, long = sorted((one, other), key=len)
-    if len(short) < SHORTEST_NEAR or len(short) < NEAR * len(long):
+    if len(short) < MIN_NEAR_LENGTH or len(short) < NEAR * len(long):
         return False
     words = (short.split(), long.split()) if short.count(" ") * 12 > len(short) else (list(short), list(long))
     common = (Counter(words[0]) & Counter(words[1])).total()
@@ -280,10 +280,10 @@ def _pieces(label: Label) -> Iterator[str]:
         return
     for element in label.elements:
         whole = fold(plain_text(element, label.without))
-        if len(whole) <= LONGEST_LINE:
+        if len(whole) <= MAX_LINE_LENGTH:
             yield whole
-        for text in list(element.itertext())[:MOST_FOUND]:
-            if any(map(str.isdigit, text)) and len(text) <= LONGEST_LINE:
+        for text in list(element.itertext())[:MAX_FOUND]:
+            if any(map(str.isdigit, text)) and len(text) <= MAX_LINE_LENGTH:
                 yield fold(text)
 
 

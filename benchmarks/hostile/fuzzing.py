@@ -125,9 +125,9 @@ def _told(reading: int, until: float) -> bytes | None:
     return None
 
 
-MOST_SECONDS = 1.0
+MAX_SECONDS = 1.0
 """Processor time from which an input is kept."""
-MOST_MIB = 300.0
+MAX_MIB = 300.0
 """Memory, beyond that of the process before, from which an input is kept."""
 PATIENCE = 60.0
 """Seconds after which the reading of an input is ended."""
@@ -151,7 +151,7 @@ class Finding:
             return "ended"
         if self.taken.failed:
             return "raised"
-        return "slow" if self.taken.seconds > MOST_SECONDS else "memory"
+        return "slow" if self.taken.seconds > MAX_SECONDS else "memory"
 
 
 def sources() -> tuple[Answer, ...]:
@@ -200,7 +200,7 @@ def findings(
         answer, names = mutant(given, seed, number)
         taken = apart(lambda answer=answer: read(answer), PATIENCE)  # type: ignore[misc]
         told(number, taken)
-        if taken.ended or taken.failed or taken.seconds > MOST_SECONDS or taken.peak_mib - before > MOST_MIB:
+        if taken.ended or taken.failed or taken.seconds > MAX_SECONDS or taken.peak_mib - before > MAX_MIB:
             yield Finding(number, names, taken, answer)
 
 

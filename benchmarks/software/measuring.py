@@ -22,7 +22,7 @@ from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
 from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
-from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError
+from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MAX_PAGES_UNKNOWN, NETWORK, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
 from benchmarks.software.front import Front, Redesign, Template, asked_of
 from benchmarks.software.installation import Application
@@ -313,7 +313,7 @@ def crawl(site: Crawlable, number: int, knowledge_base: str = "") -> Crawl:
         network=NETWORK,
         output=json.dumps(str(site.crawled)),
     )
-    definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
+    definition.write_text(described + LIMITED.format(pages=MAX_PAGES_UNKNOWN), "utf-8")
     command = [sys.executable, "-m", "scrapy", "crawl", "aah", "-a", f"icd={definition}"]
     environment = {**os.environ, **_SETTINGS}
     if knowledge_base:

@@ -10,7 +10,7 @@ from knowledge_base.behaviours import USUAL_MOST, Act, Behaviour, Step
 from knowledge_base.model import PAGE_NUMBER, Listing, Navigate, PageLevel, Pattern, Signal, Strength
 from knowledge_base.parsing.attributes import Notes, has_expression, names_url, selector, text, url_rule, words, yes
 from knowledge_base.parsing.levels import no_such_level
-from knowledge_base.selectors import SHORTEST_LITERAL, required_literals, safe_literal
+from knowledge_base.selectors import MIN_LITERAL_LENGTH, required_literals, safe_literal
 
 _NAMED = (
     Signal.HOST,
@@ -83,11 +83,11 @@ def _text_pattern(element: etree._Element, signal: Signal, strength: Strength, c
 def _literals(element: etree._Element, derived: tuple[str, ...], notes: Notes) -> tuple[str, ...]:
     explicit = text(element, "literal")
     literals = (safe_literal(explicit),) if explicit else derived
-    if not literals or any(len(literal) < SHORTEST_LITERAL for literal in literals):
+    if not literals or any(len(literal) < MIN_LITERAL_LENGTH for literal in literals):
         notes.add(
             element,
             "no text can be told that stands in every page this sign matches; add literal= with at least "
-            f"{SHORTEST_LITERAL} plain letters or digits of the page's source",
+            f"{MIN_LITERAL_LENGTH} plain letters or digits of the page's source",
         )
     return literals
 

@@ -26,7 +26,7 @@ from offline.evaluation.relevance_metrics import EvaluationError, Reference, Rel
 from online_analysis.document import Document
 from online_analysis.terms import Lexicon
 
-MOST_POINTS = 400
+MAX_POINTS = 400
 """The least number of points kept of the course over time, given as many pages; at most twice as many are kept."""
 
 
@@ -73,7 +73,7 @@ class Course:
         self._last = (self._last[0] + 1, self._last[1] + relevant)
         if self._last[0] % self._stride == 0:
             self.points.append(self._last)
-        if len(self.points) > 2 * MOST_POINTS:
+        if len(self.points) > 2 * MAX_POINTS:
             self._stride *= 2
             self.points = [point for point in self.points if point[0] % self._stride == 0]
 

@@ -85,7 +85,7 @@ def _of(document: Document, topic: Topic, worth: float) -> ReferencePage:
     return ReferencePage(note, found, links)
 
 
-_FEWEST_HOLDERS = 3
+_MIN_HOLDERS = 3
 _LIFT = 2.0
 _MOST = 20
 
@@ -181,7 +181,7 @@ class _Holders:
     def telling(self, relevant: int, pages: int) -> Iterator[Proposal]:
         """Yield the values of three relevant pages or more, twice as frequent there, the most frequent first."""
         for value, count in sorted(self._relevant.items(), key=lambda item: (-item[1], item[0])):
-            if count >= _FEWEST_HOLDERS and count * (pages - relevant) >= _LIFT * self._others[value] * relevant:
+            if count >= _MIN_HOLDERS and count * (pages - relevant) >= _LIFT * self._others[value] * relevant:
                 yield self.of(value)
 
 

@@ -154,7 +154,7 @@ class ClassifierBandit(SeedsFirst):
         self._probability[numbers] = self._classifier.probabilities([self._urls[number] for number in numbers])
 
 
-LEAST_SIMILARITY = 0.75
+MIN_SIMILARITY = 0.75
 """theta: the cosine with a group's centroid that a path needs to join the group."""
 DIMENSIONS = 2**12
 """The number of dimensions into which pairs of tags are hashed."""
@@ -192,7 +192,7 @@ class TagPathGroups:
             return 0
         cosines = self._sums @ vector / (np.linalg.norm(self._sums, axis=1) * np.linalg.norm(vector))
         nearest = int(cosines.argmax())
-        return nearest if cosines[nearest] >= LEAST_SIMILARITY else len(self._sums)
+        return nearest if cosines[nearest] >= MIN_SIMILARITY else len(self._sums)
 
 
 def _vector(path: str) -> Floats:
@@ -360,7 +360,7 @@ class TreeBandit(SeedsFirst):
 
 Leaves = NDArray[np.int64]
 
-_LEAST_GAIN = 1e-9
+_MIN_GAIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +419,7 @@ def _best_split(rows: Floats, values: Floats, least: int) -> tuple[int, float] |
     before, after = ordered[least - 1 : len(rows) - least], ordered[least : len(rows) - least + 1]
     gains[before >= after] = 0.0
     place, column = np.unravel_index(int(gains.argmax()), gains.shape)
-    if gains[place, column] <= _LEAST_GAIN:
+    if gains[place, column] <= _MIN_GAIN:
         return None
     return int(column), float((before[place, column] + after[place, column]) / 2)
 

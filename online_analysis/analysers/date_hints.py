@@ -72,8 +72,8 @@ _NAMED = re.compile(
     rf"(?<![^\W_])(?:{_DAY}(?:st|nd|rd|th|er|º|\.)?\s+(?:(?:de|of)\s+)?)?{_NAME}"
     rf"(?:\s+{_DAY}(?:st|nd|rd|th)?,)?,?\s+(?:(?:de|del|of)\s+)?{_YEAR}(?![0-9])"
 )
-_LONGEST_ANCHOR = 300
-_LONGEST_URL = 500
+_MAX_ANCHOR_LENGTH = 300
+_MAX_URL_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def date_in_url(url: str) -> Span | None:
     >>> date_in_url("https://a.test/2024/05/storm").first.date().isoformat()
     '2024-05-01'
     """
-    if len(url) > _LONGEST_URL or not _SOME_YEAR.search(url):
+    if len(url) > _MAX_URL_LENGTH or not _SOME_YEAR.search(url):
         return None
     parts = urlsplit(url)
     target = f"{parts.path}?{parts.query}" if parts.query else parts.path
@@ -115,7 +115,7 @@ def date_in_anchor(anchor: str) -> Span | None:
     >>> date_in_anchor("Der Sturm vom 17. Mai 2024").last.isoformat()
     '2024-05-17T23:59:59+00:00'
     """
-    if len(anchor) > _LONGEST_ANCHOR or not _SOME_YEAR.search(anchor):
+    if len(anchor) > _MAX_ANCHOR_LENGTH or not _SOME_YEAR.search(anchor):
         return None
     anchor = anchor.lower() if anchor.isascii() else _plain(anchor)
     if found := _YEAR_FIRST.search(anchor):

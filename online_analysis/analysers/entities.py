@@ -22,8 +22,8 @@ from online_analysis.document import Document, Outlink
 
 _OF_ONE_ENTITY = 0.6
 _UNDAMPED_LENGTH = 1_800
-_LONGEST_PART = 20_000
-_LONGEST_PARAGRAPH = 1_000
+_MAX_PART_LENGTH = 20_000
+_MAX_PARAGRAPH_LENGTH = 1_000
 _REMEMBERED_TEXTS = 10_000
 _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
 
@@ -66,8 +66,8 @@ class EntityAnalyser:
         texts = [part.text for part in document.parts if part.role == "content"]
         texts = texts or [part.text for part in document.parts]
         texts += [document.rest] if document.rest else []
-        title = self._remembered(document.title[:_LONGEST_PARAGRAPH], document.language)
-        mentions = [each for text in texts for each in self._find(text[:_LONGEST_PART], document.language)]
+        title = self._remembered(document.title[:_MAX_PARAGRAPH_LENGTH], document.language)
+        mentions = [each for text in texts for each in self._find(text[:_MAX_PART_LENGTH], document.language)]
         whole = frozenset(mention.entity for mention in (*title, *mentions) if not mention.short)
         page = None
         if document.title or texts:
@@ -90,7 +90,7 @@ class EntityAnalyser:
     def _local_score(self, text: str, whole: frozenset[str], language: str | None) -> float | None:
         if not text or not any(map(str.isalpha, text)):
             return None
-        found = self._remembered(text[:_LONGEST_PARAGRAPH], language)
+        found = self._remembered(text[:_MAX_PARAGRAPH_LENGTH], language)
         return max((_weight(mention, whole) for mention in found), default=0.0)
 
 

@@ -33,12 +33,12 @@ from online_analysis.terms import Language, is_unspaced
 
 _AROUND = 120
 """The characters read on either side of a word of a name: about as many as a model needs to recognise a name."""
-_MOST_SURROUNDINGS = 100
-_MOST_AT_ONCE = 50_000
+_MAX_SURROUNDINGS = 100
+_MAX_AT_ONCE = 50_000
 """Characters that a model reads at once."""
 _WORD = re.compile(r"[^\W_]+")
-_LONGEST_ACRONYM = 5
-_LEAST_OF_PART = 3
+_MAX_ACRONYM_LENGTH = 5
+_MIN_OF_PART = 3
 _REMEMBERED_WORDS = 20_000
 _PART_WITHOUT_MODEL = 0.5
 _MODEL_PARTS = frozenset({"tok2vec", "transformer", "ner"})
@@ -76,8 +76,8 @@ def recogniser(name: str) -> Callable[[str], Iterator[str]]:
     model = load_model(name)
 
     def recognise(text: str) -> Iterator[str]:
-        for begin in range(0, len(text), _MOST_AT_ONCE):
-            yield from (each.text for each in model(text[begin : begin + _MOST_AT_ONCE]).ents)
+        for begin in range(0, len(text), _MAX_AT_ONCE):
+            yield from (each.text for each in model(text[begin : begin + _MAX_AT_ONCE]).ents)
 
     return recognise
 
@@ -151,7 +151,7 @@ class _Pattern:
         """The letters that tell it from common words: the first of a single word, all of an acronym."""
         if is_unspaced(self.written) or not any(map(str.isupper, self.written)) or len(_WORD.findall(self.written)) > 1:
             return _Capitals.NONE
-        is_acronym = self.written.isupper() and len(self.written) <= _LONGEST_ACRONYM
+        is_acronym = self.written.isupper() and len(self.written) <= _MAX_ACRONYM_LENGTH
         return _Capitals.ALL if is_acronym else _Capitals.FIRST
 
 
@@ -190,7 +190,7 @@ class _Names:
             return
         idfs = [self._idf(word) for word in words]
         for word, idf in zip(words, idfs, strict=True):
-            if len(word) >= _LEAST_OF_PART and not word.isdigit():
+            if len(word) >= _MIN_OF_PART and not word.isdigit():
                 yield _Pattern(entity, word, idf / sum(idfs), is_part=True)
 
     def _idf(self, word: str) -> float:
@@ -203,7 +203,7 @@ class _Names:
             return folded(written)
         word = folded(max(words, key=lambda each: (self._idf(each), len(each))))
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, self.norm(word), strict=False)))
-        return word[:same] if same >= _LEAST_OF_PART else word
+        return word[:same] if same >= _MIN_OF_PART else word
 
 
 class _Matching:
@@ -302,7 +302,7 @@ def _surroundings(text: str, places: Iterable[tuple[int, int]]) -> Iterator[tupl
         if begun is not None:
             yield begun
             number += 1
-        if number == _MOST_SURROUNDINGS:
+        if number == _MAX_SURROUNDINGS:
             return
         begun = first, last
     if begun is not None:

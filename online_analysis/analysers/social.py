@@ -22,11 +22,11 @@ from online_analysis.document import Document
 from online_analysis.icd import Event, Icd, Post
 
 _HALF_INFLUENCE = 2.0
-_MOST_URLS = 100_000
-_MOST_AUTHORS = 50_000
-_MOST_AUTHORS_OF_URL = 32
+_MAX_URLS = 100_000
+_MAX_AUTHORS = 50_000
+_MAX_AUTHORS_OF_URL = 32
 _BITS = 64
-_LONGEST_URL = 2_000
+_MAX_URL_LENGTH = 2_000
 _URL = re.compile(r"https?://[^\s<>\"“”„«»‹›‘`|\\^{}。，、！？；：）（」』】》…]+…?", re.IGNORECASE)
 _CUT_OFF = ("…", "...")
 _TRAILING = ".,;:!?'’*_~"
@@ -59,7 +59,7 @@ def links_in(text: str) -> Iterator[str]:
     """
     for found in _URL.finditer(text):
         written = html.unescape(_trimmed(found[0]))
-        if found[0].endswith(_CUT_OFF) or len(written) > _LONGEST_URL:
+        if found[0].endswith(_CUT_OFF) or len(written) > _MAX_URL_LENGTH:
             continue
         try:
             url = ada_url.URL(written)
@@ -106,15 +106,15 @@ class SocialAnalyser:
         bit = 1 << _key(page)[0] % _BITS
         for author in sorted(authors):
             self._pages_of[author] = self._pages_of.pop(author, 0) | bit
-        while len(self._pages_of) > _MOST_AUTHORS:
+        while len(self._pages_of) > _MAX_AUTHORS:
             self._pages_of.popitem(last=False)
 
     def _add(self, url: str, author: bytes) -> None:
         authors = self._authors_of.setdefault(url, [])
         self._authors_of.move_to_end(url)
-        if author not in authors and len(authors) < _MOST_AUTHORS_OF_URL:
+        if author not in authors and len(authors) < _MAX_AUTHORS_OF_URL:
             authors.append(author)
-        while len(self._authors_of) > _MOST_URLS:
+        while len(self._authors_of) > _MAX_URLS:
             self._authors_of.popitem(last=False)
 
     def _score(self, url: str) -> float | None:

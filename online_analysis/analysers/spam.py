@@ -18,13 +18,13 @@ _OWN_TEXT_OF_A_FARM = 6
 _WORDS_OF_A_KEYWORD_ANCHOR = 3
 _KEYWORD_ANCHORS_OF_A_FARM = 0.8
 _KEYWORD_IN_ANCHORS = 0.1
-_LEAST_KEYWORDS = 5
+_MIN_KEYWORDS = 5
 """Fewer make one phrase, such as "visit this site", that stands beside every entry of an honest list."""
 _REPETITIONS_OF_A_STUFFED_ANCHOR = 4
-_LEAST_OF_KEYWORD = 4
+_MIN_OF_KEYWORD = 4
 _HOSTS_A_PAGE_HIDES = 5
 _PAGES_THAT_HIDE_A_HOST = 3
-_MOST_HOSTS = 50_000
+_MAX_HOSTS = 50_000
 _BITS = 64
 _OPENLY = 1 << _BITS
 _WORD = re.compile(r"[^\W_]+")
@@ -60,7 +60,7 @@ class HiddenHosts:
         bit = 1 << crc32(page.encode("utf-8", "replace")) % _BITS
         for host in hidden:
             self._seen[host] = self._seen.pop(host, 0) | bit
-        while len(self._seen) > _MOST_HOSTS:
+        while len(self._seen) > _MAX_HOSTS:
             self._seen.popitem(last=False)
 
     def __contains__(self, host: str) -> bool:
@@ -126,13 +126,13 @@ def is_stuffed(anchor: str) -> bool:
     >>> is_stuffed("cheap pills, best pills, buy pills: pills!"), is_stuffed("Pills and how they work")
     (True, False)
     """
-    if len(anchor) < _REPETITIONS_OF_A_STUFFED_ANCHOR * (_LEAST_OF_KEYWORD + 1) - 1:
+    if len(anchor) < _REPETITIONS_OF_A_STUFFED_ANCHOR * (_MIN_OF_KEYWORD + 1) - 1:
         return False
     words = _words(anchor)
     if len(words) < _REPETITIONS_OF_A_STUFFED_ANCHOR:
         return False
     word, number = Counter(words).most_common(1)[0]
-    return number >= max(_REPETITIONS_OF_A_STUFFED_ANCHOR, len(words) / 2) and len(word) >= _LEAST_OF_KEYWORD
+    return number >= max(_REPETITIONS_OF_A_STUFFED_ANCHOR, len(words) / 2) and len(word) >= _MIN_OF_KEYWORD
 
 
 def _is_farm(document: Document, hosts: Sequence[str]) -> bool:
@@ -146,7 +146,7 @@ def _repeat_each_other(links: Sequence[Outlink]) -> bool:
     anchors = [_words(link.anchor) for link in links]
     numbers = Counter(word for anchor in anchors for word in set(anchor))
     keywords = {word for word, number in numbers.items() if number >= _KEYWORD_IN_ANCHORS * len(anchors)}
-    if len(keywords) < _LEAST_KEYWORDS:
+    if len(keywords) < _MIN_KEYWORDS:
         return False
     made = sum(1 for anchor in anchors if len(anchor) >= _WORDS_OF_A_KEYWORD_ANCHOR and keywords.issuperset(anchor))
     return made >= _KEYWORD_ANCHORS_OF_A_FARM * len(anchors)

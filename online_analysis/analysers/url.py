@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from online_analysis.aggregation import Scores
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, Measure, Measures, scores
-from online_analysis.term_counts import LONGEST_PARAGRAPH, words_of
+from online_analysis.term_counts import MAX_PARAGRAPH_LENGTH, words_of
 from online_analysis.topic import Topic
 from online_analysis.url_patterns import UrlPattern
 
@@ -43,7 +43,7 @@ class UrlAnalyser:
 
     def _scores(self, urls: Sequence[str], measure: Measure) -> list[float | None]:
         vocabulary = self._counting.vocabulary(measure.topic.language)
-        units = vocabulary.read([words_of(url)[:LONGEST_PARAGRAPH] for url in urls])
+        units = vocabulary.read([words_of(url)[:MAX_PARAGRAPH_LENGTH] for url in urls])
         (near,) = measure.units(units, vocabulary).near([ANCHOR])
         found = (near.speaking * scores(measure.topic, near.keywords, near.documents)).tolist()
         return [self._score(url, score) for url, score in zip(urls, found, strict=True)]

@@ -13,8 +13,8 @@ from online_analysis.icd.mistakes import Mistake
 from online_analysis.icd.reference_files import read_bytes
 from online_analysis.icd.units import parse_moment
 
-_MOST_MISTAKES = 20
-_LONGEST_AUTHOR = 300
+_MAX_MISTAKES = 20
+_MAX_AUTHOR_LENGTH = 300
 _EXAMPLE = '{"author": "ann", "text": "see https://example.org/", "date": "2024-05-01T18:00:00Z", "followers": 120}'
 
 
@@ -50,12 +50,10 @@ def read_posts(path: Path) -> Postings:
             mistakes.append(Mistake(str(path), number, "", str(error), f"write one post a line, such as {_EXAMPLE}"))
     if not posts and not mistakes:
         mistakes.append(Mistake(str(path), 1, "", "holds no posts", f"write one a line, such as {_EXAMPLE}"))
-    if len(mistakes) > _MOST_MISTAKES:
-        left = len(mistakes) - _MOST_MISTAKES
-        mistakes[_MOST_MISTAKES:] = [
-            Mistake(
-                str(path), mistakes[_MOST_MISTAKES].line, "", f"{left} more lines are no posts", "mend them as well"
-            )
+    if len(mistakes) > _MAX_MISTAKES:
+        left = len(mistakes) - _MAX_MISTAKES
+        mistakes[_MAX_MISTAKES:] = [
+            Mistake(str(path), mistakes[_MAX_MISTAKES].line, "", f"{left} more lines are no posts", "mend them as well")
         ]
     return Postings((), tuple(mistakes)) if mistakes else Postings(tuple(posts))
 
@@ -87,7 +85,7 @@ class _Line(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True, hide_input_in_errors=True)
 
-    author: Annotated[str, Field(max_length=_LONGEST_AUTHOR), AfterValidator(_name)]
+    author: Annotated[str, Field(max_length=_MAX_AUTHOR_LENGTH), AfterValidator(_name)]
     text: str
     date: Annotated[datetime | None, BeforeValidator(_date)] = None
     followers: Annotated[int, Field(ge=0, le=10**12)] | None = None

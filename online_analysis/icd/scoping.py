@@ -13,7 +13,7 @@ HOPS: Final = "LNRIEOSFDMP"
 """The letters of hops, as the frontier keeps them; in lower case where a hop led off the seeds' sites."""
 
 _LETTERS = HOPS + HOPS.lower()
-_LONGEST_PATH = 200
+_MAX_PATH_LENGTH = 200
 _BOUND = re.compile(r"(<=|>=|<|>|=|at most|at least|less than|more than|exactly) ?([0-9]{1,9})")
 _SIGNS = {"at most": "<=", "at least": ">=", "less than": "<", "more than": ">", "exactly": "="}
 _PATH = re.compile(rf"(?:[*?{_LETTERS}]|\[!?[{_LETTERS}]+\])+")
@@ -29,7 +29,7 @@ def _bound(text: str) -> str:
 
 def _path(text: str) -> str:
     pattern = text.strip()
-    if len(pattern) > _LONGEST_PATH or not _PATH.fullmatch(pattern):
+    if len(pattern) > _MAX_PATH_LENGTH or not _PATH.fullmatch(pattern):
         advice = f"write letters of {HOPS}, `?` for any one, `*` for any number of any, `[LN]` for one of several"
         raise refuse("is no pattern of hops", advice)
     return pattern

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_serializer, model_validator
 
 from online_analysis.icd.section import Section, refuse
 
-LARGEST_SECRET: Final = 100_000
+MAX_SECRET: Final = 100_000
 """Bytes that a file with a secret may have."""
 HOW_TO_GIVE_ONE: Final = (
     "write {env: NAME}, a variable of the environment, or {file: /whole/path}, a file that you alone may read"
@@ -96,7 +96,7 @@ class Secret(Value):
         return self
 
 
-def private_content(path: str, most: int = LARGEST_SECRET) -> bytes:
+def private_content(path: str, most: int = MAX_SECRET) -> bytes:
     """Return what a file holds that nobody else may read, at most so many bytes. Raise ``PrivateFileError``."""
     try:
         with Path(path).expanduser().open("rb") as file:

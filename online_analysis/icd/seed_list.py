@@ -14,9 +14,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from online_analysis.icd.sections import WebUrl
 
-MOST_CHARACTERS: Final = 4_000_000
-MOST_SEEDS: Final = 100_000
-LONGEST_LINE: Final = 20_000
+MAX_CHARACTERS: Final = 4_000_000
+MAX_SEEDS: Final = 100_000
+MAX_LINE_LENGTH: Final = 20_000
 _URL: TypeAdapter[str] = TypeAdapter(WebUrl)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\x00-\x08\x0b-\x1f\x7f]")
 _HREF = re.compile(r"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
@@ -68,8 +68,8 @@ def read_seed_list(text: str) -> SeedList:
     Addresses without a scheme are taken for https where their host ends in a public suffix. Lines that begin with
     ``#`` are comments. Of a line with addresses the rest is left aside; of one without, it is said why it gives none.
     """
-    is_cut = len(text) > MOST_CHARACTERS
-    lines = (text[:MOST_CHARACTERS].rpartition("\n")[0] if is_cut else text).splitlines()
+    is_cut = len(text) > MAX_CHARACTERS
+    lines = (text[:MAX_CHARACTERS].rpartition("\n")[0] if is_cut else text).splitlines()
     delimiter = _delimiter(lines)
     known: dict[str, int] = {}
     refused = []
@@ -79,21 +79,21 @@ def read_seed_list(text: str) -> SeedList:
             continue
         try:
             for url in _seeds_of(line, delimiter):
-                if len(known) >= MOST_SEEDS:
-                    raise _NoSeedError(f"is more than {MOST_SEEDS:,} seeds can take")
+                if len(known) >= MAX_SEEDS:
+                    raise _NoSeedError(f"is more than {MAX_SEEDS:,} seeds can take")
                 if known.setdefault(url, number) != number:
                     raise _NoSeedError(f"is in line {known[url]} already")
         except _NoSeedError as error:
             refused.append(RefusedLine(number, line[:200], str(error)))
     if is_cut:
-        refused.append(RefusedLine(len(lines) + 1, "", f"is beyond the first {MOST_CHARACTERS:,} characters"))
+        refused.append(RefusedLine(len(lines) + 1, "", f"is beyond the first {MAX_CHARACTERS:,} characters"))
     return SeedList(tuple(known), tuple(refused))
 
 
 def _seeds_of(line: str, delimiter: str) -> Iterator[str]:
     """Yield the addresses of a line. Raise where it gives none."""
-    if len(line) > LONGEST_LINE:
-        raise _NoSeedError(f"is longer than {LONGEST_LINE:,} characters; write one address a line")
+    if len(line) > MAX_LINE_LENGTH:
+        raise _NoSeedError(f"is longer than {MAX_LINE_LENGTH:,} characters; write one address a line")
     found, problem = False, ""
     for candidate in dict.fromkeys(_candidates(line, delimiter)):
         try:

@@ -26,7 +26,7 @@ from online_analysis.icd.yaml_writing import (
     scalar,
 )
 
-_MOST_COMPARED: Final = 2000
+_MAX_COMPARED: Final = 2000
 """Entries in which two lists differ that are compared with one another; longer stretches are written anew."""
 
 
@@ -101,7 +101,7 @@ def _stretches(old: Sequence[Value], new: Sequence[Value]) -> list[_Stretch]:
     most = min(len(before), len(after)) - head
     tail = sum(1 for _ in takewhile(lambda n: before[-1 - n] == after[-1 - n], range(most)))
     inner, outer = before[head : len(before) - tail], after[head : len(after) - tail]
-    if max(len(inner), len(outer)) > _MOST_COMPARED:
+    if max(len(inner), len(outer)) > _MAX_COMPARED:
         steps = [("replace", 0, len(inner), 0, len(outer))]
     else:
         steps = list(SequenceMatcher(None, inner, outer, autojunk=False).get_opcodes())

@@ -13,7 +13,7 @@ from online_analysis.icd.part_loading import Place, UnreadFileError
 from online_analysis.icd.reference_files import plugin_names
 from online_analysis.icd.scoring import ANALYSERS
 
-MOST_BYTES: Final = 256_000
+MAX_BYTES: Final = 256_000
 """How long a text may be that is checked while somebody waits; longer definitions are for ``aah icd check``."""
 
 
@@ -44,8 +44,8 @@ def checked(text: str, folder: Path | None = None, name: str = "icd.yaml") -> Ch
     fetched, and no secret is read.
     """
     content = text.encode("utf-8", "surrogatepass")
-    if len(content) > MOST_BYTES:
-        problem = f"is larger than {MOST_BYTES:,} bytes, and is not checked here"
+    if len(content) > MAX_BYTES:
+        problem = f"is larger than {MAX_BYTES:,} bytes, and is not checked here"
         return Checked(elsewhere=(Mistake(name, 1, "", problem, "edit the file, and run `aah icd check`"),))
     place = _nowhere if folder is None else within(folder)
     try:

@@ -18,7 +18,7 @@ _BYTES = {
 }  # fmt: skip
 # Digits and spaces are read in one way alone: texts that nearly match would take very long otherwise.
 _AMOUNT = re.compile(r"([0-9]{1,15}(?![0-9])(?:\.[0-9]{1,9}(?![0-9]))?)(?:\s*([a-zA-Z]{1,20}))?\s*")
-_LONGEST_TEXT = 200
+_MAX_TEXT_LENGTH = 200
 LONGEST = timedelta(days=36_500)
 LARGEST = 10**18
 
@@ -94,7 +94,7 @@ def _amounts(text: str, units: dict[str, int] | dict[str, float], *, default: st
     stripped = text.strip()
     if stripped.startswith("-"):
         raise ValueError("is negative")
-    if len(stripped) > _LONGEST_TEXT or not re.fullmatch(rf"(?:{_AMOUNT.pattern}){{1,6}}", stripped):
+    if len(stripped) > _MAX_TEXT_LENGTH or not re.fullmatch(rf"(?:{_AMOUNT.pattern}){{1,6}}", stripped):
         raise ValueError(what)
     amounts = []
     for number, unit in _AMOUNT.findall(stripped):

@@ -24,10 +24,10 @@ COLUMNS = 1 << 20
 Columns = tuple[int, ...]
 
 _CACHED = 20_000
-LONGEST_TEXT = 300
+MAX_TEXT_LENGTH = 300
 """The characters of a title, and of the text around a link, that are looked at."""
-_MOST_FEATURE_WORDS = 40
-_MOST_STEPS = 8
+_MAX_FEATURE_WORDS = 40
+_MAX_STEPS = 8
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NUMBER = re.compile(r"\d+")
 
@@ -76,7 +76,7 @@ def _folders(host: str, path: str) -> Columns:
     """Return the columns of a host, and of each folder on a path."""
     folders = path.split("/")[1:]
     steps = [host, ".".join(host.split(".")[-2:])]
-    steps += [f"{host}/{'/'.join(folders[:n])}" for n in range(1, min(len(folders), _MOST_STEPS) + 1)]
+    steps += [f"{host}/{'/'.join(folders[:n])}" for n in range(1, min(len(folders), _MAX_STEPS) + 1)]
     return tuple([column("step", step) for step in steps])
 
 
@@ -90,7 +90,7 @@ def _names(query: str) -> str:
 
 
 def _words(group: str, text: str) -> Columns:
-    return _distinct([_word(group, word) for word in tokenize(_HUMP.sub(" ", text[:LONGEST_TEXT]))])
+    return _distinct([_word(group, word) for word in tokenize(_HUMP.sub(" ", text[:MAX_TEXT_LENGTH]))])
 
 
 @lru_cache(_CACHED)
@@ -99,12 +99,12 @@ def _word(group: str, word: str) -> int:
 
 
 def _distinct(columns: Iterable[int]) -> Columns:
-    return tuple(dict.fromkeys(columns))[:_MOST_FEATURE_WORDS]
+    return tuple(dict.fromkeys(columns))[:_MAX_FEATURE_WORDS]
 
 
-_MOST_LINKS = 24
+_MAX_LINKS = 24
 """The most links to one URL of which anything is kept, the first ones: every page links to the targets of a menu."""
-_MOST_WORDS = 60
+_MAX_WORDS = 60
 _GROWTH = 1.5
 _DEEPEST = 8
 
@@ -180,14 +180,14 @@ class LinkStatistics:
     @property
     def is_full(self) -> bool:
         """Return whether no more links to the URL are kept."""
-        return len(self._pages) >= _MOST_LINKS
+        return len(self._pages) >= _MAX_LINKS
 
     def add(self, seen: Seen, link: ScoredLink) -> None:
         """Take note of another link to the URL; the first one tells whether it is named as hubs are."""
         n = len(self._pages) + 1
         if n == 1:
             self.is_hub = leads_to_hub(link.url, link.anchor)
-        if n > _MOST_LINKS:
+        if n > _MAX_LINKS:
             return
         self._pages.append(seen.page)
         self._lists.append(seen.list)
@@ -239,11 +239,11 @@ class LinkStatistics:
             self._url_columns = url_words(self.url), url_steps(self.url)
         yield from zip(("URL words", "URL steps"), self._url_columns, strict=True)
         if self._pages:
-            yield "texts", list(self._texts)[:_MOST_WORDS]
-            yield "titles", list(self._titles)[:_MOST_WORDS]
+            yield "texts", list(self._texts)[:_MAX_WORDS]
+            yield "titles", list(self._titles)[:_MAX_WORDS]
             yield "pages", self._pages
             yield "lists", self._lists
-            yield "places", list(self._places)[:_MOST_WORDS]
+            yield "places", list(self._places)[:_MAX_WORDS]
 
     def _figures(self, unit: float) -> Sequence[float]:
         figures = (

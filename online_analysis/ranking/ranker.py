@@ -16,11 +16,11 @@ from online_analysis.ranking.url_model import Lesson, Model, RemainingBudget
 
 _FEWEST = 5
 _GROWTH = 0.05
-_FEWEST_MORE = 2
-_MOST_LESSONS = 5_000
-MOST_WAITING = 20_000
+_MIN_MORE = 2
+_MAX_LESSONS = 5_000
+MAX_WAITING = 20_000
 """URLs that wait of which anything is kept."""
-_MOST_SHOWN = 1_000
+_MAX_SHOWN = 1_000
 _LOTS = 16
 
 
@@ -38,7 +38,7 @@ class LearningRanker:
         *,
         explore: float = 0.0,
         seed: int = 0,
-        most_waiting: int = MOST_WAITING,
+        most_waiting: int = MAX_WAITING,
     ) -> None:
         self._budget = RemainingBudget()
         self._model = Model(self._budget)
@@ -98,7 +98,7 @@ class LearningRanker:
         former = self._lessons.pop(document.url, None)
         page = self._waiting.take(document.url) or (former.sighting if former else LinkStatistics(document.url))
         lesson = self._lessons[document.url] = Lesson(page, relevance)
-        if len(self._lessons) > _MOST_LESSONS:
+        if len(self._lessons) > _MAX_LESSONS:
             del self._lessons[next(iter(self._lessons))]
         view = View(document, relevance, depth)
         found: list[LinkStatistics] = []
@@ -114,7 +114,7 @@ class LearningRanker:
                 if url in self._gone:
                     continue
                 sighting = self._waiting.add(url)
-                if len(lesson.shown) < _MOST_SHOWN:
+                if len(lesson.shown) < _MAX_SHOWN:
                     lesson.shown.append(sighting)
             if not sighting.is_full:
                 sighting.add(view.of(link), scored)
@@ -124,7 +124,7 @@ class LearningRanker:
 
     def _is_time(self) -> bool:
         n = len(self._lessons)
-        return n >= _FEWEST and self._since >= max(_FEWEST_MORE, _GROWTH * n)
+        return n >= _FEWEST and self._since >= max(_MIN_MORE, _GROWTH * n)
 
     def _learn(self) -> None:
         lessons = list(self._lessons.values())

@@ -24,7 +24,7 @@ from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
 
 _FULL_UNTIL = 0.5
 """The share of a budget, that is left, from which on promise falls."""
-_MOST_SITES = 10_000
+_MAX_SITES = 10_000
 
 
 class RemainingBudget:
@@ -41,7 +41,7 @@ class RemainingBudget:
         self._sites.pop(host, None)
         if left.site < 1.0:
             self._sites[host] = left.site
-            if len(self._sites) > _MOST_SITES:
+            if len(self._sites) > _MAX_SITES:
                 self._sites.popitem(last=False)
 
     def exploration(self, url: str) -> float:
@@ -58,7 +58,7 @@ class RemainingBudget:
 
 _PENALTY = 2.0
 _PROMISE_COUNTS = 0.2
-_MOST_PROMISE = 6.0
+_MAX_PROMISE = 6.0
 _PROMISE_OF_HUBS = 1.0
 _GOOD = 0.9
 _NEAREST_HORIZON = 20
@@ -153,7 +153,7 @@ class Model:
             lesson.shown = [sighting for sighting in lesson.shown if sighting.value]
         shown = np.array([sighting.value for lesson in lessons for sighting in lesson.shown])
         owners = np.repeat(np.arange(len(lessons)), [len(lesson.shown) for lesson in lessons])
-        return np.minimum(_MOST_PROMISE, np.bincount(owners, np.maximum(0.0, shown - marginal), len(lessons)))
+        return np.minimum(_MAX_PROMISE, np.bincount(owners, np.maximum(0.0, shown - marginal), len(lessons)))
 
     def _score(self, sightings: Sequence[LinkStatistics], rows: Rows, values: Floats) -> None:
         counts = _PROMISE_COUNTS * self._budget.explorations([each.url for each in sightings])

@@ -254,7 +254,7 @@ def test_other_types_of_records(tmp_path: Path) -> None:
 
 def test_any_number_of_lines_is_sorted_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cdxj, "_IN_MEMORY", 200)
-    monkeypatch.setattr(cdxj, "_MOST_RUNS", 3)
+    monkeypatch.setattr(cdxj, "_MAX_RUNS", 3)
     lines = [b"%d %d\n" % (random.Random(number).randrange(400), number % 7) for number in range(900)]
     with LineSorter(tmp_path) as sorter:
         sorter.extend(lines)

@@ -16,7 +16,7 @@ from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange
 from aahcrawler.posted_forms import PostedForm, url_of
-from aahcrawler.request_queries import LONGEST_BODY, LONGEST_QUERY, addressed, query_of
+from aahcrawler.request_queries import MAX_BODY_LENGTH, MAX_QUERY_LENGTH, addressed, query_of
 from tests.archive.exchanges import INFO, exchange_of
 
 API = "http://forum.test/api?v=1"
@@ -52,9 +52,14 @@ def test_what_stands_for_a_body(method: str, media_type: str, body: bytes, query
 
 def test_what_stands_for_a_body_is_bounded() -> None:
     many = json.dumps([{"name": "value"}] * 100_000).encode()
-    for media_type, body in ((JSON, many), (FORM, b"a=" + b"b" * 9000), ("", bytes(9000)), (FORM, bytes(LONGEST_BODY))):
-        assert len(query_of("POST", media_type, body)) <= LONGEST_QUERY
-    assert query_of("POST", FORM, b"a" * (LONGEST_BODY + 1)).startswith("__wb_post_data=YWFh")
+    for media_type, body in (
+        (JSON, many),
+        (FORM, b"a=" + b"b" * 9000),
+        ("", bytes(9000)),
+        (FORM, bytes(MAX_BODY_LENGTH)),
+    ):
+        assert len(query_of("POST", media_type, body)) <= MAX_QUERY_LENGTH
+    assert query_of("POST", FORM, b"a" * (MAX_BODY_LENGTH + 1)).startswith("__wb_post_data=YWFh")
 
 
 def posted(body: bytes, method: str = "POST", media_type: str = JSON, url: str = API) -> Exchange:

@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.editor.pages.fetching import (
-    MOST_REDIRECTS,
+    MAX_REDIRECTS,
     BadAddressError,
     NoAnswerError,
     NoContactError,
@@ -77,7 +77,7 @@ def test_redirects_end() -> None:
     with serving(Site(other=lambda path: moved(path + "x"), pages={"/robots.txt": Reply(b"", 404)})) as site:
         with pytest.raises(TooManyRedirectsError):
             fetch_page(site.url, allow_private=True)
-        assert len(site.asked) == MOST_REDIRECTS + 2
+        assert len(site.asked) == MAX_REDIRECTS + 2
 
 
 def test_no_server() -> None:

@@ -160,7 +160,7 @@ def test_a_torn_line_costs_itself_alone(own: OwnFolder) -> None:
 
 
 def test_a_history_stays_within_bounds_and_says_what_it_lost(own: OwnFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry_files, "LARGEST_LOG", 20_000)
+    monkeypatch.setattr(entry_files, "MAX_LOG", 20_000)
     for number in range(60):
         own.save("tiny", b"<a>%d %s</a>" % (number, bytes(range(33, 127)) * (number + 1)), [PAGE], "Ada", str(number))
     log = own.path / "applications" / "history" / "tiny.jsonl"

@@ -289,10 +289,10 @@ def test_a_small_pack_is_read_and_too_many_files_are_not(tmp_path: Path, monkeyp
     file = tmp_path / "small.zip"
     file.write_bytes(zipped(small()))
     assert read_pack(file).entry.pages[0].stem == "page"
-    monkeypatch.setattr(entry_pack, "MOST_FILES", 3)
+    monkeypatch.setattr(entry_pack, "MAX_FILES", 3)
     with pytest.raises(PackError, match="more than 3 files"):
         read_pack(file)
-    monkeypatch.setattr(entry_pack, "LARGEST_PACK", 100)
+    monkeypatch.setattr(entry_pack, "MAX_PACK", 100)
     with pytest.raises(PackError, match="larger than"):
         read_pack(file)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.crawl.fetch.politeness import MOST_QUEUES, SHRINKAGE, PolitenessTracker
+from aahcrawler.crawl.fetch.politeness import MAX_QUEUES, SHRINKAGE, PolitenessTracker
 from online_analysis.icd import Politeness
 from tests.crawl.crawling import running
 from tests.crawl.site import Answer, Reply, Site, html, links, serving
@@ -70,12 +70,12 @@ def test_without_a_delay_turns_come_at_once(of: Callable[..., PolitenessTracker]
 
 def test_turns_that_have_come_are_forgotten(clock: Clock, of: Callable[..., PolitenessTracker]) -> None:
     politeness = of(delay=1.0)
-    for number in range(3 * MOST_QUEUES):
+    for number in range(3 * MAX_QUEUES):
         politeness.reserve(f"http://{number}.test/")
         clock.now += 0.01
-    assert politeness.reserve(f"http://{3 * MOST_QUEUES - 1}.test/") == pytest.approx(0.99)
+    assert politeness.reserve(f"http://{3 * MAX_QUEUES - 1}.test/") == pytest.approx(0.99)
     assert politeness.reserve("http://0.test/") == 0
-    assert len(politeness._known) <= MOST_QUEUES
+    assert len(politeness._known) <= MAX_QUEUES
 
 
 # What is asked for

@@ -55,7 +55,7 @@ def test_events_know_worker_and_crawl_and_are_one_line() -> None:
 
 
 def test_what_cannot_be_delivered_waits_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "MOST_WAITING", 3)
+    monkeypatch.setattr(telling, "MAX_WAITING", 3)
     log = HistoryRecord()
     log.is_away = True
     sink = EventSink(log, "host:1")

@@ -253,7 +253,7 @@ class Paused(Shelf):
 def test_it_does_not_end_while_an_operator_pauses_it(
     executor: FrontierExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leasing, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(leasing, "MAX_WAIT", 0.05)
     shelf = Paused(2)
     seen: list[bool] = []
 

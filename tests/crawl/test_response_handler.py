@@ -28,7 +28,7 @@ from aahcrawler.crawl.directory.files import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import AGAIN, LONGEST_REST, StoppedError
+from aahcrawler.crawl.fetch.politeness import AGAIN, MAX_REST, StoppedError
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.response.handler import RequisiteBudgetError, rest_asked
 from aahcrawler.crawl.startup.job import assemble
@@ -37,7 +37,7 @@ from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Metadata, read, write
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.pipeline.links import MOST_REDIRECTS
+from aahcrawler.pipeline.links import MAX_REDIRECTS
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Findings, Lessons
 from aahcrawler.seeds import of_attempt, of_reason
@@ -473,7 +473,7 @@ def test_a_redirect_is_archived_and_its_target_offered(bench: Bench, location: s
 
 
 def test_too_many_redirects_in_a_row_are_refused(bench: Bench) -> None:
-    bench.answer(lease(path="L" + "R" * MOST_REDIRECTS), answer(b"", 302, Location="/b"))
+    bench.answer(lease(path="L" + "R" * MAX_REDIRECTS), answer(b"", 302, Location="/b"))
     _, _, links, outcome = bench.recorder.finished[0]
     assert links == []
     assert outcome.stats["refused:redirects"] == 1
@@ -616,9 +616,9 @@ def test_the_remains_of_an_answer_are_archived_as_far_as_readers_take_them(bench
         ("0", 0, 0),
         ("120", 120, 120),
         (" 7 ", 7, 7),
-        ("9" * 5000, LONGEST_REST, LONGEST_REST),
-        ("7200", LONGEST_REST, LONGEST_REST),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_REST, LONGEST_REST),
+        ("9" * 5000, MAX_REST, MAX_REST),
+        ("7200", MAX_REST, MAX_REST),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", MAX_REST, MAX_REST),
         ("Fri, 31 Dec 1999 23:59:59 +99999999999999999", 0, 0),
         ("Sat, 01 Jan 0001 00:00:00 GMT", 0, 0),
         ("-5", 0, 0),
@@ -632,7 +632,7 @@ def test_retry_after(value: str, low: float, high: float) -> None:
     assert low <= rest_asked(answer(b"", 429, Retry_After=value)) <= high
 
 
-@pytest.mark.parametrize(("seconds", "rest"), [(60, 60), (86_400, LONGEST_REST), (-60, 0)])
+@pytest.mark.parametrize(("seconds", "rest"), [(60, 60), (86_400, MAX_REST), (-60, 0)])
 def test_retry_after_by_a_date(seconds: float, rest: float) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
     assert max(0, rest - 5) <= rest_asked(answer(b"", 429, Retry_After=date)) <= rest
@@ -645,4 +645,4 @@ def test_retry_after_means_nothing_elsewhere(status: int) -> None:
 
 @given(st.text() | st.from_regex(r"\w{3}, \d\d? \w{3} \d{1,6} \d\d:\d\d:\d\d [+-]\d{1,20}", fullmatch=True))
 def test_no_retry_after_is_too_strange(value: str) -> None:
-    assert 0 <= rest_asked(answer(b"", 503, Retry_After=value)) <= LONGEST_REST
+    assert 0 <= rest_asked(answer(b"", 503, Retry_After=value)) <= MAX_REST

@@ -18,13 +18,13 @@ from aahcrawler.archive.history import Former
 from aahcrawler.archive.records import Original
 from aahcrawler.crawl.capture.archiver import Annotations
 from aahcrawler.crawl.capture.recrawl import ConditionalRequest, UnreadableCaptureError
-from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, Captured, CapturedResponse
+from aahcrawler.crawl.fetch.download_handler import ENDING, MAX_BYTES, Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.scrapy import robots_middleware as robots
-from aahcrawler.crawl.scrapy.robots_middleware import MOST_REDIRECTS, RobotsMiddleware
+from aahcrawler.crawl.scrapy.robots_middleware import MAX_REDIRECTS, RobotsMiddleware
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page
@@ -272,7 +272,7 @@ def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
     bench.run()
     (request,) = bench.asked
     assert request.headers["User-Agent"] == b"AAHCrawler/1"
-    assert request.meta[MOST_BYTES] == LARGEST
+    assert request.meta[MAX_BYTES] == LARGEST
     assert request.meta[ENDING] is bench.ending
     assert request.meta[IP_CLAIM] == f"claim of {request.url}"
     assert LEASE not in request.meta
@@ -357,7 +357,7 @@ def test_redirects_are_followed_politely() -> None:
 def test_redirects_that_lead_nowhere_count_as_none(location: str) -> None:
     bench = Bench({ROBOTS: (301, location)})
     assert bench.run() == ["allowed"]
-    assert len(bench.asked) <= MOST_REDIRECTS + 1
+    assert len(bench.asked) <= MAX_REDIRECTS + 1
 
 
 def test_rules_are_asked_for_again_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +372,7 @@ def test_rules_are_asked_for_again_after_a_day(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_more_hosts_at_once_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robots, "MOST_HOSTS", 2)
+    monkeypatch.setattr(robots, "MAX_HOSTS", 2)
     answers: dict[str, object] = {f"http://{n}.test/robots.txt": (503, "") if n % 2 else (200, DENY) for n in range(9)}
     ended = Bench(answers).run(*(f"http://{n}.test/no" for n in range(9)))
     assert ended == [(RobotsUnreachableError if n % 2 else RobotsDeniedError).__name__ for n in range(9)]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from aahcrawler.crawl.browsing.routes import LONGEST_PAUSE, PATIENCE, Reason, Routes, Shown
+from aahcrawler.crawl.browsing.routes import MAX_PAUSE, PATIENCE, Reason, Routes, Shown
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.application.scripted import Scripted, scripted
 from aahcrawler.page import Headers, Page
@@ -122,13 +122,13 @@ def test_what_may_lack_content_is_looked_at_once_for_each_shape_until_that_gains
 
 def test_shells_that_stay_empty_are_looked_at_more_and_more_rarely_but_never_given_up() -> None:
     routes, looked = Routes(), []
-    for number in range(4 * LONGEST_PAUSE):
+    for number in range(4 * MAX_PAUSE):
         shell = page(SHELL, f"http://a.test/t/{number}")
         if routes.choose("a.test", shell, AUTO, told(Scripted.SHELL)).is_look:
             looked.append(number)
             routes.learn("a.test", shell.url, NOTHING, NOTHING)
     assert looked[:PATIENCE] == [*range(PATIENCE)]
-    assert max(later - sooner for sooner, later in pairwise(looked)) <= LONGEST_PAUSE + 1
+    assert max(later - sooner for sooner, later in pairwise(looked)) <= MAX_PAUSE + 1
     assert len(looked) < 15
 
 

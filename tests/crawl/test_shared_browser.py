@@ -12,7 +12,7 @@ from aahcrawler.crawl.browsing.look_places import (
     BARRED_FROM,
     CRASHES,
     FIRST_PAUSE,
-    MOST_SITES,
+    MAX_SITES,
     REPEATED_BELOW,
     RETURN,
     BrowserDeaths,
@@ -254,5 +254,5 @@ def test_the_browser_is_in_doubt_where_it_ends_for_whatever_site() -> None:
 
 def test_what_is_known_of_sites_is_bounded() -> None:
     deaths = BrowserDeaths()
-    died(deaths, PageCrashedError, *["first"] * BARRED_FROM, *map(str, range(MOST_SITES)))
+    died(deaths, PageCrashedError, *["first"] * BARRED_FROM, *map(str, range(MAX_SITES)))
     assert not deaths.is_barred("first")

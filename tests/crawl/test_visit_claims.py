@@ -73,7 +73,7 @@ def test_after_a_visit_other_sites_are_free_in_a_moment(executor: FrontierExecut
 def test_all_requests_of_a_visit_wait_for_so_long_together(
     executor: FrontierExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ip_claims, "MOST_WAITED", 0.5)
+    monkeypatch.setattr(ip_claims, "MAX_WAITED", 0.5)
 
     async def run() -> float:
         loop = asyncio.get_running_loop()

@@ -4,9 +4,9 @@ import pytest
 
 from aahcrawler.credentials.given import Credentials, is_among
 from aahcrawler.credentials.site_cookies import (
-    MOST_BYTES,
-    MOST_COOKIES,
-    MOST_SENT,
+    MAX_BYTES,
+    MAX_COOKIES,
+    MAX_SENT,
     CookiesFileError,
     SiteCookies,
     cookies_of_file,
@@ -77,13 +77,13 @@ def test_a_damaged_text_is_no_cookies() -> None:
 
 
 def test_numbers_and_sizes_are_bounded() -> None:
-    assert taken(f"a={'x' * MOST_BYTES}").text == ""
+    assert taken(f"a={'x' * MAX_BYTES}").text == ""
     cookies = SiteCookies(SITE)
-    for number in range(3 * MOST_COOKIES):
+    for number in range(3 * MAX_COOKIES):
         cookies.take(HERE, [f"c{number}={'x' * 1000}; Path=/"])
-    assert len(SiteCookies(SITE, cookies.text).header(HERE)) <= MOST_SENT
-    assert cookies.text.count('"name"') == MOST_COOKIES
-    assert f'"c{3 * MOST_COOKIES - 1}"' in cookies.text
+    assert len(SiteCookies(SITE, cookies.text).header(HERE)) <= MAX_SENT
+    assert cookies.text.count('"name"') == MAX_COOKIES
+    assert f'"c{3 * MAX_COOKIES - 1}"' in cookies.text
 
 
 def test_a_file_of_cookies_is_divided_among_its_sites() -> None:

@@ -10,8 +10,8 @@ from zipfile import ZipFile
 import pytest
 
 from aahcrawler.documents import DocumentReader, is_document
-from aahcrawler.documents.content import MOST_PAGES
-from aahcrawler.documents.zip_package import MOST_MEMBERS, MOST_OF_MEMBER
+from aahcrawler.documents.content import MAX_PAGES
+from aahcrawler.documents.zip_package import MAX_MEMBERS, MAX_OF_MEMBER
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.transcript import TranscriptLink
 from tests.crawl.crawling import PATIENCE
@@ -121,7 +121,7 @@ def test_what_a_date_does_not_tell_stays_unknown(reader: DocumentReader) -> None
 
 def test_long_text_is_cut_into_sheets_at_paragraphs(reader: DocumentReader) -> None:
     found = reader.read(docx(*(f"{number} {'word ' * 100}" for number in range(1_000))))
-    assert len(found.sheets) == MOST_PAGES
+    assert len(found.sheets) == MAX_PAGES
     assert all(3_000 <= len(sheet.text) < 4_000 for sheet in found.sheets)
     assert found.sheets[1].text.split("\n")[0].split()[0] == "6"
 
@@ -131,10 +131,10 @@ LAUGHING = f'<!DOCTYPE w:document [<!ENTITY l0 "ha">{LAUGHS}<!ENTITY f SYSTEM "f
 
 
 def test_bombs_are_unpacked_within_bounds(reader: DocumentReader) -> None:
-    bomb = b"<w:p><w:r><w:t>" + b"a" * (MOST_OF_MEMBER * 4) + b"</w:t></w:r></w:p>"
+    bomb = b"<w:p><w:r><w:t>" + b"a" * (MAX_OF_MEMBER * 4) + b"</w:t></w:r></w:p>"
     found = reader.read(docx("Before", more={"word/document.xml": word("document", "<w:p/>").encode() + bomb}))
     assert not found.complete
-    many = dict.fromkeys(map(str, range(MOST_MEMBERS + 1)), b"")
+    many = dict.fromkeys(map(str, range(MAX_MEMBERS + 1)), b"")
     assert reader.read(docx("x", more=many)).sheets == ()
     assert reader.read(REPORT).complete
 

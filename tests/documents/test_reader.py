@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from aahcrawler.documents import DocumentReader
-from aahcrawler.documents.content import MOST_PAGES
+from aahcrawler.documents.content import MAX_PAGES
 from aahcrawler.page.transcript import Sheet, Transcript
 from tests.crawl.crawling import PATIENCE
 from tests.documents.files import Line, pdf, written
@@ -164,6 +164,6 @@ def test_a_file_that_takes_too_much_of_the_processor_is_given_up() -> None:
 
 
 def test_no_more_pages_are_read_than_are_allowed(reader: DocumentReader) -> None:
-    found = reader.read(pdf(*([Line(700, f"page {number}")] for number in range(MOST_PAGES + 10))))
-    assert len(found.sheets) == MOST_PAGES
-    assert found.sheets[-1].text.strip() == f"page {MOST_PAGES - 1}"
+    found = reader.read(pdf(*([Line(700, f"page {number}")] for number in range(MAX_PAGES + 10))))
+    assert len(found.sheets) == MAX_PAGES
+    assert found.sheets[-1].text.strip() == f"page {MAX_PAGES - 1}"

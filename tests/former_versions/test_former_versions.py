@@ -19,7 +19,7 @@ from tests.service.asking import Service, serving
 
 FOLDERS = Path(__file__).parent
 VERSIONS = ("0.2.0",)
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 FRONT = "http://old.test/"
 ARTICLE = f"{FRONT}article/1"
 
@@ -55,7 +55,7 @@ def site() -> Iterator[Site]:
 
 def test_they_are_small_and_name_no_machine() -> None:
     files = [path for path in FOLDERS.glob("*/**/*") if path.is_file() and path.suffix not in {".py", ".pyc"}]
-    assert sum(path.stat().st_size for path in files) < MOST_BYTES
+    assert sum(path.stat().st_size for path in files) < MAX_BYTES
     assert not [path for path in files if re.search(rb"/(?:tmp|home|work|root)/", path.read_bytes())]
 
 

@@ -11,7 +11,7 @@ from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
-    LEAST_LEASES,
+    MIN_LEASES,
     QUIET,
     RETRIES_USED_UP,
     Counts,
@@ -284,7 +284,7 @@ class ModelFrontier:
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
     def _requeue(self, url: Url, *, last: str) -> None:
-        least = LEAST_LEASES if last == LEASE_RAN_OUT else 1
+        least = MIN_LEASES if last == LEASE_RAN_OUT else 1
         if url.attempt >= max(self.settings.attempts, least):
             self._conclude(url, State.FAILED, last)
         else:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.helper import Assistance, Failure
-from aahcrawler.helper.application.draft_reading import MOST_SEARCHED, ReadTexts, lines_of
+from aahcrawler.helper.application.draft_reading import MAX_SEARCHED, ReadTexts, lines_of
 from aahcrawler.webobject import WebObject
 from knowledge_base.matching import Detector
 from knowledge_base.model import Application, Extract, Identity, KnowledgeBase, LinkSource, Navigate, PageLevel
@@ -199,7 +199,7 @@ def test_addresses_of_a_draft_are_no_reason_to_pass_a_page_over() -> None:
 def test_texts_are_compared_in_bounded_time() -> None:
     line = "x" * 100_000
     own = ReadTexts([WebObject("urn:1", "post", URL, {"body": (line,)})])
-    searched = [f"{number}y" for number in range(2 * MOST_SEARCHED // len(line))]
+    searched = [f"{number}y" for number in range(2 * MAX_SEARCHED // len(line))]
     assert own.letters_of(searched) == 0
     assert own.letters_of(lines_of(line)) == len(line)
 

@@ -20,7 +20,7 @@ from tests.recorded_site import recorded_site
 from tests.shipped import shipped
 
 RECORDED = datetime(2026, 11, 21, 0, 30, tzinfo=UTC)
-MOST_REQUESTS = 400
+MAX_REQUESTS = 400
 SITES = (
     "mediawiki/vector",
     "wordpress/twentytwentyone",
@@ -78,7 +78,7 @@ def crawl(recording: Recording, helper: ApplicationAwareHelper) -> Iterator[tupl
     """Fetch breadth-first from the front page, never leaving the host; redirects cost a request of their own."""
     queue, seen = deque([recording.start]), {recording.start}
     host = urlsplit(recording.start).netloc
-    while queue and len(seen) < MOST_REQUESTS:
+    while queue and len(seen) < MAX_REQUESTS:
         url = queue.popleft()
         page = recording.page(url)
         assistance = helper.assist(page)

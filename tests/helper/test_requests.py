@@ -10,9 +10,9 @@ from lxml.html import HtmlElement, document_fromstring
 
 from aahcrawler.helper.links.anchors import anchor_text
 from aahcrawler.helper.links.requests import (
-    LONGEST_VALUE,
-    MOST_CONTROLS,
-    MOST_REQUESTS,
+    MAX_CONTROLS,
+    MAX_REQUESTS,
+    MAX_VALUE_LENGTH,
     NotSentError,
     Requests,
     Submission,
@@ -114,19 +114,19 @@ def test_json_gives_values_too() -> None:
 
 
 def test_one_page_makes_so_many_requests_and_no_more() -> None:
-    on = page("".join(f"<i>{number}</i>" for number in range(3 * MOST_REQUESTS)))
+    on = page("".join(f"<i>{number}</i>" for number in range(3 * MAX_REQUESTS)))
     each = Filler("id", (compile_selector(css="i"),), each=True)
     requests = Requests(on)
     action = Navigate("ask", "answer", requests=(RequestTemplate("/{id}", (each,)),))
     again = Navigate("again", "answer", requests=(RequestTemplate("/again/{id}", (each,)),))
-    assert len(list(requests.of(action))) == MOST_REQUESTS
+    assert len(list(requests.of(action))) == MAX_REQUESTS
     assert list(requests.of(again)) == []
     crossed = (each, Filler("no", (compile_selector(css="i"),), each=True))
-    assert len(asked(on, RequestTemplate("/{id}/{no}", crossed))) == MOST_REQUESTS
+    assert len(asked(on, RequestTemplate("/{id}/{no}", crossed))) == MAX_REQUESTS
 
 
 @pytest.mark.parametrize(
-    "value", ["..", ".", "%2e%2e/x", "../../admin", "a/b?c#d", "//evil.test/", "a" * LONGEST_VALUE]
+    "value", ["..", ".", "%2e%2e/x", "../../admin", "a/b?c#d", "//evil.test/", "a" * MAX_VALUE_LENGTH]
 )
 def test_a_value_stays_where_it_was_put(value: str) -> None:
     on = page(f"<i>{value}</i>")
@@ -288,8 +288,8 @@ def test_a_form_is_sent_in_the_encoding_of_its_document_or_of_its_own(attributes
 
 
 def test_a_form_of_too_many_controls_or_characters_is_cut_or_not_sent() -> None:
-    many = "".join(f'<input name="i{number}">' for number in range(2 * MOST_CONTROLS))
-    assert len(entries(f'<form id="f">{many}</form><input form="f" name="x">')) == MOST_CONTROLS
+    many = "".join(f'<input name="i{number}">' for number in range(2 * MAX_CONTROLS))
+    assert len(entries(f'<form id="f">{many}</form><input form="f" name="x">')) == MAX_CONTROLS
     found, (detail,) = sent(page(f'<form><input name="q" value="{"x" * 5_000}"></form>'))
     assert found == []
     assert "too long" in detail

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement, fragment_fromstring, tostring
 
-from aahcrawler.helper.extraction.runs import MOST_RUNS, run_items
+from aahcrawler.helper.extraction.runs import MAX_RUNS, run_items
 from aahcrawler.page import dates, text
 from knowledge_base.model import Run
 from knowledge_base.selectors import compile_selector
@@ -241,7 +241,7 @@ def test_no_run_goes_on_in_the_next_container() -> None:
 HOSTILE = {
     "nested lists": "<dl><dd>" * 240 + f"{signed('Ada')}</dd></dl>" * 240,
     "a line of links": f"<p>{user('Ada') * 10_000} 10:00, 5 May 2023 (UTC)</p>",
-    "more runs than any page has": f"<p>{signed('Ada')}</p>" * (MOST_RUNS + 100),
+    "more runs than any page has": f"<p>{signed('Ada')}</p>" * (MAX_RUNS + 100),
     "parentheses": f"<p>{'1(1(' * 100_000}{signed('Ada')}</p>",
     "nearly dates": f"<p>x {user('Ada')} one two three 10:00, 5 Mai-o 2023 (UTC)<br></p>" * 3_000,
     "markup within markup": ("<p>" + "<i>x" * 200 + signed("Ada") + "</i>" * 200 + "</p>") * 40,
@@ -254,7 +254,7 @@ HOSTILE = {
 def test_work_is_bounded(name: str) -> None:
     whole = page(HOSTILE[name])
     items = run_items([whole], RUN, NOW)
-    assert len(items) <= MOST_RUNS
+    assert len(items) <= MAX_RUNS
     copied = sum(sum(1 for _ in item.iter()) for item in items)
     assert copied <= 3 * sum(1 for _ in whole.iter()) + 2 * len(items)
 

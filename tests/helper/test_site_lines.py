@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.site_memory import LEAST_LINE_PAGES, MOST_LINES, MOST_SITES, SiteLines, Sites
+from aahcrawler.helper.site_memory import MAX_LINES, MAX_SITES, MIN_LINE_PAGES, SiteLines, Sites
 from aahcrawler.page import Headers, Page
 from knowledge_base.model import KnowledgeBase
 
@@ -36,13 +36,13 @@ def body_of(helper: ApplicationAwareHelper, read: Page) -> str:
 
 def test_what_several_articles_repeat_is_left_out_of_the_next_ones() -> None:
     helper = ApplicationAwareHelper(KnowledgeBase(()))
-    first = [body_of(helper, page(word)) for word in WORDS[:LEAST_LINE_PAGES]]
+    first = [body_of(helper, page(word)) for word in WORDS[:MIN_LINE_PAGES]]
     assert all(APPEAL in body for body in first)
-    later = body_of(helper, page(WORDS[LEAST_LINE_PAGES]))
+    later = body_of(helper, page(WORDS[MIN_LINE_PAGES]))
     assert APPEAL not in later
     assert NOTICE not in later
-    assert [part for part in PARTS if part.format(WORDS[LEAST_LINE_PAGES]) not in later] == []
-    again = [body_of(helper, page(word)) for word in WORDS[: LEAST_LINE_PAGES + 1]]
+    assert [part for part in PARTS if part.format(WORDS[MIN_LINE_PAGES]) not in later] == []
+    again = [body_of(helper, page(word)) for word in WORDS[: MIN_LINE_PAGES + 1]]
     assert again == [*first, later], "a page that is read again has not changed"
 
 
@@ -55,21 +55,21 @@ def test_a_short_line_amid_a_text_stays_however_often_it_stands_there() -> None:
 
 def test_a_page_that_is_read_again_and_again_repeats_nothing() -> None:
     helper = ApplicationAwareHelper(KnowledgeBase(()))
-    bodies = {body_of(helper, page("slip")) for _ in range(2 * LEAST_LINE_PAGES)}
+    bodies = {body_of(helper, page("slip")) for _ in range(2 * MIN_LINE_PAGES)}
     assert len(bodies) == 1
 
 
 def test_a_copy_at_another_url_keeps_its_text() -> None:
     helper = ApplicationAwareHelper(KnowledgeBase(()))
     bodies = {
-        body_of(helper, page("slip", url=f"http://a.test/print/{number}")) for number in range(2 * LEAST_LINE_PAGES)
+        body_of(helper, page("slip", url=f"http://a.test/print/{number}")) for number in range(2 * MIN_LINE_PAGES)
     }
     assert len(bodies) == 1
 
 
 def test_sites_do_not_share_lines() -> None:
     lines = SiteLines()
-    for number in range(LEAST_LINE_PAGES):
+    for number in range(MIN_LINE_PAGES):
         lines.learn("a.test", f"http://a.test/{number}", (1, 2, 10 + number))
     assert lines.repeated("a.test", "http://a.test/new") == {1, 2}
     assert lines.repeated("b.test", "http://b.test/new") == frozenset()
@@ -81,16 +81,16 @@ def test_memory_is_bounded_and_keeps_what_is_repeated() -> None:
         lines.learn("a.test", f"http://a.test/{number}", (1, *range(100 * number + 100, 100 * number + 130)))
     assert lines.repeated("a.test", "http://a.test/new") == {1}
     known = lines._sites["a.test"]
-    assert len(known) == MOST_LINES
-    for number in range(MOST_SITES + 5):
+    assert len(known) == MAX_LINES
+    for number in range(MAX_SITES + 5):
         lines.learn(f"{number}.test", f"http://{number}.test/", (1,))
-    assert len(lines._sites) == MOST_SITES
+    assert len(lines._sites) == MAX_SITES
     assert lines.repeated("a.test", "http://a.test/new") == frozenset()
 
 
 def test_another_process_learns_the_same_lines() -> None:
     told, heard = Sites(), Sites()
-    for number in range(LEAST_LINE_PAGES):
+    for number in range(MIN_LINE_PAGES):
         told.lessons.begin()
         told.lines.learn("a.test", f"http://a.test/{number}", (7,))
         heard.learn(tuple(told.lessons))

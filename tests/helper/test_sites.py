@@ -5,9 +5,9 @@ import pickle
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory import (
     CHECKED_AGAIN,
-    LEAST_LANGUAGE_PAGES,
-    LEAST_TITLES,
-    MOST_LESSONS,
+    MAX_LESSONS,
+    MIN_LANGUAGE_PAGES,
+    MIN_TITLES,
     Lesson,
     Memory,
     SiteLanguages,
@@ -22,7 +22,7 @@ from tests.page.building import PARAGRAPH, page_of
 def test_the_ends_that_all_titles_of_a_site_but_one_share() -> None:
     sites = Sites()
     sites.shared_titles("http://a.test/", ("welcome",))
-    for number in range(LEAST_TITLES - 2):
+    for number in range(MIN_TITLES - 2):
         assert not sites.shared_titles("http://a.test/x", (f"title{chr(97 + number)}", "sea", "harbournews"))
     assert sites.shared_titles("http://a.test/y", ("titlez", "fish", "harbournews")) == {"harbournews"}
     assert not sites.shared_titles("http://b.test/", ("titlez", "fish", "harbournews"))
@@ -51,7 +51,7 @@ def test_ends_within_ends_are_shared_by_a_part_of_a_site() -> None:
     sites = Sites()
     for number in range(9):
         sites.shared_titles(f"http://a.test/list/{number}", (f"list{chr(97 + number)}", "harbourforum"))
-    for number in range(LEAST_TITLES):
+    for number in range(MIN_TITLES):
         found = sites.shared_titles("http://a.test/topic/7", (f"title{chr(97 + number)}", "topic", "harbourforum"))
     assert found == {"harbourforum", "topic"}
     assert sites.shared_titles("http://a.test/list/77", ("more", "harbourforum")) == {"harbourforum"}
@@ -59,7 +59,7 @@ def test_ends_within_ends_are_shared_by_a_part_of_a_site() -> None:
 
 def test_a_site_is_believed_once_enough_of_its_pages_agreed_and_checked_again() -> None:
     languages = SiteLanguages(10)
-    for _ in range(LEAST_LANGUAGE_PAGES):
+    for _ in range(MIN_LANGUAGE_PAGES):
         assert not languages.believes("a.test", "en")
         languages.learn("a.test", "en", "en")
     assert not languages.believes("b.test", "en")
@@ -71,21 +71,21 @@ def test_a_site_is_believed_once_enough_of_its_pages_agreed_and_checked_again() 
 
 def test_a_page_in_another_language_ends_the_belief() -> None:
     languages = SiteLanguages(10)
-    for told in ["en"] * LEAST_LANGUAGE_PAGES + ["de"]:
+    for told in ["en"] * MIN_LANGUAGE_PAGES + ["de"]:
         languages.learn("a.test", "en", told)
     assert not languages.believes("a.test", "en")
 
 
 def test_texts_too_short_to_tell_say_nothing_of_a_site() -> None:
     languages = SiteLanguages(10)
-    for told in ["en"] * LEAST_LANGUAGE_PAGES + [None]:
+    for told in ["en"] * MIN_LANGUAGE_PAGES + [None]:
         languages.learn("a.test", "en", told)
     assert languages.believes("a.test", "en")
 
 
 def test_the_site_seen_longest_ago_is_forgotten() -> None:
     languages = SiteLanguages(1)
-    for site in ["a.test"] * LEAST_LANGUAGE_PAGES + ["b.test"]:
+    for site in ["a.test"] * MIN_LANGUAGE_PAGES + ["b.test"]:
         languages.learn(site, "en", "en")
     assert not languages.believes("a.test", "en")
 
@@ -96,13 +96,13 @@ def test_pages_of_a_believed_site_in_another_language_are_told() -> None:
         "Gestern haben wir das Boot aus dem Wasser geholt und den Rumpf von Muscheln befreit. Am Abend kam der "
         "Hafenmeister vorbei und erzählte, wie die Flut bis an die Fenster seines Hauses gestiegen ist."
     )
-    texts = [PARAGRAPH] * (LEAST_LANGUAGE_PAGES + 2) + [german, PARAGRAPH]
+    texts = [PARAGRAPH] * (MIN_LANGUAGE_PAGES + 2) + [german, PARAGRAPH]
     page = '<html lang="en"><body><p>{0}</p><p>{0}</p></body></html>'
     told = [
         helper.assist(page_of(page.format(text), url=f"http://site.test/{number}")).document.language
         for number, text in enumerate(texts)
     ]
-    assert told == ["en"] * (LEAST_LANGUAGE_PAGES + 2) + ["de", "en"]
+    assert told == ["en"] * (MIN_LANGUAGE_PAGES + 2) + ["de", "en"]
 
 
 def test_what_a_page_teaches_in_one_process_can_be_told_to_another() -> None:
@@ -137,6 +137,6 @@ def test_no_application_is_learned_that_is_not_known() -> None:
 
 def test_lessons_are_bounded() -> None:
     sites = Sites()
-    for number in range(2 * MOST_LESSONS):
+    for number in range(2 * MAX_LESSONS):
         sites.date_order(f"http://a.test/{number}", "dmy")
-    assert len(list(sites.lessons)) == MOST_LESSONS
+    assert len(list(sites.lessons)) == MAX_LESSONS

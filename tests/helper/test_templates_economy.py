@@ -12,7 +12,7 @@ from tests.shipped import shipped
 
 KNOWLEDGE_BASE = shipped()
 POSTS_A_PAGE = 10
-MOST_REQUESTS = 300
+MAX_REQUESTS = 300
 Site = Callable[[str], str | None]
 
 FORUMS = {2: tuple(range(10, 40)), 3: tuple(range(40, 48))}
@@ -168,7 +168,7 @@ def crawl(site: Site, start: str) -> tuple[list[str], list[str]]:
     """Return the addresses requested and the fragments of the objects found, in order."""
     helper = ApplicationAwareHelper(KNOWLEDGE_BASE)
     queue, seen, found = deque([start]), [start], dict[str, None]()
-    while queue and len(seen) < MOST_REQUESTS:
+    while queue and len(seen) < MAX_REQUESTS:
         url = queue.popleft()
         markup = site(url)
         assistance = helper.assist(html_page(url, markup or "<title>Not found</title>", 200 if markup else 404))

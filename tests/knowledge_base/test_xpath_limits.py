@@ -6,7 +6,7 @@ from lxml.html import HtmlElement, document_fromstring
 
 from knowledge_base.element_index import Elements
 from knowledge_base.selectors import compile_selector
-from knowledge_base.xpath_cost import FEW_NODES, MOST_WORK, Shape, form_of, work
+from knowledge_base.xpath_cost import FEW_NODES, MAX_WORK, Shape, form_of, work
 from knowledge_base.xpath_limits import Limits, TooCostlyError
 from knowledge_base.xpath_syntax import parse
 
@@ -110,7 +110,7 @@ def test_the_bound_is_no_less_than_what_is_looked_at() -> None:
 def test_anything_is_evaluated_on_small_pages_and_what_cannot_be_told_too() -> None:
     assert not refused(CUBIC, rows(FEW_NODES // 4))
     assert form_of("no XPath at all :").expression is None
-    assert form_of("no XPath at all :").work(Shape.worst(100_000, 5)) > MOST_WORK
+    assert form_of("no XPath at all :").work(Shape.worst(100_000, 5)) > MAX_WORK
 
 
 def test_a_selector_refuses_before_it_begins() -> None:

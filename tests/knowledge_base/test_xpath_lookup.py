@@ -131,7 +131,7 @@ def test_unions_are_narrowed_to_classes_and_ids_that_are_there() -> None:
 
 
 def test_large_documents_have_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(element_index, "MOST_INDEXED", 5)
+    monkeypatch.setattr(element_index, "MAX_INDEXED", 5)
     tree = document_fromstring(_PAGE)
     selector, known = compile_selector(css=".post a"), Elements(tree)
     assert look_up(selector.source, tree, known) is None

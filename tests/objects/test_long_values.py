@@ -8,7 +8,7 @@ import pyoxigraph as ox
 import pytest
 
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.nquads import LONGEST_IRI, LONGEST_LITERAL, mend
+from aahcrawler.objects.nquads import MAX_IRI_LENGTH, MAX_LITERAL_LENGTH, mend
 from aahcrawler.objects.reader import ReadError, object_rows
 from aahcrawler.objects.writer import ObjectWriter, statements
 from aahcrawler.segments import SegmentError
@@ -46,13 +46,13 @@ def test_a_text_longer_than_parsers_take_is_cut_and_said_so(character: str) -> N
     quads = parsed(statements(CAPTURE, (saying(body=whole, title="short"),)))
     (kept,) = values(quads, v.BODY)
     assert whole.startswith(kept)
-    assert len(kept.replace("\\", "xx").replace('"', "xx").replace("\n", "xx").encode()) >= LONGEST_LITERAL - 4
+    assert len(kept.replace("\\", "xx").replace('"', "xx").replace("\n", "xx").encode()) >= MAX_LITERAL_LENGTH - 4
     assert [each for each in triples(quads) if each[1] == v.SHORTENED] == [(POST.iri, v.SHORTENED, v.BODY)]
     assert values(quads, v.TITLE) == [CAPTURE.title, "short"]
 
 
 def test_what_fits_stays_whole() -> None:
-    whole = "x" * LONGEST_LITERAL
+    whole = "x" * MAX_LITERAL_LENGTH
     quads = parsed(statements(CAPTURE, (saying(body=whole),)))
     assert values(quads, v.BODY) == [whole]
     assert not values(quads, v.SHORTENED)
@@ -63,7 +63,7 @@ def test_names_longer_than_parsers_take() -> None:
     said = saying(url=Reference(address), links=Reference(address), author=Person("n" * (17 << 20)))
     quads = parsed(statements(CAPTURE, (replace(said, iri=address),)))
     names = [term.value for quad in quads for term in (quad.subject, quad.object) if isinstance(term, ox.NamedNode)]
-    assert max(map(len, names)) <= LONGEST_IRI
+    assert max(map(len, names)) <= MAX_IRI_LENGTH
     (link,) = values(quads, v.predicate("links"))
     assert link in {subject for subject, name, _ in triples(quads) if name == v.OBJECT_TYPE}
     (author,) = values(quads, v.AUTHOR)
@@ -73,7 +73,7 @@ def test_names_longer_than_parsers_take() -> None:
 def unbounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write three captures as they were once written, the second of them with a text of 17 MiB."""
     with monkeypatch.context() as patch:
-        patch.setattr("aahcrawler.objects.nquads.LONGEST_LITERAL", 1 << 30)
+        patch.setattr("aahcrawler.objects.nquads.MAX_LITERAL_LENGTH", 1 << 30)
         with ObjectWriter(folder / "objects", "c", lambda: FETCHED) as writer:
             writer.write(CAPTURE, (POST,))
             writer.write(OTHER, (replace(saying(body="x" * (17 << 20), title="b"), iri="http://forum.test/other#p1"),))
@@ -92,7 +92,7 @@ def test_segments_with_texts_too_long_are_mended(tmp_path: Path, monkeypatch: py
     assert done == f"{path}: texts or names too long to be read were shortened in 1 of its captures"
     first, second = object_rows(tmp_path)
     assert (first.iri, second.iri, second.title) == (POST.iri, "http://forum.test/other#p1", "b")
-    assert second.body == "x" * LONGEST_LITERAL
+    assert second.body == "x" * MAX_LITERAL_LENGTH
     assert path.read_bytes()[:500] == before[:500]
     assert [row.name for row in (tmp_path / "objects").iterdir()] == [path.name]
     after = path.read_bytes()

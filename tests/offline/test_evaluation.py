@@ -23,7 +23,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
-from offline.evaluation.measurement import MOST_POINTS, Course, Similarity
+from offline.evaluation.measurement import MAX_POINTS, Course, Similarity
 from offline.evaluation.relevance_metrics import telling_words
 from online_analysis.document import Document, DocumentPart
 from online_analysis.icd import Icd
@@ -250,14 +250,14 @@ def test_similarities_add_up_as_statistics_has_it(values: list[float]) -> None:
         assert similarity.deviation == pytest.approx(statistics.pstdev(matching), abs=1e-7)
 
 
-@pytest.mark.parametrize("pages", [0, 1, 5, 2 * MOST_POINTS, 2 * MOST_POINTS + 1, 9_999])
+@pytest.mark.parametrize("pages", [0, 1, 5, 2 * MAX_POINTS, 2 * MAX_POINTS + 1, 9_999])
 def test_the_course_is_bounded_and_ends_with_the_last_page(pages: int) -> None:
     course = Course()
     for number in range(pages):
         course.add(relevant=number % 3 == 0)
     points = course.whole()
     assert (points[0], points[-1]) == ((0, 0), (pages, -(-pages // 3)))
-    assert min(pages, MOST_POINTS) <= len(points) <= 2 * MOST_POINTS + 2
+    assert min(pages, MAX_POINTS) <= len(points) <= 2 * MAX_POINTS + 2
     assert all(relevant == -(-fetched // 3) for fetched, relevant in points)
 
 

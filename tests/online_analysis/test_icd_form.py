@@ -13,7 +13,7 @@ from online_analysis.icd.explanations import model_in
 from online_analysis.icd.field_words import CHOICE_WORDS, FIELD_WORDS
 from online_analysis.icd.form import YAML_ONLY, Kind, form_fields, form_sections
 from online_analysis.icd.form_view import FormView, form_changes, form_view
-from online_analysis.icd.text_check import MOST_BYTES, checked
+from online_analysis.icd.text_check import MAX_BYTES, checked
 from tests.online_analysis.definitions import SMALLEST
 from tests.online_analysis.test_icd_docs import example, field_names
 
@@ -144,7 +144,7 @@ def test_mistakes_are_at_their_fields() -> None:
     assert "no usable term" in group.mistakes[0].problem
 
 
-@pytest.mark.parametrize("text", ["id: [", "", "- a", "id: &a x\nb: *a\n", "id: \ud800\n", "#" * (MOST_BYTES + 1)])
+@pytest.mark.parametrize("text", ["id: [", "", "- a", "id: &a x\nb: *a\n", "id: \ud800\n", "#" * (MAX_BYTES + 1)])
 def test_a_text_that_is_no_definition_gives_mistakes_and_no_error(text: str) -> None:
     view = form_view(text)
     assert view.checked.mistakes

@@ -31,7 +31,7 @@ def test_languages_are_told_as_by_the_whole_model(monkeypatch: pytest.MonkeyPatc
     told = [whole.classify(text) for text in TEXTS]
     assert [identifier().classify(text) for text in TEXTS] == told
     assert identifier().labels == whole.labels
-    monkeypatch.setattr(language_model, "_MOST_HELD", 3)
+    monkeypatch.setattr(language_model, "_MAX_HELD", 3)
     assert [identifier().classify(text) for text in TEXTS] == told
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from online_analysis.analysers import TextAnalyser
 from online_analysis.page_notes import PageNote, note_of
-from online_analysis.refinement import MOST_TERMS, Outcome, Trusted, refine
+from online_analysis.refinement import MAX_TERMS, Outcome, Trusted, refine
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
 from tests.online_analysis.topical_world import KEYWORDS, document, naming, other, speaking
@@ -57,7 +57,7 @@ def test_terms_are_words_that_people_write_and_new_ones(topic: Topic, pages: lis
     terms = refine(pages, topic, TRUSTED).terms
     assert "modules" in terms
     assert not {"solar", "power", "photovoltaics", "dough", "council", "the"} & terms.keys()
-    assert 0 < len(terms) <= MOST_TERMS
+    assert 0 < len(terms) <= MAX_TERMS
     assert max(terms.values()) == 1.0
     assert list(terms.values()) == sorted(terms.values(), reverse=True)
 

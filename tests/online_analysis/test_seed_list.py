@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.icd import Icd
-from online_analysis.icd.seed_list import LONGEST_LINE, MOST_CHARACTERS, read_seed_list
+from online_analysis.icd.seed_list import MAX_CHARACTERS, MAX_LINE_LENGTH, read_seed_list
 from tests.online_analysis.definitions import SMALLEST
 
 A, B = "https://a.example.org/", "https://b.example.net/x?y=1"
@@ -71,7 +71,7 @@ def test_addresses_are_found_however_a_list_is_written(text: str, seeds: list[st
         ("version 3.14", "holds no web address"),
         ("https://user:word@example.org/", "holds a user name"),
         ("https://", "is no URL"),
-        ("x" * (LONGEST_LINE + 1), "is longer than"),
+        ("x" * (MAX_LINE_LENGTH + 1), "is longer than"),
     ],
 )
 def test_what_is_no_seed_is_told_with_its_line_and_why(line: str, reason: str) -> None:
@@ -112,6 +112,6 @@ def test_hostile_lines_take_no_time(piece: str) -> None:
 
 def test_long_lists_are_cut_and_said_to_be() -> None:
     line = "https://a.example.org/0123456789012345678901234567890123456789012345678901234567890123456789\n"
-    found = read_seed_list(line * (MOST_CHARACTERS // len(line) + 2))
+    found = read_seed_list(line * (MAX_CHARACTERS // len(line) + 2))
     assert len(found.seeds) == 1
     assert "is beyond the first" in found.refused[-1].reason

@@ -149,8 +149,8 @@ def test_posts_of_the_definition_are_remembered_while_crawling() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("online_analysis.analysers.social._MOST_URLS", 10)
-    monkeypatch.setattr("online_analysis.analysers.social._MOST_AUTHORS", 5)
+    monkeypatch.setattr("online_analysis.analysers.social._MAX_URLS", 10)
+    monkeypatch.setattr("online_analysis.analysers.social._MAX_AUTHORS", 5)
     analyser = SocialAnalyser()
     for number in range(100):
         analyser.analyse(posts((f"author {number}", [f"https://a.test/{number}"]), (f"other {number}", [THERE])))

@@ -120,7 +120,7 @@ def test_a_hidden_link_alone_is_no_spam(documents: list[Document]) -> None:
 
 
 def test_hidden_hosts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("online_analysis.analysers.spam._MOST_HOSTS", 10)
+    monkeypatch.setattr("online_analysis.analysers.spam._MAX_HOSTS", 10)
     analyser = SpamAnalyser([])
     for number in range(50):
         analyser.analyse(hiding(number, f"bad{number}.test", openly=(f"good{number}.test",)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from online_analysis.icd import Icd
 from online_analysis.icd.new_definition import Wish, new_definition
-from online_analysis.suggestions import MOST, MOST_CHARACTERS, Suggested, suggest
+from online_analysis.suggestions import MAX_CHARACTERS, MOST, Suggested, suggest
 
 REFERENCE = (Path(__file__).parents[2] / "examples" / "reference.txt").read_text(encoding="utf-8")
 GERMAN = (
@@ -121,7 +121,7 @@ def test_whatever_a_text_is_the_same_one_suggests_the_same(text: str) -> None:
 @pytest.mark.slow
 def test_long_texts_take_bounded_time_and_are_said_to_be_cut(piece: str) -> None:
     begun = time.process_time()
-    assert suggest(piece * (MOST_CHARACTERS // len(piece) + 1)).is_cut
+    assert suggest(piece * (MAX_CHARACTERS // len(piece) + 1)).is_cut
     assert time.process_time() - begun < 20
 
 

@@ -147,7 +147,7 @@ def test_what_was_read_before_changes_nothing() -> None:
 
 
 def test_a_full_vocabulary_is_left_for_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary_module, "MOST_WORDS", 10)
+    monkeypatch.setattr(vocabulary_module, "MAX_WORDS", 10)
     counting = Counting(LEXICON)
     kept = counting.of(WHOLE)
     fresh = counting.vocabulary(LEXICON.language("en"))
@@ -161,8 +161,8 @@ def test_words_keep_their_terms_where_slots_are_shared_or_cannot_hold_them(monke
         " ".join(f"unheard{number}" for number in range(start, start + 5_000)) for start in range(0, 20_000, 5_000)
     ]
     expected = [tuple(language.terms(text)) for text in texts]
-    for most in (vocabulary_module._MOST_CODES, 100):
-        monkeypatch.setattr(vocabulary_module, "_MOST_CODES", most)
+    for most in (vocabulary_module._MAX_CODES, 100):
+        monkeypatch.setattr(vocabulary_module, "_MAX_CODES", most)
         vocabulary = Vocabulary(language)
         for _ in range(2):
             units = vocabulary.read(texts)

@@ -110,8 +110,8 @@ def test_a_refusal_is_kept_too() -> None:
 
 
 def test_of_a_long_reference_crawl_the_best_pages_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("online_analysis.topic_learning._MOST_BEST", 8)
-    monkeypatch.setattr("online_analysis.topic_learning._MOST_OTHERS", 8)
+    monkeypatch.setattr("online_analysis.topic_learning._MAX_BEST", 8)
+    monkeypatch.setattr("online_analysis.topic_learning._MAX_OTHERS", 8)
     learner = learning(pages=60)
     news = []
     for round_ in range(10):

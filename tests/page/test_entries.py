@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from lxml.html import HtmlElement, fromstring
 
-from aahcrawler.page.link_surroundings import LONGEST_PARAGRAPH, entries, lines_of, paragraphs
+from aahcrawler.page.link_surroundings import MAX_PARAGRAPH_LENGTH, entries, lines_of, paragraphs
 from tests.pace import at_most
 
 
@@ -46,7 +46,7 @@ def test_a_single_entry_ends_where_something_stands_apart() -> None:
 def test_paragraphs_are_bounded_and_lose_nothing() -> None:
     lines = ["ice " * 100, "x" * 2_500, "", "thaw " * 300]
     joined = list(paragraphs(filter(None, map(str.strip, lines))))
-    assert max(map(len, joined)) <= LONGEST_PARAGRAPH
+    assert max(map(len, joined)) <= MAX_PARAGRAPH_LENGTH
     assert "".join("".join(joined).split()) == "".join("".join(lines).split())
 
 

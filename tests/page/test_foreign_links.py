@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.linked_files import MOST_LINKS, foreign_links
+from aahcrawler.page.linked_files import MAX_LINKS, foreign_links
 
 
 def page(body: str) -> Page:
@@ -37,4 +37,4 @@ def test_people_programs_and_pages_are_not() -> None:
 
 
 def test_of_endless_links_so_many_are_looked_at() -> None:
-    assert foreign_links(page("".join(f"<a href=ftp://a/{n}>" for n in range(MOST_LINKS + 9)))) == {"ftp": MOST_LINKS}
+    assert foreign_links(page("".join(f"<a href=ftp://a/{n}>" for n in range(MAX_LINKS + 9)))) == {"ftp": MAX_LINKS}

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.shown_within import MOST_FRAMES, frames
+from aahcrawler.page.shown_within import MAX_FRAMES, frames
 
 
 def page(markup: str) -> Page:
@@ -33,7 +33,7 @@ def test_framesets_are_found_and_their_base_holds() -> None:
 
 
 def test_a_page_of_frames_alone_is_bounded() -> None:
-    assert len(frames(page("".join(f"<iframe src={n}></iframe>" for n in range(5000))))) == MOST_FRAMES
+    assert len(frames(page("".join(f"<iframe src={n}></iframe>" for n in range(5000))))) == MAX_FRAMES
 
 
 def test_frames_of_a_document_within_an_attribute_are_those_of_the_page() -> None:

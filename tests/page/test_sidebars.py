@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.page import Page
-from aahcrawler.page.sidebars import LONGEST_SIDEBAR, MOST_SIDEBARS, Sidebar, sidebars
+from aahcrawler.page.sidebars import MAX_SIDEBAR_LENGTH, MAX_SIDEBARS, Sidebar, sidebars
 from aahcrawler.page.zones import Zones
 from tests.pace import at_most
 from tests.page.building import page_of
@@ -107,5 +107,5 @@ def test_hostile_pages_stay_bounded(hostile: str) -> None:
     assert page.tree is not None
     with at_most(3):
         blocks = all_of(page)
-    assert len(blocks) <= MOST_SIDEBARS
-    assert all(len(block.text) <= LONGEST_SIDEBAR for block in blocks)
+    assert len(blocks) <= MAX_SIDEBARS
+    assert all(len(block.text) <= MAX_SIDEBAR_LENGTH for block in blocks)

@@ -1,7 +1,7 @@
 """Where links stand in the markup of their page."""
 
 from aahcrawler.page import Page
-from aahcrawler.page.link_surroundings import LONGEST_TAG_PATH, TagPaths
+from aahcrawler.page.link_surroundings import MAX_TAG_PATH_LENGTH, TagPaths
 from tests.pace import at_most
 from tests.page.building import page_of
 
@@ -29,7 +29,7 @@ def test_long_places_keep_what_is_nearest_to_the_link() -> None:
     (place,) = places(page_of(f'{deep}<p class="last"><a href="/">x</a>'))
     assert place.endswith("/div.inner/p.last/a")
     assert place.startswith("div.")
-    assert LONGEST_TAG_PATH - 60 < len(place) <= LONGEST_TAG_PATH
+    assert MAX_TAG_PATH_LENGTH - 60 < len(place) <= MAX_TAG_PATH_LENGTH
     assert all(len(step) <= 44 for step in place.split("/"))
 
 

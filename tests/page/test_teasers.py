@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.page.generic import links
-from aahcrawler.page.link_surroundings import LONGEST_TEASER, teaser
+from aahcrawler.page.link_surroundings import MAX_TEASER_LENGTH, teaser
 from tests.pace import at_most
 from tests.page.building import page_of
 
@@ -51,7 +51,7 @@ def test_teasers_are_part_of_what_is_around_a_link() -> None:
     (link,) = links(page_of(f"<h2>{LINK}</h2><p>{'Cold. ' * 1_000}</p>"))
     assert link.anchor == "Ice"
     assert link.context.startswith("Ice Cold. Cold.")
-    assert LONGEST_TEASER - 10 < len(link.context) <= LONGEST_TEASER + 4
+    assert MAX_TEASER_LENGTH - 10 < len(link.context) <= MAX_TEASER_LENGTH + 4
 
 
 def test_hostile_pages_stay_bounded() -> None:

@@ -21,7 +21,7 @@ from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
-from aahcrawler.page_index import EXCERPT, MOST_POINTS, Course, PageIndex, captures_in, member_at, url_key
+from aahcrawler.page_index import EXCERPT, MAX_POINTS, Course, PageIndex, captures_in, member_at, url_key
 from aahcrawler.segments import OPEN, Members
 from aahcrawler.webobject import Person, Value, WebObject
 from benchmarks.cockpit_crawl import write_crawl
@@ -334,7 +334,7 @@ def test_the_course_of_a_crawl_is_told_in_few_points_whatever_the_order_of_pages
     course = Course()
     for at in [*range(1000, 3000), *range(1000), *range(3000, 5000)]:
         course.add(at, relevant=at % 2 == 0, score=0.5)
-    assert len(course.points) <= MOST_POINTS
+    assert len(course.points) <= MAX_POINTS
     assert [point.last_at for point in course.points] == sorted(point.last_at for point in course.points)
     assert sum(point.pages for point in course.points) == 5000
     assert sum(point.relevant for point in course.points) == 2500

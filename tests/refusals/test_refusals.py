@@ -12,8 +12,8 @@ from aahcrawler import refusals as log_module
 from aahcrawler.frontier.protocol import Offer
 from aahcrawler.layout import REFUSAL_LOG
 from aahcrawler.refusals import (
-    MOST_A_PAGE,
-    MOST_REMEMBERED,
+    MAX_A_PAGE,
+    MAX_REMEMBERED,
     RefusalLog,
     Refused,
     read,
@@ -71,14 +71,14 @@ def test_a_link_is_kept_once_for_each_reason(tmp_path: Path) -> None:
 
 
 def test_a_page_of_links_and_a_crawl_of_pages_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_module, "MOST_REMEMBERED", 800)
-    assert MOST_REMEMBERED > MOST_A_PAGE
+    monkeypatch.setattr(log_module, "MAX_REMEMBERED", 800)
+    assert MAX_REMEMBERED > MAX_A_PAGE
     with log(tmp_path) as kept:
-        many = [offer(f"n{n}") for n in range(3 * MOST_A_PAGE)]
+        many = [offer(f"n{n}") for n in range(3 * MAX_A_PAGE)]
         kept.refused(PAGE, None, {"denied": many, "too_deep": many})
-        assert sum(1 for _ in read(tmp_path, 1)) == MOST_A_PAGE
-        kept.refused(PAGE, None, {"denied": many[MOST_A_PAGE - 10 : MOST_A_PAGE]})
-        assert sum(1 for _ in read(tmp_path, 1)) == MOST_A_PAGE
+        assert sum(1 for _ in read(tmp_path, 1)) == MAX_A_PAGE
+        kept.refused(PAGE, None, {"denied": many[MAX_A_PAGE - 10 : MAX_A_PAGE]})
+        assert sum(1 for _ in read(tmp_path, 1)) == MAX_A_PAGE
         assert len(kept._remembered) <= 800
 
 

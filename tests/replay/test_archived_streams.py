@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from aahcrawler.archive.resources import Resource
 from aahcrawler.metadata import Link, LinkType, Metadata, write
 from aahcrawler.replay.addresses import Modifier
-from aahcrawler.replay.archived_streams import MOST_QUALITIES
+from aahcrawler.replay.archived_streams import MAX_QUALITIES
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from tests.browsing import patient
@@ -164,12 +164,12 @@ def test_hostile_manifests_are_bounded(tmp_path: Path, manifest: str, headers: d
 
 
 def test_only_so_many_qualities_are_looked_up(tmp_path: Path) -> None:
-    offered = "".join(f"#EXT-X-STREAM-INF:BANDWIDTH=1\nhttp://a.test/{each}\n" for each in range(MOST_QUALITIES + 1))
+    offered = "".join(f"#EXT-X-STREAM-INF:BANDWIDTH=1\nhttp://a.test/{each}\n" for each in range(MAX_QUALITIES + 1))
     captures = held(
-        tmp_path, f"#EXTM3U\n{offered}", HLS, *(f"http://a.test/{MOST_QUALITIES + each}" for each in (-1, 0))
+        tmp_path, f"#EXTM3U\n{offered}", HLS, *(f"http://a.test/{MAX_QUALITIES + each}" for each in (-1, 0))
     )
     lines = body_of(shown(captures, modifier=Modifier.MEDIA)).decode().splitlines()
-    assert lines[2:] == [path(f"http://a.test/{MOST_QUALITIES - 1}")]
+    assert lines[2:] == [path(f"http://a.test/{MAX_QUALITIES - 1}")]
 
 
 def aac(frames: int) -> bytes:

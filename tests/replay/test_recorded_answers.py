@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from aahcrawler.replay.addresses import Modifier
-from aahcrawler.replay.recorded_answers import MOST_SHOWN
+from aahcrawler.replay.recorded_answers import MAX_SHOWN
 from tests.archive.exchanges import chunked
 from tests.replay.archived import HTML, MOMENT, URL, Archived, body_of, now, shown
 
@@ -37,14 +37,14 @@ def test_codings_are_undone(tmp_path: Path, coding: str, pack: object) -> None:
 
 def test_a_bomb_is_cut_which_the_banner_says(tmp_path: Path) -> None:
     crawl = Archived(tmp_path)
-    bomb = gzip.compress(b"<p>Boom" + b" " * (4 * MOST_SHOWN))
+    bomb = gzip.compress(b"<p>Boom" + b" " * (4 * MAX_SHOWN))
     crawl.add(bomb, headers={**HTML, "Content-Encoding": "gzip"})
     crawl.add(gzip.compress(bomb), url=f"{URL}2", headers={**HTML, "Content-Encoding": "gzip, gzip"})
     captures = crawl.close()
     for url in (URL, f"{URL}2"):
         body = body_of(shown(captures, url))
         assert b"Only its beginning is shown" in body
-        assert len(body) < MOST_SHOWN + 100_000
+        assert len(body) < MAX_SHOWN + 100_000
 
 
 def test_the_banner_says_where_a_body_is_not_in_the_chunks_that_its_head_names(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from aahcrawler.replay.door import MOST_TICKETS, Door, Tickets
+from aahcrawler.replay.door import MAX_TICKETS, Door, Tickets
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replay_server import RefusedToReplayError, folders_of, serve
 from tests.replay.archived import MOMENT, URL, Archived
@@ -154,7 +154,7 @@ def test_tickets_and_sessions_end_and_are_bounded() -> None:
     assert not door.admits(cookie)
     tickets = Tickets(lambda: now)
     forgotten = tickets.issue("/x")
-    kept = [tickets.issue("/x") for _ in range(MOST_TICKETS)]
+    kept = [tickets.issue("/x") for _ in range(MAX_TICKETS)]
     assert tickets.take(forgotten) is None
     assert tickets.take(kept[0]) == ("/x", "")
     for path in ("http://evil.test/", "//evil.test/", "/\\evil.test/", "/a\r\nb", "x"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aahcrawler.frontier.protocol import Offer
 from aahcrawler.refusals import Failed, RefusalLog, read
-from aahcrawler.report.report_sections import MOST_OF_A_REASON, failed_lines, failed_table, read_failed
+from aahcrawler.report.report_sections import MAX_OF_A_REASON, failed_lines, failed_table, read_failed
 
 FRONT = "http://a.test/"
 
@@ -46,10 +46,10 @@ def test_links_that_were_refused_are_read_beside_them(tmp_path: Path) -> None:
 
 
 def test_a_common_reason_hides_no_other_and_pages_come_first() -> None:
-    many = [Failed(failed=f"http://a.test/{n}", reason="status 404") for n in range(MOST_OF_A_REASON + 7)]
+    many = [Failed(failed=f"http://a.test/{n}", reason="status 404") for n in range(MAX_OF_A_REASON + 7)]
     image = Failed(failed="http://a.test/i.png", reason="status 403", kind="requisite")
     table = failed_table([image, *many, Failed(failed="http://z.test/?<b>", reason="tls")])
-    assert table.count("<tr><td>") == MOST_OF_A_REASON + 2
+    assert table.count("<tr><td>") == MAX_OF_A_REASON + 2
     assert table.index("not found (404)") < table.index("forbidden (403)")
     assert "http://z.test/?&lt;b&gt;</td><td>certificate not accepted" in table
     assert "7 others" in table

@@ -12,8 +12,8 @@ from aahcrawler.refusals import Failed
 from aahcrawler.report.chart import Axis, Line, Measure, line_chart, over_pages
 from aahcrawler.report.report_page import Kept, ReportError, Summary, read_failed, report, write_report
 from aahcrawler.report.report_sections import (
-    LONGEST_TEXT,
-    MOST_FILES,
+    MAX_FILES,
+    MAX_TEXT_LENGTH,
     SAMPLED_PAGES,
     SAMPLES_OF_A_TYPE,
     ArchiveFile,
@@ -132,7 +132,7 @@ def test_it_is_told_how_many_objects_have_what() -> None:
 
 
 def test_of_too_many_objects_the_changes_are_not_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("aahcrawler.report.report_page._MOST_COMPARED", 10)
+    monkeypatch.setattr("aahcrawler.report.report_page._MAX_COMPARED", 10)
     (tmp_path / "objects").mkdir()
     (tmp_path / "crawl.json").write_text(summary(crawl=2, objects=11, object={"article": 11}).model_dump_json())
     former = tmp_path / "former" / "1"
@@ -155,7 +155,7 @@ def test_a_few_objects_of_each_type_are_shown_shortened() -> None:
     found = sampled([thing(n, body="word " * 1000) for n in range(9)] + [thing(10, type="article", title="A")])
     html = samples(found)
     assert html.count('class="sample"') == SAMPLES_OF_A_TYPE + 1
-    assert len(html) < (SAMPLES_OF_A_TYPE + 1) * (LONGEST_TEXT + 250)
+    assert len(html) < (SAMPLES_OF_A_TYPE + 1) * (MAX_TEXT_LENGTH + 250)
 
 
 def test_nothing_of_a_page_is_taken_for_html() -> None:
@@ -180,7 +180,7 @@ def test_the_files_of_the_archive_are_listed_and_linked(tmp_path: Path) -> None:
 
 
 def test_of_many_files_the_last_are_listed() -> None:
-    html = archive_files([ArchiveFile(f"{n:04}.warc.gz", 1) for n in range(MOST_FILES + 3)])
+    html = archive_files([ArchiveFile(f"{n:04}.warc.gz", 1) for n in range(MAX_FILES + 3)])
     assert "0002.warc.gz" not in html
     assert "3 older ones" in html
 

@@ -20,7 +20,7 @@ from aahcrawler.scores import (
     remember,
 )
 from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored, packed, unpacked
-from aahcrawler.scores.ranker_lessons import LONGEST_TEXT
+from aahcrawler.scores.ranker_lessons import MAX_TEXT_LENGTH
 from aahcrawler.scores.reader import count_lessons, read
 from aahcrawler.segments import DamageError, recover
 from online_analysis.aggregation import BudgetLeft, LinkRanker, Revision, ScoredLink, Scores
@@ -152,8 +152,8 @@ links = st.lists(
     st.builds(
         lambda url, anchor, context, action, part, place: Outlink(url, anchor, context, part, action, place),
         st.sampled_from(URLS),
-        st.sampled_from(["", "anchor", "ü" * LONGEST_TEXT, "y" * (LONGEST_TEXT + 1)]),
-        st.sampled_from(["", "anchor", "the text around an anchor", "z" * (LONGEST_TEXT + 1)]),
+        st.sampled_from(["", "anchor", "ü" * MAX_TEXT_LENGTH, "y" * (MAX_TEXT_LENGTH + 1)]),
+        st.sampled_from(["", "anchor", "the text around an anchor", "z" * (MAX_TEXT_LENGTH + 1)]),
         st.sampled_from([None, "next", "thread"]),
         st.sampled_from([None, 0, 1]),
         st.sampled_from(["", "html/body/p/a", "html/body/div.ü/a"]),

@@ -20,7 +20,7 @@ from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views import live_feed
-from aahcrawler.service.views.live_feed import MOST_STREAMS
+from aahcrawler.service.views.live_feed import MAX_STREAMS
 from aahcrawler.service_client import ServiceClient
 from tests.crawl.crawling import PATIENCE, until
 from tests.crawl.crawling import running as command
@@ -117,8 +117,8 @@ def test_what_was_missed_is_told_once_and_odd_places_are_passed_over(service: Se
 
 def test_one_stream_more_than_allowed_is_refused_until_another_ends(service: Service, instruments: Instruments) -> None:
     with ExitStack() as stack:
-        first, *_ = [stack.enter_context(following(service.port)) for _ in range(MOST_STREAMS)]
-        until(lambda: instruments.live.streams == MOST_STREAMS)
+        first, *_ = [stack.enter_context(following(service.port)) for _ in range(MAX_STREAMS)]
+        until(lambda: instruments.live.streams == MAX_STREAMS)
         refused = service.get("/v1/crawls/test/events")
         assert (refused.status, refused.headers["retry-after"]) == (503, "10")
         assert refused.json["type"] == "urn:aahcrawler:problem:too-many-streams"

@@ -13,7 +13,7 @@ import pytest
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.service_log import LONGEST_PATH
+from aahcrawler.service.web.service_log import MAX_PATH_LENGTH
 from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, UnfinishedHeads, most_connections
 from tests.crawl.crawling import PATIENCE, until
 from tests.service.asking import Service, serving
@@ -154,7 +154,7 @@ def test_what_is_asked_is_logged_in_one_line_of_bounded_length(
         until(lambda: "/v1/crawls" in caplog.text)
     lines = [record.getMessage() for record in caplog.records if record.name.endswith("access")]
     assert lines[0].startswith('127.0.0.1 "GET /health?%0a%1b%5b31m" 200')
-    assert all(len(line) < LONGEST_PATH + 100 for line in lines)
+    assert all(len(line) < MAX_PATH_LENGTH + 100 for line in lines)
     assert "not-a-token" not in caplog.text
     assert "\x1b" not in caplog.text
 

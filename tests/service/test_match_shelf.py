@@ -2,7 +2,7 @@
 
 from aahcrawler.editor.rules.part_matches import PageMatches, matches
 from aahcrawler.editor.text.entry_text import EntryText
-from aahcrawler.service.cockpit.studio.studio_desk import MOST_PAGES, MatchShelf
+from aahcrawler.service.cockpit.studio.studio_desk import MAX_PAGES, MatchShelf
 from knowledge_base.file_selection import SHIPPED
 from tests.shipped import shipped
 from tests.studio.ropes import sample_of
@@ -23,7 +23,7 @@ def test_matches_are_found_once_for_a_page_and_a_text() -> None:
     assert first.url == sample.pages[0].url
     assert of(0) is first
     assert of(0, "second") is not first
-    for number in range(1, MOST_PAGES):
+    for number in range(1, MAX_PAGES):
         of(number)
     again = of(0)
     assert again is not first

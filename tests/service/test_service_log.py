@@ -23,9 +23,9 @@ from aahcrawler.layout import POSTED, SERVICE_LOG, STEERING
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.web.entrance import UNLIMITED
-from aahcrawler.service.web.noted_acts import LONGEST, MOST_REFUSALS
+from aahcrawler.service.web.noted_acts import LONGEST, MAX_REFUSALS
 from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
-from aahcrawler.service.web.service_log import MOST_FORMER, Damage, NotNotedError, ServiceLog, read_entries
+from aahcrawler.service.web.service_log import MAX_FORMER, Damage, NotNotedError, ServiceLog, read_entries
 from tests.crawl.crawling import until
 from tests.service.asking import JSON, Service, begun, running, serving
 
@@ -142,7 +142,7 @@ def test_refused_strangers_fill_no_disk(tmp_path: Path) -> None:
             asked = [threads.submit(ask, service, "x" * 5000, "POST", f"/v1/{'y' * 9000}") for _ in range(300)]
         assert {each.result() for each in asked} == {401}
     found = entries(tmp_path)
-    assert MOST_REFUSALS <= len(found) <= 2 * MOST_REFUSALS + 1, "a minute may end meanwhile"
+    assert MAX_REFUSALS <= len(found) <= 2 * MAX_REFUSALS + 1, "a minute may end meanwhile"
     assert max(len(each["object"]) for each in found) <= LONGEST + 1
 
 
@@ -211,7 +211,7 @@ def test_it_stays_within_its_bounds_and_says_what_was_removed(tmp_path: Path) ->
     for thread in threads:
         thread.join()
     files = sorted(tmp_path.iterdir())
-    assert len(files) == MOST_FORMER + 1
+    assert len(files) == MAX_FORMER + 1
     assert all(file.stat().st_size < 3000 for file in files)
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     found = entries(tmp_path)

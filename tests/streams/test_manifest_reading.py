@@ -7,7 +7,7 @@ import pytest
 
 from aahcrawler import streams
 from aahcrawler.page import Headers, Page
-from aahcrawler.streams import MOST_PARTS, StreamManifest, UnreadableManifestError, manifest_of
+from aahcrawler.streams import MAX_PARTS, StreamManifest, UnreadableManifestError, manifest_of
 
 URL = "https://film.test/a/master"
 MASTER = """#EXTM3U
@@ -143,11 +143,11 @@ def test_a_broken_manifest_is_said_to_be_broken(text: str) -> None:
 
 
 def test_manifests_are_bounded() -> None:
-    endless = read("#EXTM3U\n" + "".join(f"#EXTINF:4,\n{number}.ts\n" for number in range(MOST_PARTS + 5)))
-    assert len(endless.parts) == MOST_PARTS
+    endless = read("#EXTM3U\n" + "".join(f"#EXTINF:4,\n{number}.ts\n" for number in range(MAX_PARTS + 5)))
+    assert len(endless.parts) == MAX_PARTS
     assert endless.is_cut
     huge = MPD.format(type="static").replace("PT10S", "PT99999999H")
-    assert len(read(huge).parts) == MOST_PARTS
+    assert len(read(huge).parts) == MAX_PARTS
     timeline = MPD.format(type="static").replace('r="1"', 'r="999999999"')
     assert read(timeline).is_cut
     with pytest.raises(UnreadableManifestError):
@@ -182,7 +182,7 @@ def test_a_playlist_whose_lines_are_compared_with_one_another_too_often_is_not_r
     lines: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert read("#EXTM3U\n" + "".join(map(lines, range(30)))).parts
-    monkeypatch.setattr(streams, "MOST_COMPARISONS", 1_000)
+    monkeypatch.setattr(streams, "MAX_COMPARISONS", 1_000)
     assert read("#EXTM3U\n" + "".join(map(lines, range(20)))).parts
     with pytest.raises(UnreadableManifestError, match="too many"):
         read("#EXTM3U\n" + "".join(map(lines, range(40))))

@@ -9,10 +9,10 @@ import pytest
 from aahcrawler.archive.resources import Resource
 from aahcrawler.editor.rules.page_sample import (
     LARGEST,
-    MOST_ADDED,
-    MOST_ADDED_BYTES,
-    MOST_OF_GROUP,
-    MOST_PAGES,
+    MAX_ADDED,
+    MAX_ADDED_BYTES,
+    MAX_OF_GROUP,
+    MAX_PAGES,
     ArchivedPages,
     CapturedPage,
     ReadBy,
@@ -44,8 +44,8 @@ def test_pages_are_drawn_evenly_and_always_the_same() -> None:
     paths = [f"/thread/{number}" for number in range(1, 500)] + [f"/tag/{word}/" for word in "abcdefgh"]
     sample = sample_of(dict.fromkeys(paths, PAGES["/thread/1"]))
     drawn_of = Counter(re.split(r"\d", page.url)[0] for page in sample.pages)
-    assert drawn_of[f"http://{HOST}/thread/"] == MOST_OF_GROUP
-    assert sum(drawn_of.values()) <= MOST_PAGES
+    assert drawn_of[f"http://{HOST}/thread/"] == MAX_OF_GROUP
+    assert sum(drawn_of.values()) <= MAX_PAGES
     again = sample_of(dict.fromkeys(reversed(paths), PAGES["/thread/1"]))
     assert [page.url for page in again.pages] == [page.url for page in sample.pages]
     threads = [int(page.url.rpartition("/")[2]) for page in sample.pages if "/thread/" in page.url]
@@ -86,7 +86,7 @@ def test_a_page_that_was_not_crawled_is_read_generically() -> None:
     assert other is not None
     assert other.page.url.endswith("/thread/2")
     assert sample.sampled(added) is page
-    for number in range(MOST_ADDED):
+    for number in range(MAX_ADDED):
         sample.add(f"page {number}", parsed("/thread/1"))
     sample.most_bytes = 1
     sample.sampled(sample.pages[0])
@@ -103,7 +103,7 @@ def test_a_page_that_was_not_crawled_is_read_generically() -> None:
 def test_pages_taken_in_are_bounded_by_their_size() -> None:
     sample = sample_of()
     large = LARGEST - 100
-    for number in range(MOST_ADDED_BYTES // large + 2):
+    for number in range(MAX_ADDED_BYTES // large + 2):
         sample.add(f"page {number}", parsed(f"/large/{number}", "x" * large))
     assert sample.captured("page 0") is None
     assert sample.captured("page 1") is None

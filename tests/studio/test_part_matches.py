@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.editor.rules.link_fates import Fate
-from aahcrawler.editor.rules.part_matches import MOST_FOUND, PageMatches, matches
+from aahcrawler.editor.rules.part_matches import MAX_FOUND, PageMatches, matches
 from aahcrawler.editor.text.entry_text import EntryText
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
@@ -146,7 +146,7 @@ def test_pages_that_mean_ill_are_read_within_bounds(application: Application) ->
     wide = "".join(f"<div class='entry' id='entry-{number}'>x</div>" for number in range(3_000))
     item = read_body(application, head + wide).at("level[thread]/extract[posts]/item[2]")
     assert item is not None
-    assert (item.found, len(item.findings)) == (3_000, MOST_FOUND)
+    assert (item.found, len(item.findings)) == (3_000, MAX_FOUND)
     deep = read_body(application, head + "<div class='entry'>" * 1_500 + "x")
     assert deep.level == "thread"
     strange = "<a href='http://[bad'>x</a><a href='javascript:alert(1)'>y</a><a href='/\u202e'>\x00z</a>"

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.rules.marked_pages import Marked, Role, Wanted
 from aahcrawler.editor.rules.page_sample import PageSample, ReadBy, Reading, ReadObject, SampledPage
-from aahcrawler.editor.rules.selector_suggestions import MOST_LOOKED_AT, Suggestion, suggest
+from aahcrawler.editor.rules.selector_suggestions import MAX_LOOKED_AT, Suggestion, suggest
 from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
 from aahcrawler.editor.rules.values_on_pages import field_values
 from knowledge_base.model import Field, FieldKind
@@ -191,7 +191,7 @@ def test_pages_looked_at_are_bounded_and_those_alike_come_first() -> None:
     pages |= {f"/tag/{number}/of/{word}": PAGES["/login"] for number in range(30) for word in ("a", "b")}
     sample = sample_of(pages, readings={})
     best = suggest(Wanted(Role.ITEM, (marked(on(sample, "/thread/5"), "div.entry"),)), sample)[0]
-    assert best.of <= MOST_LOOKED_AT
+    assert best.of <= MAX_LOOKED_AT
     assert sum("/thread/" in each.url for each in best.pages) >= 20
 
 

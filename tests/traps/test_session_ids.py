@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from aahcrawler.traps.session_ids import MOST_ASKED, SessionIds, is_id
+from aahcrawler.traps.session_ids import MAX_ASKED, SessionIds, is_id
 
 BASE32 = "0123456789abcdefghijklmnopqrstuv"
 DRAWN = random.Random(38)
@@ -86,7 +86,7 @@ def test_what_is_found_out_can_be_found_to_be_wrong() -> None:
 
 def test_what_says_nothing_decides_nothing_and_a_host_is_not_asked_for_ever() -> None:
     ids, page = SessionIds(), links(FORMS["?zid"], drawn(32))
-    for _ in range(MOST_ASKED):
+    for _ in range(MAX_ASKED):
         found = ids.suspects(FRONT, page)
         assert found
         ids.asked(FRONT)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN
 from aahcrawler.traps.patterns import Pattern, pattern_of
 from aahcrawler.traps.traps import Seen, Traps
-from aahcrawler.traps.yields import FAMILY, IN_A_ROW, LEAST_WORTH, Brought, Yields
+from aahcrawler.traps.yields import FAMILY, IN_A_ROW, MIN_WORTH, Brought, Yields
 from online_analysis.icd import Traps as TrapsSection
 
 PATHS = ("/comment/7/history/", "/comment/7/", "/user/3/ann/", "/index.php?topic=1.0", "/index.php?topic=1.msg4")
@@ -107,7 +107,7 @@ def test_where_a_host_shows_objects_pages_without_any_come_last_and_untried_ones
         yields.count(pattern("/list/1"), shows=False)
     assert yields.worth(pattern("/list/2")) == 1.0
     yields.count(pattern("/thread/1"), shows=True)
-    assert yields.worth(pattern("/list/2")) == LEAST_WORTH
+    assert yields.worth(pattern("/list/2")) == MIN_WORTH
     assert yields.worth(pattern("/thread/2")) == yields.worth(pattern("/other/1")) == 1.0
 
 

@@ -32,7 +32,7 @@ LONG = 200
 """The length of a body, in characters, below which its length is no evidence."""
 LOST = 0.1
 """The share of a page's former objects that may be missed: texts are edited."""
-MOST_PROBED = 50
+MAX_PROBED = 50
 """The most former objects of one page that are looked for."""
 SHARE_TITLES = frozenset({"message"})
 """Types of objects with pages of their own that rightly have the title of their thread, or begin with its list's."""
@@ -282,10 +282,10 @@ def _fields_since(outcome: Outcome, page: Page, known: Sequence[WebObject]) -> T
 
 
 def of_action(action: Extract, former: Iterable[WebObject]) -> tuple[WebObject, ...]:
-    """Return those former objects that an action would yield and that have a text, at most ``MOST_PROBED``."""
+    """Return those former objects that an action would yield and that have a text, at most ``MAX_PROBED``."""
     types = {action.type, action.first_type or action.type, *(name for name, _ in action.instead)}
     known = [each for each in former if each.type in types and body_of(each).strip()]
-    return tuple(known[:MOST_PROBED])
+    return tuple(known[:MAX_PROBED])
 
 
 def _holds(now: str, before: str) -> bool:

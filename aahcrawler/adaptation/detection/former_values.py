@@ -26,7 +26,7 @@ DIFFERENT = 0.5
 """The share of a page's objects that must have another value than they had: people edit one text or another."""
 LONGER, FEW_SIGNS = 0.03, 12
 """The most by which the length of a text may differ from the former one, as a share of it or in characters."""
-LONGEST_LINE, MOST_WORDS_OF_LABEL = 120, 6
+MAX_LINE_LENGTH, MAX_WORDS_OF_LABEL = 120, 6
 """The most characters of a line about author and date, and the most words of a label of the template."""
 SURE = 3
 """The number of objects of one page with former values beside other ones from which an edit is ruled out."""
@@ -183,9 +183,9 @@ def _own_text(labelled: LabelledObject) -> str:
 def _is_of_template(element: Element, author: str) -> bool:
     """Return whether an element is a label, such as that of a button, or a line with the name of the author."""
     missing = plain_text(element)
-    if author and author in bare(missing) and len(missing) <= LONGEST_LINE:
+    if author and author in bare(missing) and len(missing) <= MAX_LINE_LENGTH:
         return True
-    return len(missing.split()) <= MOST_WORDS_OF_LABEL and any(each.attrib for each in element.iter())
+    return len(missing.split()) <= MAX_WORDS_OF_LABEL and any(each.attrib for each in element.iter())
 
 
 def _missing(

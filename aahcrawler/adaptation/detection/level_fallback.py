@@ -12,12 +12,12 @@ from aahcrawler.page import Page
 from knowledge_base.model import Application, PageLevel
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_SITES = 4_000
+MAX_SITES = 4_000
 ROW = 3
 """The number of pages in a row without any sign after which a vague URL counts as well."""
 UNLIKE = 10
 """The same for one whose pages have shown their level on the site before."""
-MOST_PROBED = 6
+MAX_PROBED = 6
 UNUSED_PATH = "aah-nowhere/aah-4f1c9.aah"
 """A path that no application documents, unless it documents every path."""
 
@@ -56,11 +56,11 @@ class LevelFallback:
 
     def __init__(self, sign_learning: SignLearning) -> None:
         self._sign_learning = sign_learning
-        self._unsigned: LruMapping[str, _Row] = LruMapping(MOST_SITES)
-        self._misread: LruMapping[tuple[str, str, str], _Row] = LruMapping(MOST_SITES)
-        self._backoff: LruMapping[tuple[str, str, str], Backoff] = LruMapping(MOST_SITES)
-        self._strangers: LruMapping[str, Backoff] = LruMapping(MOST_SITES)
-        self._bare: LruMapping[tuple[str, str], _Row] = LruMapping(MOST_SITES)
+        self._unsigned: LruMapping[str, _Row] = LruMapping(MAX_SITES)
+        self._misread: LruMapping[tuple[str, str, str], _Row] = LruMapping(MAX_SITES)
+        self._backoff: LruMapping[tuple[str, str, str], Backoff] = LruMapping(MAX_SITES)
+        self._strangers: LruMapping[str, Backoff] = LruMapping(MAX_SITES)
+        self._bare: LruMapping[tuple[str, str], _Row] = LruMapping(MAX_SITES)
         self._page = _Fallback()
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
@@ -228,6 +228,6 @@ def _former_level(application: Application, former: Metadata | None) -> PageLeve
 
 def _still_holds(page: Page, former: Metadata | None) -> bool:
     """Return whether most of the former objects are on the page."""
-    bodies = [body for each in former.objects if (body := body_of(each))][:MOST_PROBED] if former is not None else []
+    bodies = [body for each in former.objects if (body := body_of(each))][:MAX_PROBED] if former is not None else []
     sight = PageText(page)
     return bool(bodies) and 2 * sum(map(sight.shows, bodies)) > len(bodies)

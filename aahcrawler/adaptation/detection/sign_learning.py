@@ -30,26 +30,26 @@ from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import Application, KnowledgeBase, PageLevel
 from knowledge_base.selectors import Selector
 
-MOST_SITES = 400
-MOST_PAGES = 60
+MAX_SITES = 400
+MAX_PAGES = 60
 """Pages of a site whose names are counted for one sign that is wanted."""
-MOST_EVIDENCE = 8
-MOST_SIGNS = 4
+MAX_EVIDENCE = 8
+MAX_SIGNS = 4
 """Signs of one level on one site that are in force."""
-MOST_NAMES = 8_000
-MOST_VAIN = 4
+MAX_NAMES = 8_000
+MAX_VAIN = 4
 """The number of pages in a row with a learned sign but without an object of its level, after which it is given up."""
 LIKE = 0.45
 """Similarity from which on a name may have come of that of a sign."""
 PROPOSED, AHEAD = 0.6, 0.15
 """The similarity from which a page is assumed to be of a level, and the distance of any other level."""
-LEAST, LEAST_OTHERS = 2, 2
+LEAST, MIN_OTHERS = 2, 2
 """Pages with a sign that is like one of the file, and pages of other levels without it."""
-LEAST_UNLIKE, LEAST_OTHERS_UNLIKE = 3, 4
+MIN_UNLIKE, MIN_OTHERS_UNLIKE = 3, 4
 """The numbers of pages for a sign that is similar to none of the file and names the container of the page."""
-LEAST_OF_PART, LEAST_OTHERS_OF_PART = 4, 8
+MIN_OF_PART, MIN_OTHERS_OF_PART = 4, 8
 """The same for one that names any part of the page."""
-LEAST_OF_APPLICATION = 3
+MIN_OF_APPLICATION = 3
 _WHOLE = {"body": 0, "main": 1, "article": 1}
 _ONE_IN = 6
 """Of so many pages with a sign one may lack it."""
@@ -85,9 +85,9 @@ class _Known:
         found = set(marks)
         self.common.update(found if not self.count else found & self.common.keys())
         self.count += 1
-        if len(self.any) < MOST_NAMES:
+        if len(self.any) < MAX_NAMES:
             self.any |= found
-        self.pages = [*(url for url in self.pages if url != page.url), page.url][-MOST_EVIDENCE:]
+        self.pages = [*(url for url in self.pages if url != page.url), page.url][-MAX_EVIDENCE:]
         self.date = page.fetched_at if self.date is None else max(self.date, page.fetched_at)
 
     def shared(self) -> Iterator[Mark]:
@@ -125,13 +125,13 @@ class SignLearning:
     ) -> None:
         self._told = told
         self._rejected = rejected or Rejected()
-        self._signs: LruMapping[tuple[str, str], list[Shown]] = LruMapping(MOST_SITES * 4)
-        self._elsewhere: LruMapping[str, list[Shown]] = LruMapping(MOST_SITES)
-        self._of_sites: LruMapping[str, list[str]] = LruMapping(MOST_SITES)
-        self._watches: LruMapping[tuple[str, str], _Watch] = LruMapping(MOST_SITES)
-        self._retired: LruMapping[tuple[str, str, str, Expression], bool] = LruMapping(MOST_SITES)
-        self._vain: LruMapping[tuple[str, str, str, Expression], list[int]] = LruMapping(MOST_SITES * 4)
-        self._backoff: LruMapping[tuple[str, str], Backoff] = LruMapping(MOST_SITES * 4)
+        self._signs: LruMapping[tuple[str, str], list[Shown]] = LruMapping(MAX_SITES * 4)
+        self._elsewhere: LruMapping[str, list[Shown]] = LruMapping(MAX_SITES)
+        self._of_sites: LruMapping[str, list[str]] = LruMapping(MAX_SITES)
+        self._watches: LruMapping[tuple[str, str], _Watch] = LruMapping(MAX_SITES)
+        self._retired: LruMapping[tuple[str, str, str, Expression], bool] = LruMapping(MAX_SITES)
+        self._vain: LruMapping[tuple[str, str, str, Expression], list[int]] = LruMapping(MAX_SITES * 4)
+        self._backoff: LruMapping[tuple[str, str], Backoff] = LruMapping(MAX_SITES * 4)
         self._hints: dict[PageLevel, Wanted] = {}
         self._of_applications: dict[tuple[str, str], _OfApplication] = {}
         self.similarity = Similarity(knowledge_base)
@@ -157,14 +157,14 @@ class SignLearning:
         sign = shown.sign
         here = self._signs.get((sign.site, sign.application), list)
         same = [each for each in here if each.sign.level == sign.level]
-        for old in same[MOST_SIGNS - 1 :]:
+        for old in same[MAX_SIGNS - 1 :]:
             here.remove(old)
         here.insert(0, shown)
         names = self._of_sites.get(sign.site, list)
         if not sign.level and sign.application not in names:
             names.append(sign.application)
         elsewhere = self._elsewhere.get(sign.application, list)
-        elsewhere[:] = [shown, *elsewhere][: 4 * MOST_SIGNS]
+        elsewhere[:] = [shown, *elsewhere][: 4 * MAX_SIGNS]
 
     def is_watching(self, url: str, application: Application) -> bool:
         """Return whether a sign of a level is wanted on a site."""
@@ -186,7 +186,7 @@ class SignLearning:
             if level is not None and shown.is_on(page):
                 vain = self._vain.get(_key(shown.sign), lambda: [0])
                 vain[0] += 1
-                if vain[0] <= MOST_VAIN:
+                if vain[0] <= MAX_VAIN:
                     return level
                 self.retire(page, application, level)
         return None
@@ -269,7 +269,7 @@ class SignLearning:
             # Pages that were met before looked different, or their signs would be on this one as well.
             watch.levels[level.name] = _Known()
             watch.wanted.add(level.name)
-            watch.left = MOST_PAGES
+            watch.left = MAX_PAGES
         known = watch.of(level.name)
         known.remembered = known.remembered or remembered
         self.note(page, application, level)
@@ -302,7 +302,7 @@ class SignLearning:
         self, level: PageLevel, known: _Known, others: Sequence[_Known], beside: int
     ) -> tuple[Mark, Method] | None:
         """Return the name that pages of a level have and no others: the one most like its signs, else the plainest."""
-        if known.count < LEAST or beside < LEAST_OTHERS:
+        if known.count < LEAST or beside < MIN_OTHERS:
             return None
         telling = [mark for mark in known.shared() if all(mark not in each.any for each in others)]
         wanted = self._wanted(level)
@@ -313,7 +313,7 @@ class SignLearning:
         if plain is None:
             return None
         is_whole = plain.tag in _WHOLE
-        least = (LEAST_UNLIKE, LEAST_OTHERS_UNLIKE) if is_whole else (LEAST_OF_PART, LEAST_OTHERS_OF_PART)
+        least = (MIN_UNLIKE, MIN_OTHERS_UNLIKE) if is_whole else (MIN_OF_PART, MIN_OTHERS_OF_PART)
         return (plain, Method.INDUCED) if known.count >= least[0] and beside >= least[1] else None
 
     def _tell(self, sign: LearnedSign) -> None:
@@ -347,16 +347,16 @@ class SignLearning:
         key = (site, application.name)
         seen = self._of_applications.get(key)
         if seen is None:
-            if len(self._of_applications) >= MOST_SITES:
+            if len(self._of_applications) >= MAX_SITES:
                 self._of_applications.pop(next(iter(self._of_applications)))
             signs = relaxed_signs(application.patterns)
             seen = self._of_applications[key] = _OfApplication(tuple((each, each.selector) for each in signs))
         seen.add(page)
-        if seen.count < LEAST_OF_APPLICATION:
+        if seen.count < MIN_OF_APPLICATION:
             return
         expression = seen.best(remembered=remembered)
         if expression is None:
-            if not remembered or seen.count >= MOST_PAGES:
+            if not remembered or seen.count >= MAX_PAGES:
                 del self._of_applications[key]
             return
         del self._of_applications[key]
@@ -389,14 +389,14 @@ class _OfApplication:
         marks = set(marks_on(page.tree))
         self.common = self.common & marks if self.count else marks
         self.count += 1
-        self.pages = [*self.pages, page.url][-MOST_EVIDENCE:]
+        self.pages = [*self.pages, page.url][-MAX_EVIDENCE:]
         self.left = tuple((written, selector) for written, selector in self.left if _holds(selector, page))
 
     def best(self, *, remembered: bool) -> Expression | None:
         """Return the sign to learn, None without one; one that is like none of the file takes some more pages."""
         if self.left:
             return self.left[0][0]
-        if not remembered or self.count < LEAST_OF_PART:
+        if not remembered or self.count < MIN_OF_PART:
             return None
         plain = min(filter(is_telling_name, self.common), key=_order, default=None)
         return plain.expression if plain is not None else None

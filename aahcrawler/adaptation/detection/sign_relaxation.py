@@ -18,7 +18,7 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.page import Page
 from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.robust_paths import Expression
-from knowledge_base.literals import SHORTEST_LITERAL, rarity, safe_literal
+from knowledge_base.literals import MIN_LITERAL_LENGTH, rarity, safe_literal
 from knowledge_base.matching import Detector
 from knowledge_base.model import Application, Extract, KnowledgeBase, Navigate, PageLevel, Pattern, Signal, Strength
 from knowledge_base.selectors import Selector, compile_selector, required_literals
@@ -179,8 +179,8 @@ def _stemmer() -> Stemmer:
     return Stemmer("english")
 
 
-MOST_ELEMENTS = 6_000
-MOST_WORDS = 12
+MAX_ELEMENTS = 6_000
+MAX_WORDS = 12
 LONGEST = 60
 OF_ITEMS, OF_LINKS = 0.85, 0.7
 """The weight of a name for objects or links of a level, relative to a name for the level."""
@@ -216,7 +216,7 @@ def marks_on(tree: HtmlElement) -> frozenset[Mark]:
     """Return the names of a page's elements, each with its tag and with any."""
     found: set[Mark] = set()
     for number, element in enumerate(tree.iter("*")):
-        if number > MOST_ELEMENTS:
+        if number > MAX_ELEMENTS:
             break
         if element is tree or not isinstance(element.tag, str):
             continue
@@ -230,7 +230,7 @@ def marks_on(tree: HtmlElement) -> frozenset[Mark]:
 
 
 def _marks(tag: str, attribute: str, value: str) -> Iterator[Mark]:
-    for token in value.split()[:MOST_WORDS]:
+    for token in value.split()[:MAX_WORDS]:
         if len(token) > LONGEST or '"' in token or "\\" in token:
             continue
         numbered = _NUMBERED.fullmatch(token)
@@ -302,7 +302,7 @@ def _holding(tag: str, attribute: str, texts: Iterable[str]) -> Iterator[Express
 
 
 def _is_rare(text: str) -> bool:
-    return len(text) >= SHORTEST_LITERAL and rarity(text.lower())[0] >= RARE
+    return len(text) >= MIN_LITERAL_LENGTH and rarity(text.lower())[0] >= RARE
 
 
 def relaxed_signs(patterns: Sequence[Pattern]) -> tuple[Expression, ...]:

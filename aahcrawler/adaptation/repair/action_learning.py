@@ -21,13 +21,13 @@ from knowledge_base.model import Extract
 Learner = Callable[[Sequence[LabelledExample], Extract], Wrapper | None]
 """Makes an action of examples in place of one that failed; None if they have nothing in common."""
 
-LEAST_PAGES = 2
+MIN_PAGES = 2
 """Pages that must agree before an action is in force."""
 
 LISTED_BY_DATE = frozenset({"web-forum", "blog"})
 """The kinds of applications whose posts and comments stand below one another by date."""
 
-MOST_LEFT_OUT = 2
+MAX_LEFT_OUT = 2
 """The most examples that are left aside, one at a time, if no action fits all of them."""
 
 
@@ -94,8 +94,8 @@ class Learning:
     def _together(self, question: Question, group: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
         """Learn from all examples of a group, else from all but one: one wrong value spoils what others agree on."""
         attempted = self.attempt(question, group, proof)
-        if attempted is None and len(group) > LEAST_PAGES:
-            for doubtful in sorted(group[:-1], key=lambda kept: kept.example.confidence)[:MOST_LEFT_OUT]:
+        if attempted is None and len(group) > MIN_PAGES:
+            for doubtful in sorted(group[:-1], key=lambda kept: kept.example.confidence)[:MAX_LEFT_OUT]:
                 attempted = self.attempt(question, [kept for kept in group if kept is not doubtful], proof)
                 if attempted is not None:
                     break

@@ -12,17 +12,17 @@ from aahcrawler.induction.outline import Outline
 
 SHINGLE = 4
 """The number of words in a row that identify a text."""
-MOST_MATCHES = 60
+MAX_MATCHES = 60
 """The number of places on a page from which a row of words identifies nothing."""
-MOST_PLACES = 12
+MAX_PLACES = 12
 """The most places of one text that are told apart."""
-MOST_RUNS = 300
+MAX_RUNS = 300
 """The most runs of the same words that a text's places are made of."""
-LEAST_SLACK = 12
+MIN_SLACK = 12
 """Words between two runs of one text at least, such as a line about an edit; half of a long text may be."""
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 """The share of a text's words that has to be found together."""
-MOST_WORDS = 20_000
+MAX_WORDS = 20_000
 """The most words of one text that are looked for."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
@@ -62,7 +62,7 @@ class Stretch:
             return self
         left = frozenset(position for position in self.matched if first <= position < last)
         share = self.share * len(left) / len(self.matched)
-        return Stretch(min(left), max(left) + 1, share, left) if left and share >= LEAST_SHARE else None
+        return Stretch(min(left), max(left) + 1, share, left) if left and share >= MIN_SHARE else None
 
 
 class WordTable:
@@ -94,13 +94,13 @@ class WordTable:
         A place is a chain of runs of words that the text and the page have in the same order: sentences that other
         texts share are found there, and are no place of this one.
         """
-        sought = words(text)[:MOST_WORDS]
+        sought = words(text)[:MAX_WORDS]
         runs = self._runs(sought)
         found: list[Stretch] = []
-        while runs and len(found) < MOST_PLACES:
-            chain = _best_chain(runs, max(LEAST_SLACK, len(sought) // 2))
+        while runs and len(found) < MAX_PLACES:
+            chain = _best_chain(runs, max(MIN_SLACK, len(sought) // 2))
             stretch = _stretch(chain, len(sought))
-            if stretch.share < LEAST_SHARE:
+            if stretch.share < MIN_SHARE:
                 break
             found.append(stretch)
             runs = [run for run in runs if run.end <= stretch.first or run.position >= stretch.last]
@@ -116,14 +116,14 @@ class WordTable:
         runs: list[_Run] = []
         for number in range(len(sought) - size + 1):
             found = rows.get(tuple(sought[number : number + size]), ())
-            if len(found) > MOST_MATCHES and len(sought) > SHINGLE:
+            if len(found) > MAX_MATCHES and len(sought) > SHINGLE:
                 continue
             for position in found:
                 if (position, number) not in seen:
                     run = self._extended(sought, position, number, size)
                     seen.update((run.position + step, run.number + step) for step in range(run.length))
                     runs.append(run)
-        longest = sorted(runs, key=lambda run: (-run.length, run.position, run.number))[:MOST_RUNS]
+        longest = sorted(runs, key=lambda run: (-run.length, run.position, run.number))[:MAX_RUNS]
         return sorted(longest, key=lambda run: (run.position, run.number))
 
     def _extended(self, sought: Sequence[str], position: int, number: int, size: int) -> "_Run":

@@ -11,16 +11,16 @@ from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract
 
-MOST_WAYS = 4
+MAX_WAYS = 4
 """Ways that are kept for one action on one site; a template has few page shapes of one level."""
-MOST_EXAMPLES = 6
-LARGEST_KEPT = 1_000_000
+MAX_EXAMPLES = 6
+MAX_KEPT_PAGE = 1_000_000
 """Bytes of a page beyond which no example about it is kept."""
-MOST_KEPT = 4_000_000
+MAX_KEPT = 4_000_000
 """Bytes of all pages that examples are kept about; parsed they take ten times as much."""
-MOST_TOLD = 500
+MAX_TOLD = 500
 """Texts of examples about one action on one site that are remembered."""
-MOST_BETWEEN = 256
+MAX_BETWEEN = 256
 """Pages between two looks at a learned action that works."""
 
 Name = tuple[str, str, str]
@@ -56,7 +56,7 @@ class Way:
         if self.worked < self._next_look:
             return False
         pause = max(1, self.worked // 2) if self.learned is None else 5 * self.worked
-        self._next_look = self.worked + min(pause, MOST_BETWEEN)
+        self._next_look = self.worked + min(pause, MAX_BETWEEN)
         return True
 
     def look_again(self) -> None:
@@ -95,7 +95,7 @@ class Case:
     is_vetoed: bool = False
     """Whether what the examples taught last had been rejected by people."""
     examples: list[Kept] = field(default_factory=list)
-    _told: LruMapping[int, str] = field(default_factory=lambda: LruMapping(MOST_TOLD))
+    _told: LruMapping[int, str] = field(default_factory=lambda: LruMapping(MAX_TOLD))
 
     @property
     def current(self) -> Way:
@@ -105,7 +105,7 @@ class Case:
     def put_in_force(self, way: Way) -> None:
         """Try a way first from now on; the least recently used one is forgotten, that of the file never."""
         self.ways = [way, *(each for each in self.ways if each is not way)]
-        if len(self.ways) > MOST_WAYS:
+        if len(self.ways) > MAX_WAYS:
             last = max(place for place, each in enumerate(self.ways) if each.learned is not None)
             del self.ways[last]
 
@@ -142,13 +142,13 @@ class Cases:
 
     def keep(self, case: Case, kept: Kept) -> bool:
         """Keep an example with its page; False if the page is too large."""
-        if kept.size > LARGEST_KEPT:
+        if kept.size > MAX_KEPT_PAGE:
             return False
         self.drop(case, [each for each in case.examples if each.example.page.url == kept.example.page.url])
-        self.drop(case, case.examples[: max(0, len(case.examples) + 1 - MOST_EXAMPLES)])
+        self.drop(case, case.examples[: max(0, len(case.examples) + 1 - MAX_EXAMPLES)])
         case.examples.append(kept)
         self._kept[kept] = case
-        while sum(each.size for each in self._kept) > MOST_KEPT:
+        while sum(each.size for each in self._kept) > MAX_KEPT:
             oldest, owner = next(iter(self._kept.items()))
             self.drop(owner, [oldest])
         return True

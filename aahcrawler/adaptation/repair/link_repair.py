@@ -21,16 +21,16 @@ from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.link_selectors import LabelledLinks, induce_links
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
 
-MOST_LEVELS = 4_000
+MAX_LEVELS = 4_000
 FAMILIAR = 0.6
 """The share of a page's names of elements that it has in common with others of its template."""
-MOST_TOKENS = 400
+MAX_TOKENS = 400
 IN_FORCE = 2
 """The number of pages after which links found by other means are expected and no longer reported."""
-MOST_WAYS, MOST_ADOPTED = 3, 6
+MAX_WAYS, MAX_ADOPTED = 3, 6
 """Learned actions of one level that are remembered for its site, and for other sites."""
-MOST_EXAMPLES = 3
-MOST_KEPT = 2_000_000
+MAX_EXAMPLES = 3
+MAX_KEPT = 2_000_000
 """Bytes of all pages whose links are kept until something is learned of them."""
 ABOVE = 3
 """The number of ancestors of a link whose names and classes describe its place."""
@@ -116,8 +116,8 @@ class LinkRepair:
     def __init__(self, told: Callable[[LearnedLinks], None] | None = None, rejected: Rejected | None = None) -> None:
         self._told = told
         self._rejected = rejected or Rejected()
-        self._targets: LruMapping[tuple[str, PageLevel, str], _Target] = LruMapping(MOST_LEVELS)
-        self._adopted: LruMapping[_Name, list[tuple[LearnedLinks, LinkSource]]] = LruMapping(MOST_LEVELS)
+        self._targets: LruMapping[tuple[str, PageLevel, str], _Target] = LruMapping(MAX_LEVELS)
+        self._adopted: LruMapping[_Name, list[tuple[LearnedLinks, LinkSource]]] = LruMapping(MAX_LEVELS)
         self._examples: OrderedDict[tuple[str, PageLevel, str], list[LabelledLinks]] = OrderedDict()
 
     def adopt(self, learned: LearnedLinks) -> None:
@@ -128,7 +128,7 @@ class LinkRepair:
         """
         known = self._adopted.get((learned.application, learned.level, learned.to), list)
         if all(each != learned for each, _ in known):
-            known[:] = [(learned, learned.navigate().sources[0]), *known][:MOST_ADOPTED]
+            known[:] = [(learned, learned.navigate().sources[0]), *known][:MAX_ADOPTED]
 
     def followed(
         self,
@@ -220,7 +220,7 @@ class LinkRepair:
         self._examples.pop((site, leading.level, leading.target.name), None)
         if self._rejected.covers(learned):
             return
-        target.ways = [(learned, learned.navigate().sources[0]), *target.ways][:MOST_WAYS]
+        target.ways = [(learned, learned.navigate().sources[0]), *target.ways][:MAX_WAYS]
         if self._told is not None:
             self._told(learned)
 
@@ -233,12 +233,12 @@ class LinkRepair:
         examples = [each for each in self._examples.pop(key, []) if each.url != page.url]
         if links:
             examples.append(example)
-        self._examples[key] = examples[-MOST_EXAMPLES:]
+        self._examples[key] = examples[-MAX_EXAMPLES:]
         while (
-            sum(each.size for kept in self._examples.values() for each in kept) > MOST_KEPT and len(self._examples) > 1
+            sum(each.size for kept in self._examples.values() for each in kept) > MAX_KEPT and len(self._examples) > 1
         ):
             self._examples.popitem(last=False)
-        return self._examples[key] if len(page.body) <= MOST_KEPT else []
+        return self._examples[key] if len(page.body) <= MAX_KEPT else []
 
 
 def _leading(links: Links, application: Application, level: PageLevel, former: Metadata | None) -> Iterator[_Leading]:
@@ -275,7 +275,7 @@ def _tokens(tree: HtmlElement) -> frozenset[str]:
     for element in tree.iter("*"):
         for token in ((element.get("class") or "") + " " + (element.get("id") or "")).split():
             found.setdefault(token.rstrip("0123456789-_"))
-        if len(found) > MOST_TOKENS:
+        if len(found) > MAX_TOKENS:
             break
     return frozenset(found)
 

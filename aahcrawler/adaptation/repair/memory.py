@@ -17,11 +17,11 @@ from knowledge_base.model import Extract
 
 BODY = "body"
 
-FEWEST_WORDS = 8
+MIN_WORDS = 8
 """The number of words below which their absence does not prove that content is gone."""
-MOST_BY_CHANCE = 0.1
+MAX_BY_CHANCE = 0.1
 """So much of a text is on some pages by chance: short answers that many people give."""
-LEAST_FOUND = 0.2
+MIN_FOUND = 0.2
 """The share of the remembered content below which the page has other content now."""
 
 
@@ -53,9 +53,9 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Labelled
     lengths = [length for _, _, length in known]
     stretches = placed([table.find(body) for _, body, _ in known], lengths)
     share = _share(stretches, lengths)
-    if share < MOST_BY_CHANCE:
-        return LabelledExample(page, Method.MEMORY, (), 0.9) if sum(lengths) >= FEWEST_WORDS and page.complete else None
-    if share < LEAST_FOUND:
+    if share < MAX_BY_CHANCE:
+        return LabelledExample(page, Method.MEMORY, (), 0.9) if sum(lengths) >= MIN_WORDS and page.complete else None
+    if share < MIN_FOUND:
         return None
     found = [Remembered(each, stretch) for (each, _, _), stretch in zip(known, stretches, strict=True) if stretch]
     found.sort(key=lambda each: each.stretch.first)
@@ -73,8 +73,8 @@ def _share(stretches: Sequence[Stretch | None], lengths: Sequence[int]) -> float
     return sum(length * each.share for length, each in zip(lengths, stretches, strict=True) if each is not None) / total
 
 
-MOST_ITEMS = 2_000
-MOST_OF_KIND = 3
+MAX_ITEMS = 2_000
+MAX_OF_KIND = 3
 """The number of objects from which values at the same kind of place belong to each of them."""
 
 _WHO_OR_WHEN = frozenset({"author", "date"})
@@ -166,7 +166,7 @@ class _Tracing:
             value = each.object.first(name)
             best = max(near, key=lambda one: self._fitness(one, each, votes), default=None)
             # A value beside only one of many objects belongs to the page, such as the title of a thread.
-            if best is not None and votes[best.key(self._shape(best.place))] >= min(0.5 * having, MOST_OF_KIND):
+            if best is not None and votes[best.key(self._shape(best.place))] >= min(0.5 * having, MAX_OF_KIND):
                 each.labels[name] = best
             elif value is not None:
                 heading = self._heading(name, value, each, traced)
@@ -345,7 +345,7 @@ class _Tracing:
         taken = sorted(place for item in made for place in item)
         found: dict[tuple[int, ...], LabelledObject] = {}
         for place in range(1, len(outline.elements)):
-            if (self._shape(place), self._around(place)) not in shapes or len(found) >= MOST_ITEMS:
+            if (self._shape(place), self._around(place)) not in shapes or len(found) >= MAX_ITEMS:
                 continue
             if not outline.tokens[place] and outline.parents[place] not in beside:
                 continue

@@ -22,7 +22,7 @@ from aahcrawler.wrapper_induction.element_features import is_beside, is_name
 from knowledge_base.model import Application, Extract
 from knowledge_base.url_rules import ParsedUrl, Reason
 
-FEWEST_LISTED = 3
+MIN_LISTED = 3
 """Entries that make a list of other pages: fewer stand below articles as well."""
 
 GOES_ON = 80
@@ -98,7 +98,7 @@ class Structure:
         targets = (
             self._target(place) for main in self._main for place in range(main, self.prepared.outline.ends[main])
         )
-        return len(set(filter(None, targets))) >= FEWEST_LISTED
+        return len(set(filter(None, targets))) >= MIN_LISTED
 
     def _target(self, place: int) -> str:
         """Return the address of another page that a heading leads to, empty where it leads to none."""
@@ -118,7 +118,7 @@ class Structure:
         if any(self._is_entry(each) for each in (place, *outline.ancestors(place))):
             return True
         held = [entry for entry in self._listed if outline.contains(place, entry)]
-        return len(held) >= FEWEST_LISTED and 2 * sum(map(outline.running, held)) > outline.running(place)
+        return len(held) >= MIN_LISTED and 2 * sum(map(outline.running, held)) > outline.running(place)
 
     def _is_entry(self, place: int) -> bool:
         """Return whether an element is an entry of a list, or stands among entries and looks like them."""
@@ -141,7 +141,7 @@ class Structure:
     def _listed(self) -> tuple[int, ...]:
         """The places of the entries of lists of other pages, sidebars aside."""
         lists = (each for each in self.sets if each.nature is Nature.TEASERS and not each.aside)
-        return self._places([each for each in lists if len(each.records) >= FEWEST_LISTED])
+        return self._places([each for each in lists if len(each.records) >= MIN_LISTED])
 
     @cached_property
     def part(self) -> MainPart | None:

@@ -27,15 +27,15 @@ from knowledge_base.model import Extract, FieldKind, KnowledgeBase
 BODY, AUTHOR, DATE, TITLE = "body", "author", "date", "title"
 FOREIGN = 0.7
 """The weight of a name of another application of the kind, relative to one of the failing action."""
-MOST_CANDIDATES = 25
-MOST_ITEMS = 500
-LONGEST_NAME = 60
+MAX_CANDIDATES = 25
+MAX_ITEMS = 500
+MAX_NAME_LENGTH = 60
 IN_MOST = 0.7
 """The share of a candidate's elements that have to have a field."""
-LEAST_WEIGHT = 2
-LEAST_ARTICLE = 40
+MIN_WEIGHT = 2
+MIN_ARTICLE = 40
 """The weight of running text that an article has at least."""
-MOST_BESIDE = 0.1
+MAX_BESIDE = 0.1
 """The share of a body's text that a line about its author and date may have of running text."""
 
 _SIDE = re.compile(r"side-?bar|widget|recent|popular|related|menu|navi?$|footer|breadcrumb", re.IGNORECASE)
@@ -177,8 +177,8 @@ class _Relaxing:
     def candidates(self) -> Iterator[_Candidate]:
         """Yield the candidates that have bodies."""
         ranked = sorted(self._like.get("", {}).items(), key=lambda each: (-each[1], each[0][1].token, each[0][0]))
-        for (tag, name), value in ranked[:MOST_CANDIDATES]:
-            places = [place for place in self._names.places[tag, name][:MOST_ITEMS] if not self._is_aside(place)]
+        for (tag, name), value in ranked[:MAX_CANDIDATES]:
+            places = [place for place in self._names.places[tag, name][:MAX_ITEMS] if not self._is_aside(place)]
             items = places if self._action.many else self._largest(places)
             candidate = self._candidate(name, value, items) if items and not self._hold_more(items) else None
             if candidate is not None:
@@ -252,7 +252,7 @@ class _Relaxing:
                 for post in posts
                 if not any(self._outline.contains(other, post) for other in posts if other != post)
             ]
-            within = answers if running(item) - sum(map(running, answers)) >= LEAST_ARTICLE else []
+            within = answers if running(item) - sum(map(running, answers)) >= MIN_ARTICLE else []
         return frozenset(range(item, ends[item])).difference(*(range(other, ends[other]) for other in within))
 
     # Fields
@@ -302,7 +302,7 @@ class _Relaxing:
         if any(outline.contains(never, place) for never in self._never):
             return False
         without = [never for never in self._never if outline.contains(place, never)]
-        weigh, least = (self._shown, LEAST_WEIGHT) if self._action.many else (outline.running, LEAST_ARTICLE)
+        weigh, least = (self._shown, MIN_WEIGHT) if self._action.many else (outline.running, MIN_ARTICLE)
         return weigh(place) - sum(map(weigh, without)) >= least
 
     def _shown(self, place: int) -> int:
@@ -313,7 +313,7 @@ class _Relaxing:
 
     def _may_be_name(self, place: int) -> bool:
         outline = self._outline
-        if not self._lacks(place, self._dates) or not 2 <= self._shown(place) <= 3 * LONGEST_NAME:
+        if not self._lacks(place, self._dates) or not 2 <= self._shown(place) <= 3 * MAX_NAME_LENGTH:
             return False
         around = (place, outline.parents[place])
         if any(_TOOLS.search(word) for each in around if each > 0 for word in outline.tokens[each]):
@@ -322,8 +322,8 @@ class _Relaxing:
         return may_be_name(self._name(place)) and not into_page
 
     def _name(self, place: int) -> str:
-        text = fold(excerpt(self._outline.elements[place], LONGEST_NAME + 1))
-        return text if len(text) <= LONGEST_NAME and any(map(str.isalpha, text)) else ""
+        text = fold(excerpt(self._outline.elements[place], MAX_NAME_LENGTH + 1))
+        return text if len(text) <= MAX_NAME_LENGTH and any(map(str.isalpha, text)) else ""
 
     def _dated(self, extents: Sequence[frozenset[int]]) -> Mapping[int, Shown]:
         """Return the date of each item: from the kind of place that most of them have."""
@@ -371,9 +371,9 @@ class _Relaxing:
         if not outline.contains(body, place) or place == body:
             return 0
         whole = outline.free(body)
-        while outline.parents[place] != body and outline.running(outline.parents[place]) <= MOST_BESIDE * whole:
+        while outline.parents[place] != body and outline.running(outline.parents[place]) <= MAX_BESIDE * whole:
             place = outline.parents[place]
-        return place if outline.running(place) <= MOST_BESIDE * whole else 0
+        return place if outline.running(place) <= MAX_BESIDE * whole else 0
 
     def _person(self, place: int) -> Value:
         element, byline = self._outline.elements[place], self._bylines.get(place)

@@ -23,7 +23,7 @@ from knowledge_base.model import Extract, FieldKind
 ENOUGH_TEXT = 400
 """The weight of running text that makes an article likely."""
 
-LEAST_ARTICLE = 40
+MIN_ARTICLE = 40
 
 ALONE = 0.75
 """The likelihood of one record relative to several: nothing repeats it."""
@@ -164,7 +164,7 @@ class _Inducing:
 
     def article(self) -> LabelledExample | None:
         part = self.part
-        if part is None or part.running < LEAST_ARTICLE or not part.body.elements:
+        if part is None or part.running < MIN_ARTICLE or not part.body.elements:
             return None
         outline = self.prepared.outline
         beside = [outline.elements[part.heading]] if part.heading is not None else []

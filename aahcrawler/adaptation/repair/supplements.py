@@ -11,7 +11,7 @@ from aahcrawler.helper.extraction.object_building import Sketch
 from aahcrawler.webobject import Person, Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
 
-MOST_OF_TEXT = 0.7
+MAX_OF_TEXT = 0.7
 """The share of a text that must be that of another for both to be about one object."""
 
 ALIGNED = 0.8
@@ -97,7 +97,7 @@ def _same(text: str, labelled: Mapping[str, LabelledObject]) -> LabelledObject |
 
 
 def _is_most(short: str, long: str) -> bool:
-    return len(short) >= MOST_OF_TEXT * len(long) and short in long
+    return len(short) >= MAX_OF_TEXT * len(long) and short in long
 
 
 def _values(labelled: LabelledObject | None, names: set[str]) -> Iterator[tuple[str, tuple[Value, ...]]]:

@@ -23,34 +23,34 @@ from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
 
-LEAST_CONFIDENCE = 0.5
-LEAST_MARGIN = 0.1
+MIN_CONFIDENCE = 0.5
+MIN_MARGIN = 0.1
 CAUTIOUS_CONFIDENCE = 0.65
 CAUTIOUS_MARGIN = 0.2
 BODIED = 0.9
 """The share of a page's objects that must have a body."""
 DISTINCT = 0.7
 """The share of bodies that differ from all others; people do write the same now and then."""
-MOST_LINKED = 0.7
+MAX_LINKED = 0.7
 """The share of a body's characters that may be links, in the middle one of all bodies."""
 SIGNED = 0.6
 """The share of objects with an author or a date that is required if several are found by their shape alone."""
 CAUTIOUSLY_SIGNED = 0.8
-MOST_FILLED_IN = 0.5
+MAX_FILLED_IN = 0.5
 """The share of a body's characters that may be those of a form, such as the one to answer with."""
-MOST_HEADED = 0.7
+MAX_HEADED = 0.7
 """The share of a body's characters that may be headings."""
 RUNNING = 40
 """The weight of a piece of text (see `aahcrawler.induction.outline.weight`) that is no label and no caption."""
 LEFT_OUT = 0.2
 """The share of objects that may have neighbours like them which the example passes over."""
 BRIEF = 20
-LEAST_ARTICLE = 200
+MIN_ARTICLE = 200
 """Characters of an article on a page that shows no sign of holding one, and of one among many links."""
-MOST_BESIDE = 2
+MAX_BESIDE = 2
 """How many times as much text as a short article the links beside it may have before they are what the page is for."""
 ALIKE = 0.9
-PIECE, MOST_PIECES = 12, 0.75
+PIECE, MAX_PIECES = 12, 0.75
 """Characters of the pieces that texts are compared by, and the share of them that two have in common."""
 MUCH_MORE, DOUBLE = 1.25, 2.0
 
@@ -105,8 +105,8 @@ def doubt(example: LabelledExample, question: Question, *, cautious: bool) -> Do
 
 
 def _is_close(example: LabelledExample, *, cautious: bool) -> bool:
-    least = CAUTIOUS_CONFIDENCE if cautious else LEAST_CONFIDENCE
-    margin = CAUTIOUS_MARGIN if cautious else LEAST_MARGIN
+    least = CAUTIOUS_CONFIDENCE if cautious else MIN_CONFIDENCE
+    margin = CAUTIOUS_MARGIN if cautious else MIN_MARGIN
     return example.confidence < least or example.confidence - example.runner_up < margin
 
 
@@ -124,11 +124,11 @@ def _doubtful_texts(question: Question, objects: Sequence[LabelledObject]) -> Do
 def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: bool) -> Doubt | None:
     objects = example.objects
     labels = [label for labelled in objects if (label := labelled.labels.get(BODY)) is not None]
-    if labels and median(map(_linked, labels)) > MOST_LINKED:
+    if labels and median(map(_linked, labels)) > MAX_LINKED:
         return Doubt.LINKS
-    if labels and median(map(_filled_in, labels)) > MOST_FILLED_IN:
+    if labels and median(map(_filled_in, labels)) > MAX_FILLED_IN:
         return Doubt.OUTSIDE
-    if labels and median(map(_headed, labels)) > MOST_HEADED:
+    if labels and median(map(_headed, labels)) > MAX_HEADED:
         return Doubt.NO_BODIES
     if labels and not question.action.many and not any(map(_runs_on, labels)):
         return Doubt.NO_BODIES
@@ -154,7 +154,7 @@ def _doubtful_signatures(question: Question, example: LabelledExample, *, cautio
     signed = sum(not labelled.labels.keys().isdisjoint(signs) for labelled in objects)
     if question.action.many:
         return Doubt.ANONYMOUS if signed < (CAUTIOUSLY_SIGNED if cautious else SIGNED) * len(objects) else None
-    if cautious and not signed and sum(len(body_text(each)) for each in objects) < LEAST_ARTICLE:
+    if cautious and not signed and sum(len(body_text(each)) for each in objects) < MIN_ARTICLE:
         return Doubt.ANONYMOUS
     return None
 
@@ -183,11 +183,11 @@ def _headed(label: Label) -> float:
 def _introduces_links(labelled: LabelledObject, label: Label) -> bool:
     """Return whether the text of a page's one object is short beside the links around it, as a line above a list is."""
     text = len(body_text(labelled))
-    if text >= LEAST_ARTICLE:
+    if text >= MIN_ARTICLE:
         return False
     own = {each for element in label.elements for each in element.iter()}
     links = (link for element in labelled.elements for link in element.iter("a") if link not in own)
-    return sum(len(bare(plain_text(link))) for link in links) > MOST_BESIDE * text
+    return sum(len(bare(plain_text(link))) for link in links) > MAX_BESIDE * text
 
 
 def _runs_on(label: Label) -> bool:
@@ -308,7 +308,7 @@ def _is_nearly(one: str, other: str) -> bool:
     if not short or len(short) < ALIKE * len(long):
         return False
     pieces = [long[start : start + PIECE] for start in range(0, len(long), PIECE)]
-    return short in long or sum(piece in short for piece in pieces) >= MOST_PIECES * len(pieces)
+    return short in long or sum(piece in short for piece in pieces) >= MAX_PIECES * len(pieces)
 
 
 def loses_nothing(before: Sequence[Extracted], after: Sequence[Extracted]) -> bool:

@@ -14,9 +14,9 @@ from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.model import Extract, FieldKind
 
-LONGEST_VALUE = 400
+MAX_VALUE_LENGTH = 400
 """The most characters of a value in one element, except for bodies."""
-LONGEST_AROUND = 25
+MAX_AROUND_LENGTH = 25
 """The most characters behind a name in its text."""
 _TELLING = frozenset({"title", "alt", "aria-label"})
 _DATE_ATTRIBUTES = ("datetime", "title", "data-time", "data-timestamp", "data-utime", "data-date", "content")
@@ -80,7 +80,7 @@ class ShownValues:
         sought = words(text)
         if not sought:
             return []
-        near = (piece for piece in self._outline.pieces if len(piece.text) <= len(text) + LONGEST_AROUND)
+        near = (piece for piece in self._outline.pieces if len(piece.text) <= len(text) + MAX_AROUND_LENGTH)
         told = ((piece.owner, words(piece.text)) for piece in near)
         size = len(sought)
         return [owner for owner, found in told if found[:size] == sought or found[-size:] == sought]
@@ -95,7 +95,7 @@ class ShownValues:
         found: dict[str, list[tuple[int, str]]] = {}
         for place, element in enumerate(self._outline.elements):
             for name, given in map(_as_text, element.attrib.items()):
-                if len(given) <= LONGEST_VALUE and (name in _TELLING or name.startswith("data-")):
+                if len(given) <= MAX_VALUE_LENGTH and (name in _TELLING or name.startswith("data-")):
                     found.setdefault(fold(given).casefold(), []).append((place, name))
         return found
 
@@ -134,8 +134,8 @@ class ShownValues:
         found: dict[str, list[int]] = {}
         outline = self._outline
         for place, element in enumerate(outline.elements):
-            if 0 < outline.free(place) + outline.linked(place) <= 3 * LONGEST_VALUE:
-                found.setdefault(fold(excerpt(element, LONGEST_VALUE + 1)).casefold(), []).append(place)
+            if 0 < outline.free(place) + outline.linked(place) <= 3 * MAX_VALUE_LENGTH:
+                found.setdefault(fold(excerpt(element, MAX_VALUE_LENGTH + 1)).casefold(), []).append(place)
         return found
 
     def read(self, place: int, like: Value | None) -> Value | None:
@@ -143,7 +143,7 @@ class ShownValues:
         element = self._outline.elements[place]
         match like:
             case Person():
-                name = fold(excerpt(element, LONGEST_VALUE))
+                name = fold(excerpt(element, MAX_VALUE_LENGTH))
                 return Person(name, resolve(self._prepared.names.base, element.get("href") or "")) if name else None
             case datetime():
                 exact = (
@@ -151,7 +151,7 @@ class ShownValues:
                 )
                 return next(exact, None)
             case str():
-                return fold(excerpt(element, LONGEST_VALUE)) or None
+                return fold(excerpt(element, MAX_VALUE_LENGTH)) or None
             case _:
                 return None
 

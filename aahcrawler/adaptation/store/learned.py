@@ -128,12 +128,12 @@ Learned = LearnedAction | LearnedLinks | LearnedSign
 
 FREE = 3
 """Failures in a row before the first page is spared."""
-MOST_PAUSE = 64
+MAX_PAUSE = 64
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Spares exponentially more pages after each failure, from the fourth in a row on, up to `MOST_PAUSE`."""
+    """Spares exponentially more pages after each failure, from the fourth in a row on, up to `MAX_PAUSE`."""
 
     left: int = 0
     pause: int = 0
@@ -150,7 +150,7 @@ class Backoff:
         """Try less often."""
         self.failures += 1
         if self.failures > FREE:
-            self.pause = min(MOST_PAUSE, max(1, 2 * self.pause))
+            self.pause = min(MAX_PAUSE, max(1, 2 * self.pause))
         self.left = self.pause
 
     def succeeded(self) -> None:

@@ -128,8 +128,8 @@ LOST = "lost"
 _RANKS = (LOST, TIME, BYTES, REQUESTS, STEPS, REFUSED, NOTHING_MORE, DONE)
 """Why a behaviour ended is what its steps ended with, that which comes first here."""
 
-_LEAST_STEPS = 3
-_LEAST_SECONDS = 1.5
+_MIN_STEPS = 3
+_MIN_SECONDS = 1.5
 """What a behaviour leaves to each one that comes after it, or a twentieth of the bounds where that is less."""
 _BATCH = 10
 """Elements that are opened before the page is waited for."""
@@ -217,8 +217,8 @@ class _Run:
     async def behave(self, behaviour: Behaviour, waiting: int) -> BehaviourNote:
         """Take the steps of one behaviour; leave something to those that wait for their turn."""
         count, ends = _Count(), set[str]()
-        self._until = self._end - waiting * min(_LEAST_SECONDS, self._bounds.seconds / 20)
-        self._left = self._bounds.steps - self._taken - waiting * min(_LEAST_STEPS, self._bounds.steps // 20)
+        self._until = self._end - waiting * min(_MIN_SECONDS, self._bounds.seconds / 20)
+        self._left = self._bounds.steps - self._taken - waiting * min(_MIN_STEPS, self._bounds.steps // 20)
         for step in behaviour.steps:
             try:
                 self._check()

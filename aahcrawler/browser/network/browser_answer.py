@@ -149,7 +149,7 @@ _BODILESS = frozenset({204, 304})
 _PROXY_LOGIN = 407
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_LONGEST_LENGTH = 18
+_MAX_LENGTH = 18
 """Digits of a length; more is none."""
 
 
@@ -266,4 +266,4 @@ class BrowserAnswer:
 
 def _length(lengths: set[str]) -> int | None:
     text = lengths.pop() if len(lengths) == 1 else ""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_LENGTH else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_LENGTH else None

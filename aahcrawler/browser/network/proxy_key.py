@@ -18,7 +18,7 @@ HOSTS = 256
 """The hosts whose certificates are kept; that of one more is made again when it is asked for."""
 _VALIDITY = timedelta(days=2)
 _CLOCKS = timedelta(hours=1)
-_LONGEST_NAME = 64
+_MAX_NAME_LENGTH = 64
 """Characters of a common name (RFC 5280, appendix A.1)."""
 
 
@@ -64,7 +64,7 @@ class ProxyKey:
         return context
 
     def _certificate(self, host: str) -> x509.Certificate:
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host[:_LONGEST_NAME])])
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host[:_MAX_NAME_LENGTH])])
         now = datetime.now(UTC)
         return (
             x509.CertificateBuilder()

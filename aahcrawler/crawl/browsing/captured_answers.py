@@ -236,7 +236,7 @@ def head_of(exchange: Exchange) -> Head | None:
     try:
         while reading.head is None and (piece := exchange.response.read(_PIECE)):
             reading.feed(piece)
-            if len(reading.beginning) > _LONGEST_HEAD:
+            if len(reading.beginning) > _MAX_HEAD_LENGTH:
                 break
     finally:
         exchange.response.seek(0)
@@ -250,7 +250,7 @@ def _parsed(head: bytes) -> Head | None:
         return None
 
 
-_LONGEST_HEAD = 1 << 19
+_MAX_HEAD_LENGTH = 1 << 19
 """Bytes that are read of a head: more than any that the wire client takes."""
 
 

@@ -15,8 +15,8 @@ from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.credentials.given import is_among
 from aahcrawler.credentials.site_cookies import (
-    MOST_BYTES,
-    MOST_COOKIES,
+    MAX_BYTES,
+    MAX_COOKIES,
     SiteCookies,
     is_http_only,
     same_site,
@@ -107,11 +107,11 @@ def brought_back(site: str, cookies: Sequence[Cookie], begun: Sequence[Cookie]) 
     """
     known = {(each.name, each.domain, each.path): each.value for each in begun}
     host = site.rpartition(":")[0] or site
-    for each in cookies[:MOST_COOKIES]:
+    for each in cookies[:MAX_COOKIES]:
         is_news = known.get((each.name, each.domain, each.path)) != each.value
         is_sites = site_of_domain(each.domain) in (site, host)
         is_over = each.expires is not None and 0 <= each.expires <= time.time()
-        if is_news and is_sites and not is_over and len(each.name) + len(each.value) <= MOST_BYTES:
+        if is_news and is_sites and not is_over and len(each.name) + len(each.value) <= MAX_BYTES:
             yield _kept(each)
 
 

@@ -26,11 +26,11 @@ from aahcrawler.traps.patterns import pattern_of
 
 logger = logging.getLogger(__name__)
 
-MOST_SHAPES: Final = 50
+MAX_SHAPES: Final = 50
 """Shapes of addresses of which pages are kept to learn from, of all sites together, the last ones."""
-MOST_SAMPLES: Final = 6
+MAX_SAMPLES: Final = 6
 """Pages of a shape from which nothing could be learned; no more are tried."""
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 """Bytes of a page beyond which nothing is learned from it."""
 CHECKED_EVERY: Final = 25
 """Pages of a shape that are made of their data until one is looked at in a browser again."""
@@ -51,7 +51,7 @@ class _Lessons:
 
     @property
     def is_given_up(self) -> bool:
-        return self.template is None and len(self.samples) >= MOST_SAMPLES
+        return self.template is None and len(self.samples) >= MAX_SAMPLES
 
 
 class DataPages:
@@ -83,9 +83,9 @@ class DataPages:
         """Learn from a page that a browser has shown as ``dom``, and from the JSON that it asked for, by URL."""
         lessons = self._known.setdefault(_key(site, page.url), _Lessons())
         self._known.move_to_end(_key(site, page.url))
-        while len(self._known) > MOST_SHAPES:
+        while len(self._known) > MAX_SHAPES:
             self._known.popitem(last=False)
-        if lessons.is_given_up or not data or len(dom) > MOST_BYTES:
+        if lessons.is_given_up or not data or len(dom) > MAX_BYTES:
             return
         lessons.samples.append(PageSample(page.url, dom, data))
         if lessons.template is not None:

@@ -81,7 +81,7 @@ RETURN: Final = 0.5
 """Deaths that a page which is shown takes back."""
 CRASHES: Final = 5
 """Times in a row that the browser ended, whatever the site, after which it is asked for a page of our own."""
-MOST_SITES: Final = 10_000
+MAX_SITES: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class BrowserDeaths:
         known = self._sites.setdefault(site, _Known())
         self._sites.move_to_end(site)
         known.deaths, known.at = known.deaths + 1, self._clock()
-        while len(self._sites) > MOST_SITES:
+        while len(self._sites) > MAX_SITES:
             self._sites.popitem(last=False)
         self._crashes = self._crashes + 1 if ends_browser(error) else 0
 

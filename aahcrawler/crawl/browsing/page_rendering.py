@@ -450,10 +450,10 @@ def _words_for(lease: Lease, error: Exception) -> str:
     return in_a_line(f"{type(error).__name__}: {error}")
 
 
-MOST_LINES: Final = 20
-MOST_OF_LINE: Final = 300
+MAX_LINES: Final = 20
+MAX_OF_LINE: Final = 300
 """Lines of the console that are kept of a page, and characters of each."""
-MOST_REASONS: Final = 50
+MAX_REASONS: Final = 50
 
 
 def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> BrowserLook:
@@ -463,9 +463,9 @@ def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> B
         ended=rendered.ended,
         seconds=round(rendered.seconds, 3),
         requests=requests,
-        refused=dict(list(reasons.items())[:MOST_REASONS]),
-        behaviours=tuple(map(_behaviour, rendered.behaviours[:MOST_LINES])),
-        console=tuple(map(_line, rendered.console[:MOST_LINES])),
+        refused=dict(list(reasons.items())[:MAX_REASONS]),
+        behaviours=tuple(map(_behaviour, rendered.behaviours[:MAX_LINES])),
+        console=tuple(map(_line, rendered.console[:MAX_LINES])),
     )
 
 
@@ -484,7 +484,7 @@ def pictures_of(url: str, rendered: RenderedPage) -> Iterator[Resource]:
 
 def in_a_line(text: str) -> str:
     """Return a text on one line, its beginning where it is long."""
-    return " ".join(text[: 4 * MOST_OF_LINE].split())[:MOST_OF_LINE]
+    return " ".join(text[: 4 * MAX_OF_LINE].split())[:MAX_OF_LINE]
 
 
 def _behaviour(note: BehaviourNote) -> str:

@@ -22,27 +22,27 @@ from aahcrawler.urls import resolve
 from online_analysis.icd import BrowserSection
 from online_analysis.url_patterns import UrlPattern, first_match
 
-MOST_SHAPES: Final = 20_000
+MAX_SHAPES: Final = 20_000
 """Shapes of addresses, of all sites together, that lessons are kept of, the last ones."""
-MOST_SITES: Final = 2_000
-MOST_TEXTS: Final = 200
+MAX_SITES: Final = 2_000
+MAX_TEXTS: Final = 200
 """Texts of a site by which pages that all show the same are told."""
-MOST_OF_FRAME: Final = 3_000
-LARGEST_FRAME: Final = 500_000
+MAX_OF_FRAME: Final = 3_000
+MAX_FRAME: Final = 500_000
 """Characters that a page shows, and bytes of it, beyond which it is more than a frame for content."""
-MOST_LETTERS: Final = 200_000
+MAX_LETTERS: Final = 200_000
 """Letters of a page beyond which it is not counted any further, and elements likewise."""
-LEAST_ALIKE: Final = 3
+MIN_ALIKE: Final = 3
 """Addresses that show the same from which on, where they are half of a site, they may lack their content."""
 PATIENCE: Final = 3
 """Looks in a row that gained nothing after which pages of that shape are looked at more and more rarely."""
 PATIENCE_WITH_PARTS: Final = 12
 """The same where a part of the page is known to be added: many an article has no comment yet."""
-LEAST_OF_PART: Final = 20
+MIN_OF_PART: Final = 20
 ENOUGH: Final = 16
 CHECKED_EVERY: Final = 8
 """Pages of a shape in a row whose content was there after which one in so many is examined for more than a shell."""
-LONGEST_PAUSE: Final = 256
+MAX_PAUSE: Final = 256
 """Pages of a shape after which one is looked at in any case, so that a lesson that is wrong by now is unlearned."""
 
 
@@ -77,9 +77,9 @@ class Shown:
     def of(cls, page: Page) -> "Shown":
         """Count what an HTML page shows."""
         tree = page.tree
-        letters = sum(map(str.isalnum, text.excerpt(tree, MOST_LETTERS)))
-        links = {each.get("href") for each in islice(tree.iter("a"), MOST_LETTERS) if each.get("href")}
-        media = islice(tree.iter("img", "video", "audio", "iframe"), MOST_LETTERS)
+        letters = sum(map(str.isalnum, text.excerpt(tree, MAX_LETTERS)))
+        links = {each.get("href") for each in islice(tree.iter("a"), MAX_LETTERS) if each.get("href")}
+        media = islice(tree.iter("img", "video", "audio", "iframe"), MAX_LETTERS)
         return cls(letters, len(links), sum(1 for _ in media))
 
     def gains_over(self, less: "Shown") -> bool:
@@ -113,7 +113,7 @@ class _Lesson:
     @property
     def is_due(self) -> bool:
         """Whether it is time to look again at what was looked at in vain."""
-        return self.passed >= min(2 << min(self.vain, 10), LONGEST_PAUSE)
+        return self.passed >= min(2 << min(self.vain, 10), MAX_PAUSE)
 
 
 @dataclass(slots=True)
@@ -129,15 +129,15 @@ class _Site:
         self.pages += 1
         urls = self.texts.setdefault(text, [])
         self.texts.move_to_end(text)
-        if url not in urls and len(urls) < LEAST_ALIKE:
+        if url not in urls and len(urls) < MIN_ALIKE:
             urls.append(url)
         self.shown[text] += 1
-        while len(self.texts) > MOST_TEXTS:
+        while len(self.texts) > MAX_TEXTS:
             del self.shown[self.texts.popitem(last=False)[0]]
 
     def repeats(self, text: bytes) -> bool:
         """Return whether half of the pages, and not only a few, show that text."""
-        return len(self.texts[text]) >= LEAST_ALIKE and 2 * self.shown[text] >= self.pages
+        return len(self.texts[text]) >= MIN_ALIKE and 2 * self.shown[text] >= self.pages
 
 
 class Routes:
@@ -173,7 +173,7 @@ class Routes:
     def learn(self, site: str, url: str, came: Shown, looked: Shown) -> bool:
         """Learn from a look at a page; return whether it gained anything over the page as it came."""
         lesson = self._lesson(site, url)
-        gained = looked.gains_over(came) or (lesson.lacks_part and looked.letters > came.letters + LEAST_OF_PART)
+        gained = looked.gains_over(came) or (lesson.lacks_part and looked.letters > came.letters + MIN_OF_PART)
         lesson.vain = 0 if gained else lesson.vain + 1
         return gained
 
@@ -181,21 +181,21 @@ class Routes:
         key = site, pattern_of(url).shape
         lesson = self._lessons.setdefault(key, _Lesson())
         self._lessons.move_to_end(key)
-        while len(self._lessons) > MOST_SHAPES:
+        while len(self._lessons) > MAX_SHAPES:
             self._lessons.popitem(last=False)
         return lesson
 
     def _repeats(self, site: str, page: Page) -> bool:
         """Return whether a page that scripts may fill shows the same text as half of its site."""
-        if not may_lack_content(page) or _is_elsewhere(page) or len(page.body) > LARGEST_FRAME:
+        if not may_lack_content(page) or _is_elsewhere(page) or len(page.body) > MAX_FRAME:
             return False
         said = _text_of(page)
-        if len(said) > MOST_OF_FRAME:
+        if len(said) > MAX_OF_FRAME:
             return False
         shown = sha1(said.encode("utf-8", "replace"), usedforsecurity=False).digest()
         known = self._sites.setdefault(site, _Site())
         self._sites.move_to_end(site)
-        while len(self._sites) > MOST_SITES:
+        while len(self._sites) > MAX_SITES:
             self._sites.popitem(last=False)
         known.note(shown, page.url)
         return known.repeats(shown)

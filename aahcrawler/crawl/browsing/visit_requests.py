@@ -45,8 +45,8 @@ logger = logging.getLogger(__name__)
 
 AFTER_HANG_UP: Final = 10.0
 """Seconds that an answer has to end in which the browser does not want any more: half a file is worth little."""
-MOST_DATA: Final = 20
-LARGEST_DATA: Final = 1_000_000
+MAX_DATA: Final = 20
+MAX_DATA_SIZE: Final = 1_000_000
 """Answers with JSON, and bytes of each, that are held to learn from until the visit is over."""
 LAST_SECONDS: Final = 1.0
 """Seconds that answers under way have to end in when the visit is over, and then for what came to be had."""
@@ -91,7 +91,7 @@ class VisitRequests:
 
     @property
     def data(self) -> Mapping[str, bytes]:
-        """The JSON that was answered to GET requests, by URL as asked for, ``MOST_DATA`` at most."""
+        """The JSON that was answered to GET requests, by URL as asked for, ``MAX_DATA`` at most."""
         return self._data
 
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
@@ -165,7 +165,7 @@ class VisitRequests:
             if head is not None and has_manifest(exchange, head.headers):
                 self._manifests[url] = None
             replay(exchange, relay if part is None else PartRelay(relay, part, size))
-            if head is not None and _is_json(head.headers) and (page := replayed(exchange, LARGEST_DATA)) is not None:
+            if head is not None and _is_json(head.headers) and (page := replayed(exchange, MAX_DATA_SIZE)) is not None:
                 self._take_data(request, page.body)
         self._asked.add(url)
         self.from_archive += 1
@@ -269,7 +269,7 @@ class VisitRequests:
             self._take_data(under_way.request, response.body)
 
     def _take_data(self, request: BrowserRequest, body: bytes) -> None:
-        if request.method == "GET" and len(body) < LARGEST_DATA and len(self._data) < MOST_DATA:
+        if request.method == "GET" and len(body) < MAX_DATA_SIZE and len(self._data) < MAX_DATA:
             self._data[request.url] = body
 
     async def _keep(self, under_way: "_UnderWay", response: CapturedResponse) -> None:

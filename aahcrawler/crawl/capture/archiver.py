@@ -21,7 +21,7 @@ from aahcrawler.archive.payload import HttpPayload
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
-from aahcrawler.credentials.given import LEAST_OF_A_TOKEN, NONE, REDACTED, Credentials, Masks, is_among
+from aahcrawler.credentials.given import MIN_OF_A_TOKEN, NONE, REDACTED, Credentials, Masks, is_among
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import sniff
@@ -205,7 +205,7 @@ def _tokens(request: bytes, answer: bytes) -> Iterator[str]:
         if name == b"set-cookie":
             pairs = _COOKIE.findall(value)[:1]
         for _, each in pairs:
-            if len(each) >= LEAST_OF_A_TOKEN:
+            if len(each) >= MIN_OF_A_TOKEN:
                 yield each.decode("latin-1")
 
 

@@ -63,10 +63,10 @@ from online_analysis.icd import Icd, IcdError
 
 logger = logging.getLogger(__name__)
 
-MOST_REPLACED = 20
+MAX_REPLACED = 20
 """How many workers that died are replaced in all."""
 TICK = 1.0
-_LONGEST_OUTPUT = 2000
+_MAX_OUTPUT_LENGTH = 2000
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class _Worker:
     @property
     def output_tail(self) -> str:
         self.output.seek(0)
-        return self.output.read()[-_LONGEST_OUTPUT:].decode("utf-8", "replace").strip()
+        return self.output.read()[-_MAX_OUTPUT_LENGTH:].decode("utf-8", "replace").strip()
 
 
 def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_changes: bool = False) -> int:
@@ -235,7 +235,7 @@ class Supervisor:
             if code == DONE or self._stopping:
                 continue
             logger.warning("worker %d ended with %d: %s", worker.process.pid, code, worker.output_tail or "killed")
-            if code == MISTAKE or self._replaced >= MOST_REPLACED:
+            if code == MISTAKE or self._replaced >= MAX_REPLACED:
                 self.failure = worker.output_tail or f"a worker ended with {code}"
                 self.stop()
             elif self._state() is CrawlState.ACTIVE:

@@ -40,9 +40,9 @@ from online_analysis.icd import IcdError
 
 EVERY = 0.5
 """Seconds between two deliveries."""
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 """Events that wait while the server cannot be reached; the oldest of more are lost, and counted."""
-_MOST_AT_ONCE = 1000
+_MAX_AT_ONCE = 1000
 
 
 class EventSink(logging.Handler):
@@ -71,7 +71,7 @@ class EventSink(logging.Handler):
             text = f"{text} {record.exc_text}"
         message = text[:LONGEST].replace("\r", " ").replace("\n", " | ")
         at, subsystem = datetime.fromtimestamp(record.created, UTC), record.name.removeprefix("aahcrawler.")
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             self._waiting.popleft()
             self._lost += 1
         self._waiting.append(WorkerEvent(at, self._worker, CURRENT_CRAWL.get(), record.levelname, subsystem, message))
@@ -85,7 +85,7 @@ class EventSink(logging.Handler):
     async def deliver(self) -> None:
         """Hand on what waits, as far as the server takes it."""
         while self._waiting:
-            part = [self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST_AT_ONCE))]
+            part = [self._waiting.popleft() for _ in range(min(len(self._waiting), _MAX_AT_ONCE))]
             try:
                 await asyncio.to_thread(self._log.put, (*self._of_the_lost(part), *part))
             except FrontierUnavailableError:
@@ -110,7 +110,7 @@ HEARTBEAT_EVERY = 3.0
 """Seconds between two signs of life."""
 GRACE = 5.0
 """Seconds that a server is waited for when this worker leaves."""
-LONGEST_PAUSE = 60.0
+MAX_PAUSE = 60.0
 """Seconds after which a crawl that could not be opened, or failed, is tried again at the latest."""
 
 _OPENING_ERRORS = (
@@ -301,7 +301,7 @@ class _Process:
             return None
 
     def _postpone(self, crawl: str) -> None:
-        pause = min(LONGEST_PAUSE, 2 * self._again.get(crawl, (0.0, 0.5))[1])
+        pause = min(MAX_PAUSE, 2 * self._again.get(crawl, (0.0, 0.5))[1])
         self._again[crawl] = (monotonic() + pause, pause)
 
     async def _heartbeat(self) -> None:

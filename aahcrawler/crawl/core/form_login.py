@@ -21,8 +21,8 @@ from aahcrawler.page.text import excerpt
 
 logger = logging.getLogger(__name__)
 
-MOST_REDIRECTS: Final = 10
-MOST_FORMS: Final = 50
+MAX_REDIRECTS: Final = 10
+MAX_FORMS: Final = 50
 LONGEST: Final = 1_000_000
 """Characters of a page's text that are searched for the words that tell a login."""
 PATIENCE: Final = 64
@@ -164,7 +164,7 @@ class FormLogins:
         """Return the answer to a step after its redirects, which stay on the site. Raise ``LoginFailedError``."""
         site = urls.queue_of(step.url)
         page = await self._fetch(step)
-        for _ in range(MOST_REDIRECTS):
+        for _ in range(MAX_REDIRECTS):
             target = _location(page)
             if target is None or urls.queue_of(target) != site:
                 break
@@ -226,7 +226,7 @@ def _form(page: Page, given: GivenLogin) -> PasswordForm:
 def _forms(page: Page) -> Iterator[HtmlElement]:
     if page.is_html:
         for place, form in enumerate(page.tree.iter("form")):
-            if place == MOST_FORMS:
+            if place == MAX_FORMS:
                 break
             yield form
 

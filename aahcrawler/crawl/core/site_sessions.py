@@ -15,7 +15,7 @@ from aahcrawler.credentials.http_authentication import HostAuthentication
 from aahcrawler.credentials.site_cookies import SiteCookies
 from aahcrawler.urls import origin, queue_of
 
-MOST_SITES: Final = 10_000
+MAX_SITES: Final = 10_000
 """How many sites' sessions are held in memory; the others are read again."""
 FORGIVEN_AFTER: Final = 3600.0
 """Seconds after which a login that was refused is tried again by workers that share a crawl."""
@@ -157,7 +157,7 @@ class SiteSessions:
         if not self._is_shared:
             session.forgive()
         self._known[site] = text, session
-        while len(self._known) > MOST_SITES:
+        while len(self._known) > MAX_SITES:
             self._known.popitem(last=False)
         return session
 

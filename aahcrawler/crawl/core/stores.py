@@ -14,7 +14,7 @@ from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, NO_REDACTION, Annotations, Archiver, Redaction
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.fetch.client_settings import LONGEST_REMAINS
+from aahcrawler.crawl.fetch.client_settings import MAX_REMAINS_LENGTH
 from aahcrawler.crawl.health.disk_space import DiskSpace
 from aahcrawler.crawl.health.outages import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
@@ -143,7 +143,7 @@ class StoreWriter:
         if exchange is None:
             return
         with closing(exchange):
-            came = exchange.response.read(LONGEST_REMAINS)
+            came = exchange.response.read(MAX_REMAINS_LENGTH)
         await self.archive(replace(exchange, response=BytesIO(came), response_size=len(came)))
         await self.count({"requests": 1, "bytes": len(came)})
 

@@ -17,7 +17,7 @@ from online_analysis.icd.secrets import PrivateFileError, Secret, SecretError, p
 
 PRODUCT = "AAHCrawler"
 """What robots.txt files call us: the first word of ``Icd.user_agent`` (RFC 9309, section 2.2.1)."""
-LONGEST_REMAINS = 16_000
+MAX_REMAINS_LENGTH = 16_000
 """Bytes that are archived of a head which never ended: for a longer one FastWARC gives up the file that it is in."""
 PATIENCE = 30
 """A body may take this many times ``politeness.timeout`` while it keeps coming: slow servers have large files too."""

@@ -20,7 +20,7 @@ from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
 
 WIRE_SETTINGS = "AAH_WIRE"
 """The Scrapy setting that holds a ``WireSettings``: the settings of the download handler."""
-MOST_BYTES = "download_maxsize"
+MAX_BYTES = "download_maxsize"
 """The key of ``Request.meta`` that holds how many bytes of a body are taken; what follows is cut off."""
 WANTED = "download_wanted"
 """The key of ``Request.meta`` that holds ``WireRequest.wanted``, if anything."""
@@ -101,7 +101,7 @@ class WireDownloadHandler(BaseDownloadHandler):
 
     The setting ``AAH_WIRE`` is a ``WireSettings``; by default large bodies go through the folder ``.spool`` and only
     public IP addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange;
-    ``MOST_BYTES``, ``WANTED``, ``ENDING`` and ``IP_CLAIM`` say the rest. Its ``download_latency`` is set.
+    ``MAX_BYTES``, ``WANTED``, ``ENDING`` and ``IP_CLAIM`` say the rest. Its ``download_latency`` is set.
 
     Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
     """
@@ -134,7 +134,7 @@ class WireDownloadHandler(BaseDownloadHandler):
             method=request.method,
             body=request.body,
             timeout=None if timeout is None else float(timeout),
-            max_bytes=request.meta.get(MOST_BYTES),
+            max_bytes=request.meta.get(MAX_BYTES),
             wanted=request.meta.get(WANTED),
             admission=claim,
             captured_as=request.meta.get(CAPTURED_AS, ""),

@@ -145,7 +145,7 @@ APART: Final = 0.05
 
 Browsers send what a page needs all at once; twenty a second is what one reader with a slow connection causes.
 """
-MOST_WAITED: Final = 6.0
+MAX_WAITED: Final = 6.0
 """Seconds that all requests of a visit together wait for IP addresses that other workers have."""
 
 
@@ -155,7 +155,7 @@ class VisitClaims:
     def __init__(self, claims: IpClaims, url: str) -> None:
         self._claims = claims
         self._url = url
-        self._left = MOST_WAITED
+        self._left = MAX_WAITED
         self._machines: set[str] = set()
 
     def apart(self, url: str) -> float:

@@ -16,7 +16,7 @@ from aahcrawler.page import Headers
 from aahcrawler.urls import queue_of
 from online_analysis.icd import Politeness
 
-MOST_QUEUES = 10_000
+MAX_QUEUES = 10_000
 """How many queues are remembered; what is forgotten of others comes back with their next lease."""
 SLOW = 1.0
 """Seconds from which on an answer is slow."""
@@ -175,7 +175,7 @@ class PolitenessTracker:
 
     def _forget(self) -> None:
         """Forget the queues that were asked longest ago, but none whose next fetch is still to come."""
-        while len(self._known) > MOST_QUEUES:
+        while len(self._known) > MAX_QUEUES:
             queue, oldest = next(iter(self._known.items()))
             if oldest.next > self._clock():
                 return
@@ -190,12 +190,12 @@ class PolitenessTracker:
 
 AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers that may be another one later."""
-LONGEST_REST: Final = 3600.0
+MAX_REST: Final = 3600.0
 """Seconds beyond which a Retry-After is not believed."""
 
 
 def retry_after(status: int, fields: Sequence[tuple[str, str]]) -> float:
-    """Return for how many seconds an answer asks to be left in peace, at most ``LONGEST_REST`` (RFC 9110, 10.2.3).
+    """Return for how many seconds an answer asks to be left in peace, at most ``MAX_REST`` (RFC 9110, 10.2.3).
 
     0 for answers that mean something else by Retry-After, and where it cannot be read.
     """
@@ -203,9 +203,9 @@ def retry_after(status: int, fields: Sequence[tuple[str, str]]) -> float:
         return 0.0
     value = Headers(tuple(fields)).get("Retry-After").strip()
     if value.isascii() and value.isdigit():
-        return min(float(value[:9]), LONGEST_REST)
+        return min(float(value[:9]), MAX_REST)
     try:
         seconds = parsedate_to_datetime(value).timestamp() - time()
     except (ValueError, OverflowError):
         return 0.0
-    return min(max(0.0, seconds), LONGEST_REST)
+    return min(max(0.0, seconds), MAX_REST)

@@ -11,7 +11,7 @@ from aahcrawler.crawl.fetch.client_settings import PRODUCT
 
 LARGEST = 512 * 1024
 """Bytes of a robots.txt that are read; RFC 9309 asks for at least 500 KiB."""
-MOST_NAMED = 20
+MAX_NAMED = 20
 """How many sitemaps that a robots.txt names are asked for."""
 _AGENT_LINE = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)(.*)", re.IGNORECASE)
 
@@ -56,7 +56,7 @@ class Rules:
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The first sitemaps that are named, as they are written."""
-        return () if self.parsed is None else tuple(islice(self.parsed.sitemaps, MOST_NAMED))
+        return () if self.parsed is None else tuple(islice(self.parsed.sitemaps, MAX_NAMED))
 
 
 def _addressed_to_us(text: str) -> str:

@@ -25,7 +25,7 @@ SLACK = 1.25
 """A crawl that pauses goes on when this many times the reserve is free: it would stop and go at the very edge."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at the free space."""
-LONGEST_REST = 10.0
+MAX_REST = 10.0
 """Seconds between two tries at most, where the free space does not tell: quotas, file systems without inodes."""
 
 
@@ -111,7 +111,7 @@ class DiskSpace:
                     self._refused[waiting] = str(error)
                 self._notify()
                 await self._rest(rest)
-                rest = min(2 * rest, LONGEST_REST)
+                rest = min(2 * rest, MAX_REST)
         finally:
             if self._refused.pop(waiting, None) is not None:
                 self._notify()

@@ -41,7 +41,7 @@ def is_full(error: BaseException | None) -> bool:
     return error is not None and is_full(error.__cause__)
 
 
-FIRST_SERVER_REST, LONGEST_SERVER_REST = 0.1, 5.0
+FIRST_SERVER_REST, MAX_SERVER_REST = 0.1, 5.0
 """Seconds between two tries; they double."""
 SILENCE = 5.0
 """Seconds without an answer from which on a crawl is said to pause."""
@@ -112,7 +112,7 @@ class ServerOutage:
         rest = FIRST_SERVER_REST
         while True:
             ended = self._ending.wait(rest)
-            rest = min(2 * rest, LONGEST_SERVER_REST)
+            rest = min(2 * rest, MAX_SERVER_REST)
             try:
                 self._reconnect()
                 return self._made(call)
@@ -150,7 +150,7 @@ class ServerOutage:
             listener()
 
 
-FIRST_PROXY_REST, LONGEST_PROXY_REST = 1.0, 30.0
+FIRST_PROXY_REST, MAX_PROXY_REST = 1.0, 30.0
 """Seconds between two tries; they double."""
 
 
@@ -192,7 +192,7 @@ class ProxyOutage:
             logger.warning("%s: %s", "paused" if proxy == self._general else "hosts behind a proxy wait", why)
             self._notify()
         elif now >= away.until:
-            away.why, away.rest = why, min(2 * away.rest, LONGEST_PROXY_REST)
+            away.why, away.rest = why, min(2 * away.rest, MAX_PROXY_REST)
             away.until = now + away.rest
         return max(away.until - now, FIRST_PROXY_REST)
 

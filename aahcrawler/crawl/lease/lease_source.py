@@ -70,7 +70,7 @@ CONCURRENT_REQUESTS = 64
 LEASE = "aah_lease"
 """The key of ``Request.meta`` that holds a request's lease."""
 
-LONGEST_WAIT = 1.0
+MAX_WAIT = 1.0
 """Seconds after which the frontier is asked again: other workers and services offer URLs unheard."""
 
 STALE = 15.0
@@ -253,7 +253,7 @@ class LeaseSource:
         if ready is None and not self._out and not self.held:
             return self.last_resort is not None and await self.last_resort()
         # A queue that is ready while none could be leased waits for one of our own leases.
-        wait = LONGEST_WAIT if not ready else min(ready, LONGEST_WAIT)
+        wait = MAX_WAIT if not ready else min(ready, MAX_WAIT)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), wait)
         return True

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 RENEW_EVERY = 5.0
 """Seconds between two renewals; leases run for half a minute at least."""
-LONGEST_STALL = 600.0
+MAX_STALL = 600.0
 """Seconds without a sign of life from the event loop after which its leases are left to run out."""
 
 
@@ -56,7 +56,7 @@ class LeaseRenewer:
 
     def _keep(self, loop: asyncio.AbstractEventLoop) -> None:
         while not self._closed.wait(self._every):
-            if monotonic() - self._alive_at > LONGEST_STALL:
+            if monotonic() - self._alive_at > MAX_STALL:
                 continue
             try:
                 self._renew(loop)

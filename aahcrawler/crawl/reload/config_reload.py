@@ -245,7 +245,7 @@ def actions(crawl: RunningCrawl, control: BlockControl) -> Mapping[Part, Action]
     }
 
 
-MOST_IN_MEMORY = 200_000
+MAX_IN_MEMORY = 200_000
 """URLs that are re-scored with one reading of the score log: some 100 MB."""
 AT_ONCE = 200
 """How many URLs are re-scored in one call of the frontier."""
@@ -265,7 +265,7 @@ class ScoreUpdate:
     async def run(self) -> None:
         """Score everything again that the score log has the parts of."""
         queued = (await self._writer.call(self._writer.stores.frontier.counts)).pages.get(State.QUEUED, 0)
-        shares = 1 + queued // MOST_IN_MEMORY
+        shares = 1 + queued // MAX_IN_MEMORY
         changed = 0
         try:
             for number in range(shares):

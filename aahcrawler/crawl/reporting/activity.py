@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
-MOST_SITES = 4
+MAX_SITES = 4
 """Sites that are named; the others are counted."""
 SHORT = 1.0
 """Seconds below which a wait is none, and two waits are one."""
@@ -28,8 +28,8 @@ class Activity:
         ('fetching from a.org, b.org', 'next fetch from a.org in 7 s', 'choosing what to fetch next')
         """
         if self.sites:
-            others = len(self.sites) - MOST_SITES
-            named = ", ".join(self.sites[:MOST_SITES])
+            others = len(self.sites) - MAX_SITES
+            named = ", ".join(self.sites[:MAX_SITES])
             return f"fetching from {named}{f' and {others:,} others' if others > 0 else ''}"
         if self.wait is None or self.wait < SHORT:
             return "choosing what to fetch next"

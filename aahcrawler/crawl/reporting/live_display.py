@@ -20,7 +20,7 @@ from aahcrawler.seeds import in_words
 
 LINE_EVERY = 5.0
 """Seconds between two plain lines."""
-MOST_REASONS = 4
+MAX_REASONS = 4
 """Reasons of errors that are named."""
 LONGEST = 1e10
 """Seconds, three hundred years, beyond which no time is told."""
@@ -126,8 +126,8 @@ def failures(stats: Stats) -> str:
     found = Counter[str]()
     for reason, number in stats.told.failures.items():
         found[in_words(reason)] += number
-    named = ", ".join(f"{words} {number:,}" for words, number in found.most_common(MOST_REASONS))
-    others = ", ..." if len(found) > MOST_REASONS else ""
+    named = ", ".join(f"{words} {number:,}" for words, number in found.most_common(MAX_REASONS))
+    others = ", ..." if len(found) > MAX_REASONS else ""
     return f"{found.total():,} ({named}{others})" if found else "none"
 
 

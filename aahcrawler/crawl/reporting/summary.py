@@ -111,7 +111,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
     }
 
 
-MOST_LINES = 20
+MAX_LINES = 20
 """Seeds that the terminal names; ``aah report --seeds`` lists all."""
 
 
@@ -160,13 +160,13 @@ def described(result: SeedResult) -> dict[str, object]:
 
 
 def lines(found: Sequence[SeedResult]) -> Iterator[str]:
-    """Yield a line for each seed that is not simply fetched, at most ``MOST_LINES`` and one that counts the others."""
+    """Yield a line for each seed that is not simply fetched, at most ``MAX_LINES`` and one that counts the others."""
     told = [each for each in found if each.verdict is not Verdict.FETCHED or each.detail]
-    for each in told[:MOST_LINES]:
+    for each in told[:MAX_LINES]:
         detail = f" ({each.detail})" if each.detail else ""
         where = f", at {each.ended_at}" if each.ended_at else ""
         yield f"seed {each.url}: {each.verdict.value}{detail}{where}; {each.advice}"
-    if others := told[MOST_LINES:]:
+    if others := told[MAX_LINES:]:
         yield f"and {len(others):,} other seeds: aah report --seeds"
 
 

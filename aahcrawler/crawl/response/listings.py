@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode
 from aahcrawler import urls
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.fetch.robots_txt import MOST_NAMED
+from aahcrawler.crawl.fetch.robots_txt import MAX_NAMED
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Offered
 from aahcrawler.metadata import Metadata
@@ -21,11 +21,11 @@ from knowledge_base.url_rules import ParsedUrl
 
 logger = logging.getLogger(__name__)
 
-MOST_PAGES: Final = 1_000
+MAX_PAGES: Final = 1_000
 """How many pages of one listing are asked for."""
-MOST_KNOWN: Final = 10
+MAX_KNOWN: Final = 10
 """How many of them in a row may be known already."""
-MOST_ROOTS: Final = 10
+MAX_ROOTS: Final = 10
 """How many installations of one application on a host have their listings asked for."""
 
 _EMPTY: Final = "nothing listed"
@@ -179,9 +179,9 @@ class Listings:
         """Note the root of an installation; say whether none was known that it lies in."""
         key = urls.origin(root), application.name
         known = self._begun[key] = self._begun.pop(key, [])
-        while len(self._begun) > MOST_HOSTS:
+        while len(self._begun) > MAX_HOSTS:
             self._begun.popitem(last=False)
-        if len(known) >= MOST_ROOTS or any(root.startswith(each) for each in known):
+        if len(known) >= MAX_ROOTS or any(root.startswith(each) for each in known):
             return False
         known.append(_folder(root))
         return True
@@ -198,7 +198,7 @@ class Listings:
         """Offer a page of a listing, or the next one that is not known; False where there is none that may be had."""
         if listing is None:
             return False
-        last = min(step.page + MOST_KNOWN - 1, MOST_PAGES) if listing.is_paged else 1
+        last = min(step.page + MAX_KNOWN - 1, MAX_PAGES) if listing.is_paged else 1
         for number in range(step.page, last + 1):
             offer = self._made(lease, replace(step, page=number), listing)
             refusal = "no URL" if offer is None else self._context.now.scope.admit(offer)
@@ -245,9 +245,9 @@ def _stem(path: str) -> str:
     return path.rstrip(Hop.REDIRECT + Hop.REDIRECT.lower())[:-1]
 
 
-MOST_FEEDS = 10
+MAX_FEEDS = 10
 """How many feeds that pages of a host announce are asked for."""
-MOST_HOSTS = 10_000
+MAX_HOSTS = 10_000
 
 _ROBOTS = "/robots.txt"
 _USUAL = "/sitemap.xml"
@@ -270,9 +270,9 @@ class AnnouncedSitemaps:
         if wanted == "off" or lease.kind != "page" or origin in self._known:
             return
         self._known[origin] = None
-        while len(self._known) > MOST_HOSTS:
+        while len(self._known) > MAX_HOSTS:
             self._known.popitem(last=False)
-        found = tuple(islice(filter(None, (urls.resolve(origin + "/", each.strip()) for each in named)), MOST_NAMED))
+        found = tuple(islice(filter(None, (urls.resolve(origin + "/", each.strip()) for each in named)), MAX_NAMED))
         if not found and wanted == "guess":
             found = (origin + _USUAL,)
         offers = [self._offer(lease, origin, url) for url in dict.fromkeys(found)]
@@ -298,8 +298,8 @@ class AnnouncedFeeds:
         for url in feeds:
             host = urls.origin(lease.url)
             known = self._of_host[host] = self._of_host.pop(host, set())
-            while len(self._of_host) > MOST_HOSTS:
+            while len(self._of_host) > MAX_HOSTS:
                 self._of_host.popitem(last=False)
-            if url not in known and len(known) < MOST_FEEDS:
+            if url not in known and len(known) < MAX_FEEDS:
                 known.add(url)
                 yield self._context.now.link_rules.offer(url, lease, lease.score, kind="requisite", hop=Hop.FEED)

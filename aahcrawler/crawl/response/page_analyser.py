@@ -44,7 +44,7 @@ from online_analysis.batching import Contribution
 
 logger = logging.getLogger(__name__)
 
-_MOST_KINDS = 1_000
+_MAX_KINDS = 1_000
 """Kinds of failed stages that are logged; each is counted on every page."""
 
 
@@ -240,7 +240,7 @@ class PageAnalyser:
             kind = kind_of(action) if action.failure is Failure.RAISED else ""
             if not kind:
                 logger.warning("%s: %s", page.url, action)
-            elif kind not in self._known_failures and len(self._known_failures) < _MOST_KINDS:
+            elif kind not in self._known_failures and len(self._known_failures) < _MAX_KINDS:
                 self._known_failures.add(kind)
                 logger.warning("%s: %s", page.url, action)
         failures = (*found.metadata.failures, *map(str, later))

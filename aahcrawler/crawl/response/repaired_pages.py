@@ -22,7 +22,7 @@ from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.pipeline.analysis import PageAnalysis
 
-MOST_PAGES = 2_000
+MAX_PAGES = 2_000
 """Pages with failed actions that are remembered, the last ones, and as many that wait to be read again."""
 PAUSE = 0.2
 """Seconds between two pages, while the crawl has others to handle."""
@@ -61,7 +61,7 @@ class Rereading:
         self._analyser = analyser
         self._failed: OrderedDict[str, tuple[_Level, ReadPage]] = OrderedDict()
         self._repaired: OrderedDict[_Level, None] = OrderedDict()
-        self._waiting: deque[ReadPage] = deque(maxlen=MOST_PAGES)
+        self._waiting: deque[ReadPage] = deque(maxlen=MAX_PAGES)
         self._reader: Callable[[], str] = lambda: context.now.fingerprint
 
     def noted(self, page: ReadPage, found: PageAnalysis, *, is_apart: bool = False) -> None:
@@ -78,13 +78,13 @@ class Rereading:
                 self.read_again(page)
                 return
             self._failed[page.lease.url] = level, page
-            if len(self._failed) > MOST_PAGES:
+            if len(self._failed) > MAX_PAGES:
                 self._failed.popitem(last=False)
 
     def repaired(self, level: _Level) -> None:
         """Have all remembered pages of a level of a site read again: by site, application and level."""
         self._repaired[level] = None
-        if len(self._repaired) > MOST_PAGES:
+        if len(self._repaired) > MAX_PAGES:
             self._repaired.popitem(last=False)
         for url in [url for url, (place, _) in self._failed.items() if place == level]:
             self.read_again(self._failed.pop(url)[1])

@@ -25,9 +25,9 @@ logger = logging.getLogger(__name__)
 UNKNOWN: Final = "aah_unknown"
 """The key of ``Request.meta`` of a request that the site is to know nobody by: it neither sends nor keeps cookies."""
 
-MOST_TURNS: Final = 30
+MAX_TURNS: Final = 30
 """How often a page waits for an IP address that others are asking."""
-LONGEST_TURN: Final = 10.0
+MAX_TURN: Final = 10.0
 """Seconds after which it looks again."""
 
 Ask = Callable[[str], Awaitable[CapturedResponse]]
@@ -105,10 +105,10 @@ class SessionProbing:
     async def _response(self, url: str) -> CapturedResponse:
         """Ask as soon as the site, and the IP address that others may share with it, may be asked."""
         assert self._ask is not None  # noqa: S101
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             await self._fetching.wait_for_slot(url)
             try:
                 return await self._ask(url)
             except IpAddressBusyError as error:
-                await self._fetching.wait_within_visit(min(error.seconds, LONGEST_TURN))
+                await self._fetching.wait_within_visit(min(error.seconds, MAX_TURN))
         raise TimeoutError("its IP address is busy")

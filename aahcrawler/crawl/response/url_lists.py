@@ -16,7 +16,7 @@ from aahcrawler.crawl.capture.description import malformed
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.response.listings import MOST_HOSTS, Contents, Step
+from aahcrawler.crawl.response.listings import MAX_HOSTS, Contents, Step
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Offer, Offered
@@ -30,7 +30,7 @@ from aahcrawler.urls import queue_of
 
 logger = logging.getLogger(__name__)
 
-MOST_NESTED = 500
+MAX_NESTED = 500
 """How many sitemaps that other sitemaps of a host name are asked for."""
 DEEPEST = 5
 """How many sitemaps may lead to one another."""
@@ -139,9 +139,9 @@ class UrlLists:
         """Count one more sitemap that another one names, and say whether it is one too many."""
         host = _host(lease.via or lease.url)
         number = self._nested[host] = self._nested.pop(host, 0) + 1
-        while len(self._nested) > MOST_HOSTS:
+        while len(self._nested) > MAX_HOSTS:
             self._nested.popitem(last=False)
-        return _sitemaps_in_a_row(lease.path) >= DEEPEST or number > MOST_NESTED
+        return _sitemaps_in_a_row(lease.path) >= DEEPEST or number > MAX_NESTED
 
 
 def _sitemaps_in_a_row(path: str) -> int:

@@ -19,7 +19,7 @@ from aahcrawler.crawl.fetch.download_handler import (
     CAPTURED_AS,
     ENDING,
     KEPT_BYTES,
-    MOST_BYTES,
+    MAX_BYTES,
     RELAY,
     SPELLED,
     UNTIL,
@@ -78,7 +78,7 @@ class UnknownVisitor:
 
     async def __call__(self, url: str) -> CapturedResponse:
         """Return the answer to a request; raise ``WireError``, and what the crawl's requests raise else."""
-        own = {UNKNOWN: True, MOST_BYTES: self.context.now.icd.limits.page_bytes}
+        own = {UNKNOWN: True, MAX_BYTES: self.context.now.icd.limits.page_bytes}
         request = build_request(url, UNCONDITIONAL, self.context.now, self.fetching, own)
         assert self.crawler.engine is not None  # noqa: S101
         response = await self.crawler.engine.download_async(request)
@@ -105,7 +105,7 @@ class VisitFetching:
             ENDING: None,
             IP_CLAIM: asked.pace.claim_of(asked.url),
             KEPT_BYTES: BEGINNING,
-            MOST_BYTES: asked.most_bytes,
+            MAX_BYTES: asked.most_bytes,
             RELAY: asked.relay,
             SPELLED: {name.lower(): name for name, _ in asked.headers},
             UNTIL: asked.until,

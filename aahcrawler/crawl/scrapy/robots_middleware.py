@@ -17,7 +17,7 @@ from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, 
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, CapturedResponse
+from aahcrawler.crawl.fetch.download_handler import MAX_BYTES, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
@@ -30,13 +30,13 @@ from aahcrawler.wire.errors import WireError, WireReason
 
 logger = logging.getLogger(__name__)
 
-MOST_REDIRECTS = 5
-MOST_HOSTS = 10_000
+MAX_REDIRECTS = 5
+MAX_HOSTS = 10_000
 """How many hosts' rules are remembered."""
 KEPT_SECONDS = 24 * 3600.0
 """How long rules are used before they are asked for again (RFC 9309, section 2.4)."""
 
-MOST_WAITED = 10.0
+MAX_WAITED = 10.0
 """Seconds that a request of a page in a browser waits for a robots.txt."""
 
 _OF_THE_HOST = frozenset(
@@ -108,7 +108,7 @@ class RobotsMiddleware:
             coming = asyncio.ensure_future(self._of(urls.origin(request.url), pace))
             coming.add_done_callback(_look)
             try:
-                rules = await asyncio.wait_for(asyncio.shield(coming), MOST_WAITED)
+                rules = await asyncio.wait_for(asyncio.shield(coming), MAX_WAITED)
             except TimeoutError:
                 raise RobotsUnreachableError(f"{request.url}: its robots.txt does not come soon") from None
             if not rules.allow(request.url):
@@ -121,7 +121,7 @@ class RobotsMiddleware:
             return await asyncio.shield(known)
         coming: asyncio.Future[Rules] = asyncio.get_running_loop().create_future()
         self._rules[origin] = coming
-        while len(self._rules) > MOST_HOSTS:
+        while len(self._rules) > MAX_HOSTS:
             self._rules.popitem(last=False)
         try:
             rules = await self._ask(origin, pace)
@@ -137,7 +137,7 @@ class RobotsMiddleware:
     async def _ask(self, origin: str, pace: VisitPace | None) -> Rules:
         expires = asyncio.get_running_loop().time() + KEPT_SECONDS
         url: str | None = f"{origin}/robots.txt"
-        for hop in range(MOST_REDIRECTS + 1):
+        for hop in range(MAX_REDIRECTS + 1):
             if url is None:
                 break
             try:
@@ -168,7 +168,7 @@ class RobotsMiddleware:
         return Page(url, response.status, Headers(response.wire_headers), response.body, when)
 
     async def _download(self, url: str, asked: ConditionalRequest, pace: VisitPace | None) -> CapturedResponse:
-        own: dict[str, object] = {MOST_BYTES: LARGEST}
+        own: dict[str, object] = {MAX_BYTES: LARGEST}
         if pace is None:
             await self._fetching.wait_for_slot(url)
         else:

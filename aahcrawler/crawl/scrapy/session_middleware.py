@@ -39,11 +39,11 @@ _SENT: Final = "aah_sent_again"
 """The key of ``Request.meta`` that counts how often a request was sent again, each time knowing more."""
 _ANSWERED: Final = "aah_authorized"
 """The key of ``Request.meta`` that says that the request had an Authorization field of the crawl's."""
-MOST_AGAIN: Final = 4
+MAX_AGAIN: Final = 4
 """How often a request is sent again: for a cookie, a challenge, a stale nonce, a login that was lost."""
-MOST_LED_BACK: Final = 2
+MAX_LED_BACK: Final = 2
 """How often a page is asked for again because its redirects led back to it with another cookie."""
-MOST_REDIRECTS: Final = 1_000
+MAX_REDIRECTS: Final = 1_000
 """How many of the last redirects are remembered, in case they lead back."""
 
 
@@ -99,7 +99,7 @@ class SessionMiddleware:
         has_news = bool(fields) and session.cookies.take(request.url, fields)
         if fields:
             await self._sessions.keep(session)
-        if _STEP in request.meta or request.meta.get(_SENT, 0) >= MOST_AGAIN:
+        if _STEP in request.meta or request.meta.get(_SENT, 0) >= MAX_AGAIN:
             return response
         is_visit = VISIT in request.meta  # There the browser follows redirects, and is given what came.
         led_to_itself = has_news and not is_visit and _target(response) == request.url
@@ -165,10 +165,10 @@ class SessionMiddleware:
         if target is None or self._job.writer.stores.revisiting is None:
             return
         before = self._redirects.pop(target, None)
-        may_again = self._led_back[target] < MOST_LED_BACK and len(self._led_back) < MOST_REDIRECTS
+        may_again = self._led_back[target] < MAX_LED_BACK and len(self._led_back) < MAX_REDIRECTS
         if before is None or session.cookies.header(target) == before[1] or not may_again:
             self._redirects[lease.url] = lease, _sent_cookie(response)
-            if len(self._redirects) > MOST_REDIRECTS:
+            if len(self._redirects) > MAX_REDIRECTS:
                 self._redirects.popitem(last=False)
             return
         self._led_back[target] += 1

@@ -21,7 +21,7 @@ from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import DomainBudgetError, is_too_large
-from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
+from aahcrawler.crawl.fetch.download_handler import MAX_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
@@ -264,7 +264,7 @@ class AahSpider(Spider):
         own = {
             LEASE: lease,
             ASKED: asked,
-            MOST_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
+            MAX_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
             WANTED: _wanted(context, lease),
         }
         request = build_request(lease.url, asked, context, self.job.fetching, own)

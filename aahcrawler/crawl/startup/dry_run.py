@@ -128,7 +128,7 @@ class TriedSeed:
         }
 
 
-MOST_REDIRECTS: Final = 20
+MAX_REDIRECTS: Final = 20
 BEST_LINKS: Final = 10
 AT_ONCE: Final = 4
 """How many sites are asked at once."""
@@ -235,7 +235,7 @@ class DryRun:
             stats.merge(await trail.answered(lease, page, found, links))
             target = links.redirect
             is_judged = Trail.of(stats.counts).end_of(first)[1] is not None
-            if target is None or is_judged or target in met or len(met) > MOST_REDIRECTS:
+            if target is None or is_judged or target in met or len(met) > MAX_REDIRECTS:
                 return _Looked(page, found, links)
             met.add(target)
             lease = _redirected(links, target)

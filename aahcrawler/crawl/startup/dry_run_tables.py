@@ -9,7 +9,7 @@ from rich.table import Table
 from aahcrawler.crawl.startup.dry_run import TriedSeed
 from aahcrawler.seeds.verdicts import links_in_words
 
-_MOST_REASONS = 4
+_MAX_REASONS = 4
 
 
 def lines_of(tried: TriedSeed) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _kind(tried: TriedSeed) -> str:
 def _links(tried: TriedSeed) -> str:
     number = sum(tried.avoided.values())
     reasons = ", ".join(
-        f"{links_in_words(reason)}: {links:,}" for reason, links in list(tried.avoided.items())[:_MOST_REASONS]
+        f"{links_in_words(reason)}: {links:,}" for reason, links in list(tried.avoided.items())[:_MAX_REASONS]
     )
     return f"{tried.followed:,} links followed, {number:,} avoided{f' ({reasons})' if reasons else ''}"
 

@@ -21,9 +21,9 @@ from aahcrawler.wire.client import WireClient, WireRequest
 from aahcrawler.wire.errors import WireError
 from online_analysis.icd import Icd
 
-MOST_REDIRECTS: Final = 5
+MAX_REDIRECTS: Final = 5
 """How many redirects of a robots.txt are followed (RFC 9309, section 2.3.1.2)."""
-LONGEST_DELAY: Final = 20.0
+MAX_DELAY: Final = 20.0
 """Seconds beyond which nobody waits who only looks; a crawl does."""
 
 
@@ -77,7 +77,7 @@ class _Turn:
 
 
 async def _patiently(seconds: float) -> None:
-    if seconds > LONGEST_DELAY:
+    if seconds > MAX_DELAY:
         raise NotAnsweredError("timeout", f"the next fetch from there may begin in {seconds:.0f} s only")
     await asyncio.sleep(seconds)
 
@@ -120,7 +120,7 @@ class PoliteAsking:
 
     async def _robots(self, origin: str) -> Rules:
         url: str | None = f"{origin}/robots.txt"
-        for hop in range(MOST_REDIRECTS + 1):
+        for hop in range(MAX_REDIRECTS + 1):
             if url is None:
                 break
             try:

@@ -24,10 +24,10 @@ from aahcrawler.wire.client import Answer, WireClient, WireError, WireRequest
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd, IcdError, Mistake
 
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 PATIENCE = 2
 """A document may take this many times ``politeness.timeout``: somebody waits for the crawl to begin."""
-FEWEST_WORDS = 3
+MIN_WORDS = 3
 """A document with fewer words says nothing about a topic."""
 
 
@@ -77,7 +77,7 @@ def reader(knowledge_base: KnowledgeBase) -> Read:
     def read(page: Page) -> str:
         document = helper.assist(page).document
         text = document.text if document.parts or document.rest else ""
-        return text if len(text.split()) >= FEWEST_WORDS else main_content(page)
+        return text if len(text.split()) >= MIN_WORDS else main_content(page)
 
     return read
 
@@ -157,7 +157,7 @@ class _Asking:
 
 async def _page(asking: _Asking, document: str) -> Page:
     url = urls.canonicalize(document)
-    for _ in range(MOST_REDIRECTS + 1):
+    for _ in range(MAX_REDIRECTS + 1):
         if url is None:
             raise _UnusableError("it leads to what is no http(s) URL")
         answer = await asking.answer(url)
@@ -178,6 +178,6 @@ def _answered(url: str, answer: Answer, limit: int) -> Page:
 
 def _words(page: Page, read: Read) -> str:
     text = read(page) if page.is_html else page.text if page.media_type.startswith("text/") else ""
-    if len(text.split()) < FEWEST_WORDS:
+    if len(text.split()) < MIN_WORDS:
         raise _UnusableError("it holds no text")
     return text

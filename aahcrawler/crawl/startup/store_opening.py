@@ -38,7 +38,7 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.layout import NQUADS, REFUSAL_LOG, SCORE_LOG, WARC
 from aahcrawler.refusals import RefusalLog
 from aahcrawler.scope import Spelling
-from aahcrawler.scores import MOST_PAGES, Lessons, Remembered, ScoreLog, Terms, count_lessons, left_over, remember
+from aahcrawler.scores import MAX_PAGES, Lessons, Remembered, ScoreLog, Terms, count_lessons, left_over, remember
 from aahcrawler.segments import DamageError, recover
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.ip_policy import IpPolicy
@@ -182,7 +182,7 @@ def _own_server(folder: CrawlFolder, opening: ExitStack) -> tuple[str, Callable[
 def replayed_ranker(ranker: LinkRanker, folder: CrawlFolder, frontier: Scheduling, log: ScoreLog) -> Lessons:
     """Return the ranker, which has learned again what the score log of the crawl at hand says, if it says anything.
 
-    Of a long one it learns from the last pages, ``MOST_PAGES`` of them. Scores that it gave last, which the frontier
+    Of a long one it learns from the last pages, ``MAX_PAGES`` of them. Scores that it gave last, which the frontier
     may not have, are set in the frontier. A damaged log costs what it held, and is reported. Call it before anything is
     written to the ``log``.
     """
@@ -190,8 +190,8 @@ def replayed_ranker(ranker: LinkRanker, folder: CrawlFolder, frontier: Schedulin
     try:
         known = count_lessons(folder.scores, crawl)
         if known:
-            logger.info("the ranker learns again from %d pages", min(known, MOST_PAGES))
-        remembered.passed = max(0, known - MOST_PAGES)
+            logger.info("the ranker learns again from %d pages", min(known, MAX_PAGES))
+        remembered.passed = max(0, known - MAX_PAGES)
         remember(ranker, folder.scores, crawl, remembered)
     except DamageError as error:
         logger.error("%s; the ranker goes on with what it learned before that", error)

@@ -25,7 +25,7 @@ from knowledge_base.selectors import Node, Selector
 
 READ_OFF = "unproven: read off"
 """The beginning of the citations of what a program read off a page."""
-MOST_ITEMS = 50
+MAX_ITEMS = 50
 """Objects of a page in which the expressions of fields are tried."""
 _LONGEST = 100
 
@@ -128,7 +128,7 @@ def whole(pages: Iterable[Page]) -> tuple[Ground, ...]:
 
 def items_on(pages: Iterable[Page], action: Extract) -> tuple[Ground, ...]:
     """Return the elements of the objects that an action finds, for the pages on which there are any."""
-    grounds = (Ground(page, tuple(_items(page, action))[:MOST_ITEMS]) for page in pages)
+    grounds = (Ground(page, tuple(_items(page, action))[:MAX_ITEMS]) for page in pages)
     return tuple(ground for ground in grounds if ground.at)
 
 

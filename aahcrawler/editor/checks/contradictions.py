@@ -11,7 +11,7 @@ from lxml import etree
 from aahcrawler.editor.checks.check_findings import Finding, error, warning
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, Place, element_place
-from knowledge_base.loader import LARGEST_FILE
+from knowledge_base.loader import MAX_FILE_SIZE
 from knowledge_base.matching import Detector
 from knowledge_base.model import Application, Condition, Navigate, PageLevel
 from knowledge_base.url_rules import AvoidRule, ParsedUrl
@@ -19,9 +19,9 @@ from knowledge_base.url_rules import AvoidRule, ParsedUrl
 _HOST = "http://site.test"
 _SEGMENTS = ("", "a/b")
 """The replacements with which the two stars of a glob are tried."""
-_MOST_EXAMPLES = 16
-MOST_NAMED = 3
-MOST_TOLD = 20
+_MAX_EXAMPLES = 16
+MAX_NAMED = 3
+MAX_TOLD = 20
 """Guesses left in a finished file that are told one by one."""
 _GUESS = re.compile(r"\s*guess:\s*(.*?)\s*", re.DOTALL)
 _IMPORTANCE = ("pattern", "when", "address", "item", "identity", "navigate", "body", "url", "paging", "drop")
@@ -142,7 +142,7 @@ def _examples(written: etree._Element) -> Iterator[ParsedUrl]:
     shown = [_filled(query)] if query else []
     parts = (written.get("path") or "**").lstrip("/").split("/")
     choices = [_SEGMENTS if part == "**" else (_filled(part),) for part in parts]
-    for chosen, _ in zip(product(*choices), range(_MOST_EXAMPLES), strict=False):
+    for chosen, _ in zip(product(*choices), range(_MAX_EXAMPLES), strict=False):
         last = chosen[-1]
         path = "/" + "/".join([*(part for part in chosen[:-1] if part), last])
         yield ParsedUrl.parse(f"{_HOST}{path}{'?' if parameters or shown else ''}{'&'.join([*shown, *parameters])}")
@@ -174,10 +174,10 @@ def open_guesses(file: ApplicationFile) -> Iterator[Finding]:
     if (file.root.get("draft") or "").strip() == "yes":
         yield warning(file.place(), _of_draft(guesses), is_guess=True)
         return
-    for guess in sorted(guesses, key=lambda guess: guess.place.line)[:MOST_TOLD]:
+    for guess in sorted(guesses, key=lambda guess: guess.place.line)[:MAX_TOLD]:
         told = f"this is still marked as a guess ({guess.said}): confirm or correct it, then remove the mark"
         yield warning(guess.place, told, is_guess=True)
-    if len(guesses) > MOST_TOLD:
+    if len(guesses) > MAX_TOLD:
         told = f'{len(guesses)} guesses are left; write draft="yes" until they are confirmed'
         yield warning(file.place(), told, is_guess=True)
 
@@ -185,11 +185,11 @@ def open_guesses(file: ApplicationFile) -> Iterator[Finding]:
 def _of_draft(guesses: list[_Guess]) -> str:
     if not guesses:
         return 'this is a draft, and no guess is left in it; take draft="yes" out'
-    first = "; ".join(f"line {guess.place.line} ({guess.said})" for guess in guesses[:MOST_NAMED])
+    first = "; ".join(f"line {guess.place.line} ({guess.said})" for guess in guesses[:MAX_NAMED])
     number = "1 guess" if len(guesses) == 1 else f"{len(guesses)} guesses"
     more = ", most important first" if len(guesses) > 1 else ""
     return (
-        f"this is a draft: {number} nobody has confirmed{more}: {first}{'; ...' if len(guesses) > MOST_NAMED else ''}. "
+        f"this is a draft: {number} nobody has confirmed{more}: {first}{'; ...' if len(guesses) > MAX_NAMED else ''}. "
         'Confirm or correct each, remove its mark, then take draft="yes" out'
     )
 
@@ -198,7 +198,7 @@ def _guesses(file: ApplicationFile) -> Iterator[_Guess]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         with file.path.open("rb") as opened:
-            root = etree.fromstring(opened.read(LARGEST_FILE), parser)
+            root = etree.fromstring(opened.read(MAX_FILE_SIZE), parser)
     except (OSError, etree.XMLSyntaxError):
         return
     for comment in root.iter(etree.Comment):

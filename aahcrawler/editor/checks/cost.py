@@ -20,7 +20,7 @@ _STRING = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 _ATTRIBUTE = re.compile(r"@\s*([A-Za-z_][\w-]*)")
 _NAME = re.compile(r"(?<![\w@$-])([A-Za-z_][\w-]*)(?!\s*\(|::|[\w:-])")
 _OPERATORS = frozenset({"and", "or", "mod"})
-_MOST_WORDS = 8
+_MAX_WORDS = 8
 _WIDTH = 100
 SLOW = 0.5
 """The seconds on a page of common elements from which an expression is called slow."""
@@ -104,7 +104,7 @@ def words_of(expression: str) -> Words:
 
 
 def _distinct(found: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(found))[:_MOST_WORDS]
+    return tuple(dict.fromkeys(found))[:_MAX_WORDS]
 
 
 def _flat(words: Words, size: int) -> str:

@@ -30,7 +30,7 @@ GRACE = 5
 """The seconds after which a step ends by itself, if its parent is gone and cannot stop it."""
 _SHOWN = 100
 SECONDS = 60.0
-MOST_KILLS = 25
+MAX_KILLS = 25
 """Steps that may hang before the rest is left unexamined."""
 STARTING = 30.0
 """Seconds a process has for its start, on top of those for its first step."""
@@ -257,7 +257,7 @@ def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callabl
     """
     checked = Checked()
     start = 0
-    for _ in range(MOST_KILLS):
+    for _ in range(MAX_KILLS):
         task = Task(folders, seconds, start)
         with reports_of(examine, task) as ours:
             silence = _taken(ours, task, checked, progress)
@@ -265,7 +265,7 @@ def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callabl
             return checked
         checked.add(_told(silence, seconds))
         start = silence.busy.step + 1
-    message = f"{MOST_KILLS} expressions took longer than {seconds:g} s; mend these, then check again"
+    message = f"{MAX_KILLS} expressions took longer than {seconds:g} s; mend these, then check again"
     checked.add(error(Place(str(folders[-1]), 0), message))
     return checked
 

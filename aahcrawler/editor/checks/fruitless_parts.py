@@ -233,7 +233,7 @@ def _needs_browser(page: SavedPage) -> bool:
     return Failure.NEEDS_BROWSER.value in page.expected.failed.values()
 
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -329,5 +329,5 @@ def _named(pages: Iterable[SavedPage]) -> str:
         f"the saved page {page.name} of {'no application' if name == 'none' else name}"
         for name, page in by_application.items()
     ]
-    more = f" and pages of {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-    return ", ".join(named[:_MOST_NAMED]) + more
+    more = f" and pages of {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+    return ", ".join(named[:_MAX_NAMED]) + more

@@ -25,7 +25,7 @@ MOST = 0.75
 """The share of an action's links that a rule may refuse: some of them lead to the same pages in another order."""
 LEAST = 2
 """Refused links of an action on all saved pages that say anything."""
-LEAST_ALIKE = 3
+MIN_ALIKE = 3
 """Links that look alike from which it matters that a level fits few of them."""
 FEW = 0.5
 _SHOWN = 2
@@ -190,7 +190,7 @@ class _Suspect:
                 fits.append(url)
             elif application.level_of(address) is None:
                 others.append(url)
-        if not fits or len(fits) > FEW * len(group.urls) or len(fits) + len(others) < LEAST_ALIKE:
+        if not fits or len(fits) > FEW * len(group.urls) or len(fits) + len(others) < MIN_ALIKE:
             return None
         if len(others) <= len(fits):
             return None
@@ -216,7 +216,7 @@ def _groups(application: Application, pages: LevelPages) -> Sequence[AddressGrou
         group
         for urls in by_site.values()
         for group in address_groups(urls, tuple(paging for level in application.levels for paging in level.paging))
-        if group.urls[LEAST_ALIKE - 1 :]
+        if group.urls[MIN_ALIKE - 1 :]
     ]
 
 
@@ -231,7 +231,7 @@ def _is_of_one(rule: UrlRule, shape: Shape) -> bool:
         if part in _ANYTHING or part in common:
             continue
         letters = sum(map(str.isalpha, part))
-        if part.isdigit() or (("*" in part or "#" in part) and letters >= LEAST_ALIKE):
+        if part.isdigit() or (("*" in part or "#" in part) and letters >= MIN_ALIKE):
             return True
         if "*" not in part and "#" not in part and not is_top and part.lower() not in ROLES:
             return True

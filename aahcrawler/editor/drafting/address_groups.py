@@ -20,9 +20,9 @@ SAFE = re.compile(r"[A-Za-z0-9_.~!$()+,;=:@|-]*")
 """Characters that a rule contains unescaped; blanks separate, quotation marks end, and others are wildcards."""
 NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 """Names of parameters that a rule can name."""
-MOST_URLS = 20_000
-MOST_SEGMENTS = 24
-MOST_PARAMETERS = 12
+MAX_URLS = 20_000
+MAX_SEGMENTS = 24
+MAX_PARAMETERS = 12
 FEW_WORDS = 3
 """Words at one place of URLs that are alike otherwise, up to which each word makes a group of its own."""
 MOSTLY = 0.6
@@ -190,7 +190,7 @@ def address_groups(urls: Iterable[str], paging: Sequence[Paging] = ()) -> tuple[
     """Return the groups of canonical URLs of one site, the largest first.
 
     Page numbers of ``paging`` are left out before. Deterministic: the same URLs in the same order give the same groups,
-    and the order has no influence on the shapes. At most `MOST_URLS` URLs are looked at; each is in one group, but for
+    and the order has no influence on the shapes. At most `MAX_URLS` URLs are looked at; each is in one group, but for
     those that are too long for rules.
 
     >>> [(each.shape.path, len(each.urls)) for each in address_groups([
@@ -199,10 +199,10 @@ def address_groups(urls: Iterable[str], paging: Sequence[Paging] = ()) -> tuple[
     """
     found: dict[tuple[str, object], dict[str, _Parts]] = defaultdict(dict)
     for number, url in enumerate(dict.fromkeys(urls)):
-        if number == MOST_URLS:
+        if number == MAX_URLS:
             break
         address = first_page(ParsedUrl.parse(url), paging)
-        if not address.is_too_long and len(address.segments) <= MOST_SEGMENTS:
+        if not address.is_too_long and len(address.segments) <= MAX_SEGMENTS:
             parts = _parts_of(url, address)
             found[address.prefix, parts.signature][url] = parts
     groups = [group for alike in found.values() for group in _split(list(alike.values()), 0, ())]
@@ -216,7 +216,7 @@ def group_of(url: str, groups: Iterable[AddressGroup]) -> AddressGroup | None:
 
 def _parts_of(url: str, address: ParsedUrl) -> _Parts:
     query: tuple[str, ...] = ()
-    pairs = sorted(address.parameters.items())[:MOST_PARAMETERS]
+    pairs = sorted(address.parameters.items())[:MAX_PARAMETERS]
     if address.query and "=" not in address.query[0]:
         query = tuple(address.query[0].split("/"))
         pairs = [(name, value) for name, value in pairs if value]

@@ -19,7 +19,7 @@ from knowledge_base.loader import SCHEMA, load, load_files
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase
 
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 """Doubtful guesses that are listed."""
 
 
@@ -90,11 +90,11 @@ def _doubts_of(begun: Begun) -> Iterator[str]:
     guesses = made.file.decode("utf-8").count("<!-- guess: ")
     yield f"{guesses} places are marked <!-- guess: ... -->. Check each, correct it if necessary, remove the comment."
     yield "the most doubtful guesses, each with what else could be right:"
-    for doubt in made.doubts[:MOST_SHOWN]:
+    for doubt in made.doubts[:MAX_SHOWN]:
         yield f"  line {text.line(doubt.place)}: {doubt.said}"
         yield from (f"    or {alternative.said}" for alternative in doubt.alternatives)
-    if len(made.doubts) > MOST_SHOWN:
-        yield f"  and {len(made.doubts) - MOST_SHOWN} more"
+    if len(made.doubts) > MAX_SHOWN:
+        yield f"  and {len(made.doubts) - MAX_SHOWN} more"
 
 
 def _known(folders: Sequence[Path]) -> Known:

@@ -13,7 +13,7 @@ from aahcrawler.editor.text.entry_text import EntryText
 
 LEAST = 0.02
 """The doubt of a guess that everything speaks for."""
-MOST_ALTERNATIVES = 6
+MAX_ALTERNATIVES = 6
 WITHOUT_ALTERNATIVES = 0.5
 _NEVER_EMPTY = ("canonical", "avoid")
 
@@ -85,7 +85,7 @@ class Guesses:
 
     def note(self, element: etree._Element, said: str, doubt: float, choices: Iterable[Choice] = ()) -> None:
         """Keep a doubt of an element that has a comment already, or of which no comment speaks."""
-        kept = tuple(choices)[:MOST_ALTERNATIVES]
+        kept = tuple(choices)[:MAX_ALTERNATIVES]
         self.found.append(Guess(element, said, min(max(doubt, LEAST), 1.0), kept))
 
 

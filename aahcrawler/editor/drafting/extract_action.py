@@ -32,7 +32,7 @@ from knowledge_base.selectors import compile_selector
 MUCH_MORE = 1.5
 """How many times as many words as generic reading finds may be in bodies before they hold more than texts."""
 PENALTY = 0.2
-LEAST_FOREIGN = 0.02
+MIN_FOREIGN = 0.02
 """The share of words of other objects and of the template in a body up to which they are there by chance."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
@@ -43,9 +43,9 @@ _WINDOW_TITLE = compile_selector(css="head > title")
 _DECLARED = ("datePublished", "dateCreated")
 ENOUGH = 0.95
 """The share of what generic reading finds that an action has to read."""
-LEAST_BESIDE = 0.5
+MIN_BESIDE = 0.5
 """The share below which answers to the page's own object are left out of the file."""
-MOST_WIDER = 2
+MAX_WIDER = 2
 Ways = Callable[[Page], Iterator[LabelledExample]]
 
 
@@ -93,7 +93,7 @@ class GenericReadings:
         excess = max(0.0, here.total() / max(there.total(), 1) - MUCH_MORE)
         worth = min(len(read) / len(wanted), covered, 1.0) - PENALTY * min(excess, 1.0)
         foreign = 0.0 if action.many else self._foreign(page, read, common)
-        return max(0.0, worth - (foreign if foreign > LEAST_FOREIGN else 0.0))
+        return max(0.0, worth - (foreign if foreign > MIN_FOREIGN else 0.0))
 
     def _foreign(self, page: Page, read: Sequence[WebObject], common: Sequence[str]) -> float:
         """Return the share of the words of a page's own object that are those of answers, or of the template."""
@@ -400,7 +400,7 @@ def choose(
     if not tried:
         return None
     best = next((each for each in tried if each[1] >= ENOUGH), None) or max(tried, key=lambda each: each[1])
-    if objects.beside and best[1] < LEAST_BESIDE:
+    if objects.beside and best[1] < MIN_BESIDE:
         return None
     return Chosen(best[0], best[1], tuple(each for each in tried if each is not best))
 
@@ -420,7 +420,7 @@ def _by_way(pages: Sequence[Page], ways: Ways, taken: Sequence[LabelledExample])
 def _widening(examples: Sequence[LabelledExample]) -> Iterator[Sequence[LabelledExample]]:
     """Yield examples, then the same with wider and wider bodies."""
     yield examples
-    for _ in range(MOST_WIDER):
+    for _ in range(MAX_WIDER):
         wider = [with_wider_bodies(example) for example in examples]
         if not any(wider):
             return

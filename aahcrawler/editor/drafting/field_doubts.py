@@ -21,12 +21,12 @@ from aahcrawler.wrapper_induction.samples import Outcome, comparable, compared, 
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import DateFormat, Extract, Field
 
-MOST_OTHERS = 3
+MAX_OTHERS = 3
 """Other expressions of one field that are offered."""
-LONGEST_NAME, LONGEST_DATE = 60, 80
-LEAST_SHARE = 0.6
+MAX_NAME_LENGTH, MAX_DATE_LENGTH = 60, 80
+MIN_SHARE = 0.6
 """The share of the objects that have to have an element for it to be offered for a field."""
-MOST_ELEMENTS = 400
+MAX_ELEMENTS = 400
 _DATED = ("datetime", "title", "content", "data-time", "data-timestamp")
 _MISSING, _UNLIKE, _ALONE, _RIVAL = 0.5, 0.6, 0.3, 0.04
 _WINDOW = "head > title"
@@ -48,7 +48,7 @@ def field_doubts(proposal: Proposal, generic: GenericReadings) -> Mapping[str, F
         labels = [each.labels.get(field.name) for example in proposal.examples for each in example.objects]
         wanted = len(proposal.examples) if field.first_only else len(labels)
         given = sum(label is not None for label in labels)
-        others = tuple(_others(proposal, field))[:MOST_OTHERS]
+        others = tuple(_others(proposal, field))[:MAX_OTHERS]
         doubt = _MISSING * (1 - min(given / max(wanted, 1), 1)) + _UNLIKE * unlike.get(field.name, 0.0)
         found[field.name] = FieldDoubt(doubt + _ALONE / max(given, 1) + _RIVAL * len(others), others)
     return found
@@ -122,8 +122,8 @@ def _relabelled(
             for sort, label in labels(each, example.page):
                 found.setdefault(sort, {}).setdefault(each.elements[0], label)
     chosen = {each.labels[name].elements for example in examples for each in example.objects if name in each.labels}
-    for own in sorted(found.values(), key=len, reverse=True)[: 2 * MOST_OTHERS]:
-        if len(own) >= LEAST_SHARE * total and any(label.elements not in chosen for label in own.values()):
+    for own in sorted(found.values(), key=len, reverse=True)[: 2 * MAX_OTHERS]:
+        if len(own) >= MIN_SHARE * total and any(label.elements not in chosen for label in own.values()):
             changed = [_with(example, name, own) for example in examples]
             yield f'another part of each is meant: "{_shown(changed, name)}"', changed
 
@@ -141,7 +141,7 @@ def _names(labelled: LabelledObject, page: Page) -> Iterator[tuple[object, Label
     """Yield the short texts of an object that could be names: those of links, and of elements that are named."""
     for element in _beside_body(labelled):
         shown = fold(plain_text(element))
-        is_name = 1 < len(shown) <= LONGEST_NAME and any(map(str.isalpha, shown)) and not len(element)
+        is_name = 1 < len(shown) <= MAX_NAME_LENGTH and any(map(str.isalpha, shown)) and not len(element)
         if is_name and (element.tag == "a" or element.get("class")) and not _moment(shown, page):
             yield (element.tag, element.get("class")), Label((element,), Person(shown))
 
@@ -151,13 +151,13 @@ def _dates(labelled: LabelledObject, page: Page) -> Iterator[tuple[object, Label
         written = {name: element.get(name) or "" for name in _DATED}
         attribute = next((name for name, value in written.items() if value and _moment(value, page)), "")
         shown = written[attribute] if attribute else fold(plain_text(element))
-        read = dates.read(shown, now=page.fetched_at) if len(shown) <= LONGEST_DATE else None
+        read = dates.read(shown, now=page.fetched_at) if len(shown) <= MAX_DATE_LENGTH else None
         if read is not None and (attribute or not len(element)):
             yield (element.tag, element.get("class"), attribute), Label((element,), read.moment, attribute)
 
 
 def _moment(text: str, page: Page) -> bool:
-    return len(text) <= LONGEST_DATE and dates.read(text, now=page.fetched_at) is not None
+    return len(text) <= MAX_DATE_LENGTH and dates.read(text, now=page.fetched_at) is not None
 
 
 def _beside_body(labelled: LabelledObject) -> Iterator[HtmlElement]:
@@ -165,7 +165,7 @@ def _beside_body(labelled: LabelledObject) -> Iterator[HtmlElement]:
     body = labelled.labels.get("body")
     within = set(body.elements[0].iterdescendants()) if body is not None else set()
     for number, element in enumerate(labelled.elements[0].iter()):
-        if number == MOST_ELEMENTS:
+        if number == MAX_ELEMENTS:
             return
         if isinstance(element, HtmlElement) and isinstance(element.tag, str) and element not in within:
             yield element

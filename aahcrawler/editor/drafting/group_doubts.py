@@ -13,9 +13,9 @@ from aahcrawler.editor.drafting.level_plans import LevelPlan
 from aahcrawler.editor.drafting.url_generalisation import reason_of
 from knowledge_base.url_rules import ParsedUrl, Reason
 
-MOST_LEFT = 8
+MAX_LEFT = 8
 """Groups of URLs of no level that a draft asks about."""
-MOST_WORDS = 6
+MAX_WORDS = 6
 """Words at the end of the URLs of a group that have rules of their own."""
 _PLAIN = re.compile(r"[A-Za-z_-]+")
 _OF_GUESSED, _OF_LEFT, _FOR_EACH = 0.5, 0.6, 0.3
@@ -42,7 +42,7 @@ def ask_about_groups(
 ) -> None:
     """Doubt that URLs which are of no level and not avoided lead to nothing: to lists, content, or nothing new."""
     for number, group in enumerate(groups):
-        if number == MOST_LEFT:
+        if number == MAX_LEFT:
             return
         alike = f"{len(group.urls)} URLs like {group.urls[0]}" if len(group.urls) > 1 else group.urls[0]
         said = f"the draft does not say yet what {alike} {'are' if len(group.urls) > 1 else 'is'} for"
@@ -71,7 +71,7 @@ def avoidable(group: AddressGroup, levels: Sequence[LevelPlan]) -> tuple[Shape, 
         return (group.shape,)
     before, slash, last = group.shape.path.rpartition("/")
     words = dict.fromkeys(ParsedUrl.parse(url).segments[-1] for url in group.urls)
-    if last != "*" or len(words) > MOST_WORDS or not all(_PLAIN.fullmatch(word) for word in words):
+    if last != "*" or len(words) > MAX_WORDS or not all(_PLAIN.fullmatch(word) for word in words):
         return ()
     return tuple(replace(group.shape, path=f"{before}{slash}{word}") for word in words)
 

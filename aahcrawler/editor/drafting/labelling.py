@@ -33,19 +33,19 @@ from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
 from knowledge_base.model import DateFormat
 
-LONGEST_NAME, LONGEST_DATE = 60, 120
-LONGEST_LINE = 240
+MAX_NAME_LENGTH, MAX_DATE_LENGTH = 60, 120
+MAX_LINE_LENGTH = 240
 """Characters of the element around a name up to which it is no running text."""
-MOST_WORDS_BEFORE = 3
+MAX_WORDS_BEFORE = 3
 
 _AUTHOR = re.compile(r"author|byline|username|user-name|poster|vcard|creator|\bby\b", re.IGNORECASE)
 _DATE = re.compile(r"date|time|posted|published", re.IGNORECASE)
 _LEADS_TO_NAME = re.compile(
     r"(?:^|\s)(?:by|von|par|por|di|door|av|af|przez|oleh|autor|auteur|autore|author|от|автор|από)\W*$", re.IGNORECASE
 )
-LEAST_TEXT = 20
+MIN_TEXT = 20
 """Characters of an object's text; anything shorter is a button or a menu."""
-MOST_ITEMS = 60
+MAX_ITEMS = 60
 _WORKS = re.compile(r"(?:\w*Posting|\w*Article|Report|Recipe|Review|VideoObject|Photograph|MusicRecording)$")
 _REPEATED = re.compile(r"(?:DiscussionForumPosting|SocialMediaPosting|Comment|Answer|Question|UserComments)$")
 _PROPERTIES: Mapping[str, tuple[str, ...]] = {
@@ -59,7 +59,7 @@ _LINES = frozenset({"p", "blockquote", "pre", "ul", "ol", "table", "br", "figure
 _SHARE = 0.7
 _DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
 _BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
-_MOST_OF_BODY = 0.3
+_MAX_OF_BODY = 0.3
 _Parts = Mapping[str, Sequence[HtmlElement | None]]
 """For each field the element of each item, None if an item has none."""
 
@@ -70,7 +70,7 @@ def date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
     named = (each for each in _html(item.iter()) if _DATE.search(_names(each)) and not _holds_text_within(each))
     for element in (*times, *named):
         shown = element.get("datetime") or element.get("title") or plain_text(element)
-        if shown and len(shown) <= LONGEST_DATE and dates.read(shown, now=page.fetched_at) is not None:
+        if shown and len(shown) <= MAX_DATE_LENGTH and dates.read(shown, now=page.fetched_at) is not None:
             return element
     return None
 
@@ -78,7 +78,7 @@ def date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
 def author_in(item: HtmlElement) -> HtmlElement | None:
     """Return the element of an item that is named its author, else a link in a short line after a word such as by."""
     named = [element for element in _html(item.iter()) if _AUTHOR.search(_names(element))]
-    short = [element for element in named if 0 < len(plain_text(element)) <= LONGEST_NAME]
+    short = [element for element in named if 0 < len(plain_text(element)) <= MAX_NAME_LENGTH]
     return next(_html(short[0].iter("a")), short[0]) if short else _introduced(item)
 
 
@@ -110,15 +110,15 @@ def _closed_at(element: Element, item: Element) -> Iterator[Element]:
 
 def _leads_to_name(text: str) -> bool:
     words = text.split()
-    return len(words) <= MOST_WORDS_BEFORE and _LEADS_TO_NAME.search(text) is not None and names_nobody(text)
+    return len(words) <= MAX_WORDS_BEFORE and _LEADS_TO_NAME.search(text) is not None and names_nobody(text)
 
 
 def _is_name(link: HtmlElement) -> bool:
     shown = plain_text(link)
     above = link.getparent()
-    if not 0 < len(shown) <= LONGEST_NAME or not any(map(str.isalpha, shown)) or above is None:
+    if not 0 < len(shown) <= MAX_NAME_LENGTH or not any(map(str.isalpha, shown)) or above is None:
         return False
-    return len(plain_text(above)) <= LONGEST_LINE
+    return len(plain_text(above)) <= MAX_LINE_LENGTH
 
 
 def _holds_text_within(element: HtmlElement) -> bool:
@@ -216,7 +216,7 @@ def deepest_with_text(
 def _declared(page: Page, types: re.Pattern[str], *, only: bool = False) -> LabelledExample | None:
     """Read microdata: elements with their schema.org type; with ``only``, the only such element."""
     scopes = [element for element in _html(page.tree.iter()) if types.search(element.get("itemtype") or "")]
-    items = [scope for scope in scopes if _property(scope, "body") is not None][:MOST_ITEMS]
+    items = [scope for scope in scopes if _property(scope, "body") is not None][:MAX_ITEMS]
     if not items or (only and len(items) > 1):
         return None
     kinds = sorted({(item.get("itemtype") or "").rpartition("/")[2] for item in items})
@@ -251,7 +251,7 @@ def _only_article(page: Page) -> LabelledExample | None:
 def _innermost_articles(page: Page) -> list[HtmlElement]:
     found = _html(page.tree.iter("article"))
     innermost = [element for element in found if next(element.iterdescendants("article"), None) is None]
-    return [element for element in innermost if len(plain_text(element)) >= LEAST_TEXT][:MOST_ITEMS]
+    return [element for element in innermost if len(plain_text(element)) >= MIN_TEXT][:MAX_ITEMS]
 
 
 def _induced(page: Page) -> LabelledExample | None:
@@ -260,7 +260,7 @@ def _induced(page: Page) -> LabelledExample | None:
     best = max(sets, key=_text_of, default=None)
     if best is None:
         return None
-    wanted = best.records[:MOST_ITEMS]
+    wanted = best.records[:MAX_ITEMS]
     items = _widest([record.element for record in wanted])
     parts = {
         "author": tuple(_author_of(record, item) for record, item in zip(wanted, items, strict=True)),
@@ -328,7 +328,7 @@ def _main(page: Page) -> LabelledExample | None:
     prepared = PreparedPage.of(page)
     found = main_part(prepared.outline, prepared.shown, find_records(prepared), prepared.names)
     body = _holder(found.body) if found is not None else None
-    if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
+    if found is None or body is None or len(plain_text(body)) < MIN_TEXT:
         return None
     byline = found.author if found.author is not None and is_byline(found.author) else None
     named = author_in(body) if byline else None
@@ -352,7 +352,7 @@ def _differing(page: Page, template: TemplateParts) -> LabelledExample | None:
     answers = [_html_of(each.elements[0]) for example in ways_of_answers(page) for each in example.objects]
     headings = [each for each in _html(body.iter("h1", "h2", "h3")) if body is not each]
     holder = deepest_with_text(body, (*common, *answers, *headings), _LINES - {"table"})
-    if holder is body or len(plain_text(holder, (*common, *answers))) < LEAST_TEXT:
+    if holder is body or len(plain_text(holder, (*common, *answers))) < MIN_TEXT:
         return None
     above = [each for each in _html(holder.iterancestors()) if body in each.iterancestors()]
     item = next((each for each in above if any(each in heading.iterancestors() for heading in headings)), holder)
@@ -365,7 +365,7 @@ def _differing(page: Page, template: TemplateParts) -> LabelledExample | None:
 def _longest(page: Page) -> LabelledExample | None:
     """Return the element with most of the text, whatever it is."""
     body = next(_html(page.tree.iter("body")), None)
-    if body is None or len(plain_text(body)) < LEAST_TEXT:
+    if body is None or len(plain_text(body)) < MIN_TEXT:
         return None
     mains = [element for element in _html(body.iter()) if element.tag == "main" or element.get("role") == "main"]
     holder = mains[0] if len(mains) == 1 else deepest_with_text(body)
@@ -447,7 +447,7 @@ def _line_of(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
     above = list(part.iterancestors())
     if body not in above:
         return None
-    most = _MOST_OF_BODY * len(plain_text(body))
+    most = _MAX_OF_BODY * len(plain_text(body))
     holder = part
     for element in above[: above.index(body)]:
         if len(plain_text(element)) > most:

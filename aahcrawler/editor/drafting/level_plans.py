@@ -16,8 +16,8 @@ from aahcrawler.page.zones import Zone, Zones
 from aahcrawler.urls import canonicalize, origin
 from knowledge_base.url_rules import Paging, ParsedUrl, Reason, first_page
 
-MOST_LISTS = 6
-MOST_ABSENT = 12
+MAX_LISTS = 6
+MAX_ABSENT = 12
 """Levels that are guessed from links."""
 
 _CRUMBS = re.compile(r"breadcrumb|crumbs|navlinks|\bpath\b|trail", re.IGNORECASE)
@@ -284,7 +284,7 @@ class _Planning:
         counted = {rule.parameter for rule in self.pagings}
         beside = [group.shape for group in self.groups if group.shape.path == shape.path and group.shape.parameters]
         named = (part.partition("=")[0] for each in beside for part in each.parameters)
-        return tuple(dict.fromkeys(name for name in named if name not in counted))[:MOST_ABSENT]
+        return tuple(dict.fromkeys(name for name in named if name not in counted))[:MAX_ABSENT]
 
     def from_crumbs(self, known: Sequence[LevelPlan]) -> Iterator[LevelPlan]:
         """Guess the list a page belongs to from the line above it that says where it stands."""
@@ -311,7 +311,7 @@ class _Planning:
             level = self._with_borrowed(LevelPlan(called, False, group.shape, urls=group.urls))
             taken.append(level)
             yield level
-            if len(taken) - len(known) == MOST_LISTS:
+            if len(taken) - len(known) == MAX_LISTS:
                 return
 
     def _list_name(self, group: AddressGroup) -> str | None:

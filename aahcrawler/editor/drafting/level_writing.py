@@ -23,7 +23,7 @@ from aahcrawler.editor.drafting.extract_action import (
 from aahcrawler.editor.drafting.field_doubts import field_doubts
 from aahcrawler.editor.drafting.labelling import ways_of_answers, ways_of_repeated, ways_of_single
 from aahcrawler.editor.drafting.level_plans import LevelPlan, Terms, crumbs, elements
-from aahcrawler.editor.drafting.pattern_drafting import SHORTEST_NAME, Sign, bare, is_template_name
+from aahcrawler.editor.drafting.pattern_drafting import MIN_NAME_LENGTH, Sign, bare, is_template_name
 from aahcrawler.editor.drafting.template_parts import TemplateParts
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.element_features import cost_of_word
@@ -34,15 +34,15 @@ from knowledge_base.model import Condition
 from knowledge_base.selectors import BadExpressionError
 from knowledge_base.url_rules import ParsedUrl, UrlRule
 
-MOST_NAMES = 60
+MAX_NAMES = 60
 """Classes and ids of a page that are tried as the sign of its level."""
-MOST_ELEMENTS = 20_000
+MAX_ELEMENTS = 20_000
 
 _SORT_OF_PAGE = re.compile(
     r"topic|thread|single|article|question|entry|story|photo|video|album|track|forum|categor|archive|list|view",
     re.IGNORECASE,
 )
-MOST_OTHER_SIGNS = 3
+MAX_OTHER_SIGNS = 3
 SHORT = 0.95
 """The share of what is read without a file below which a draft says so."""
 
@@ -106,7 +106,7 @@ class LevelSigns:
         names = set.intersection(*(_names_of(page) for page in level.pages))
         shared = {name for name in names if not any(_is_about(name, page) for page in level.pages)}
         foreign = set[str]().union(*(_names_of(page) for page in self.pages if page not in level.pages))
-        yield from sorted(shared - foreign, key=lambda each: (cost_of_word(each[1:]), each))[:MOST_NAMES]
+        yield from sorted(shared - foreign, key=lambda each: (cost_of_word(each[1:]), each))[:MAX_NAMES]
 
 
 def _beyond(condition: Condition, level: LevelPlan) -> Iterator[Condition]:
@@ -132,7 +132,7 @@ def _both(
 def _names_of(page: Page) -> set[str]:
     found: set[str] = set()
     for number, element in enumerate(page.tree.iter()):
-        if number == MOST_ELEMENTS:
+        if number == MAX_ELEMENTS:
             break
         if isinstance(element, HtmlElement) and isinstance(element.tag, str) and element.tag != "html":
             words = ((".", word) for word in (element.get("class") or "").split())
@@ -153,7 +153,7 @@ def _is_about(name: str, page: Page) -> bool:
     """Return whether a name holds what stands at the end of a page's URL, which is what the page is about."""
     segments = [part for part in ParsedUrl.parse(page.url).segments if part]
     subject = bare(segments[-1].partition(".")[0]) if segments else ""
-    return len(subject) >= SHORTEST_NAME and subject not in ROLES and subject in bare(name)
+    return len(subject) >= MIN_NAME_LENGTH and subject not in ROLES and subject in bare(name)
 
 
 SURE, LIKELY, OPEN, WEAK = 0.05, 0.15, 0.4, 0.7
@@ -233,7 +233,7 @@ class LevelWriting:
         if not level.pages:
             said = "no page of this level was given; this is there on the others, and such URLs are of no other level"
         choices = []
-        for other in others[:MOST_OTHER_SIGNS]:
+        for other in others[:MAX_OTHER_SIGNS]:
             xml = etree.Element("when", dict(other.attributes) | {"cite": annotated_xml.UNPROVEN})
             words = " ".join(f'{name}="{value}"' for name, value in other.attributes.items())
             choices.append(Choice(f"another sign of these pages is meant: {words}", (Change("put", when, xml=xml),)))

@@ -19,22 +19,22 @@ from aahcrawler.wrapper_induction.element_features import WORD_OF_LAYOUT, cost_o
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase, Pattern, Signal, Strength
-from knowledge_base.selectors import SHORTEST_LITERAL, compile_selector, safe_literal
+from knowledge_base.selectors import MIN_LITERAL_LENGTH, compile_selector, safe_literal
 from online_analysis.word_lists import word_groups
 
 PLAIN_GROUPS = 540
 """Groups of the English word list, the most frequent ones, whose words anybody may name something."""
-SHORTEST_NAME = 4
-MOST_TITLES = 8
-LONGEST_NAME = 80
+MIN_NAME_LENGTH = 4
+MAX_TITLES = 8
+MAX_NAME_LENGTH = 80
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CAPITALS = re.compile(r"[A-Z]|(?<![A-Za-z])[a-z]")
-MOST_SIGNS = 8
-MOST_OF_ONE_SORT = 2
-MOST_ELEMENTS = 20_000
-MOST_WORDS = 16
-MOST_PIECES = 3
+MAX_SIGNS = 8
+MAX_OF_ONE_SORT = 2
+MAX_ELEMENTS = 20_000
+MAX_WORDS = 16
+MAX_PIECES = 3
 """Folders and files of one address that a sign holds."""
 _ENDING = re.compile(r"(?:\.min)?\.[a-z0-9]{2,5}$")
 _CREDIT = re.compile(
@@ -66,7 +66,7 @@ class SoftwareNames:
         written = bare(name)
         initials = "".join(_CAPITALS.findall(name)).lower()
         words = {word for page in pages for word in _words(urlsplit(page.url).hostname or "")}
-        titles = [frozenset(_words(_title(page))) for page in pages[:MOST_TITLES]]
+        titles = [frozenset(_words(_title(page))) for page in pages[:MAX_TITLES]]
         shared = frozenset.intersection(*titles) if len(titles) > 1 else frozenset()
         named = {word for page in pages for word in _words(_name_of_site(page))}
         return cls(written, initials, frozenset(word for word in words | shared | named if word not in written))
@@ -74,7 +74,7 @@ class SoftwareNames:
     @property
     def is_plain(self) -> bool:
         """Whether the name is a plain word or a short one, so that other software may hold it as well."""
-        return len(self.name) < SHORTEST_NAME or self.name in plain_words()
+        return len(self.name) < MIN_NAME_LENGTH or self.name in plain_words()
 
     def is_named(self, text: str) -> bool:
         """Return whether a text contains the name: one that is a plain word as a word of its own."""
@@ -87,7 +87,7 @@ class SoftwareNames:
     def is_particular(self, text: str) -> bool:
         """Return whether a name has a part that is no common word, no plain one, and none of the site's."""
         pieces = [piece for piece in _PIECES.findall(text) if not self._is_known(piece.lower())]
-        return bool(pieces) and not is_common_path(text) and any(len(piece) >= SHORTEST_NAME for piece in pieces)
+        return bool(pieces) and not is_common_path(text) and any(len(piece) >= MIN_NAME_LENGTH for piece in pieces)
 
     def is_short_for(self, beginning: str) -> bool:
         """Return whether the beginning of names stands for the software: its initials, or how it begins."""
@@ -125,7 +125,7 @@ def _name_of_site(page: Page) -> str:
     named = [meta.get("content") or "" for meta in page.tree.iter("meta") if meta.get("property") == "og:site_name"]
     front = f"{origin(page.url)}/"
     home = (link for link in page.tree.iter("a") if resolve(page.base_url, link.get("href") or "") == front)
-    return " ".join((*named, *(fold(plain_text(link))[:LONGEST_NAME] for link in islice(home, MOST_TITLES))))
+    return " ".join((*named, *(fold(plain_text(link))[:MAX_NAME_LENGTH] for link in islice(home, MAX_TITLES))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +182,10 @@ def signs(pages: Sequence[Page], known: Known, name: str = "") -> tuple[Sign, ..
     for sign in _candidates(pages, spoken):
         of_sort = sum(other.sort == sign.sort for other in found.values())
         is_hint = sign.pattern.strength is Strength.HINT
-        most = MOST_OF_ONE_SORT if not is_hint else 1
+        most = MAX_OF_ONE_SORT if not is_hint else 1
         if of_sort < most and sign.pattern.key not in found and _is_sign(sign, sights, known):
             found[sign.pattern.key] = sign
-    best = sorted(found.values(), key=lambda sign: -sign.pattern.strength)[:MOST_SIGNS]
+    best = sorted(found.values(), key=lambda sign: -sign.pattern.strength)[:MAX_SIGNS]
     return tuple(best) if sum(sign.pattern.strength for sign in best) >= Strength.STRONG else ()
 
 
@@ -300,9 +300,9 @@ def _names(pages: Sequence[Page], spoken: SoftwareNames) -> Iterator[Sign]:
 def _names_of(page: Page) -> dict[str, str]:
     """Return the classes and ids of a page, those of body first; each with its sign in CSS, a dot or a hash."""
     found: dict[str, str] = {}
-    for element in [*page.tree.iter("body"), *page.tree.iter()][:MOST_ELEMENTS]:
+    for element in [*page.tree.iter("body"), *page.tree.iter()][:MAX_ELEMENTS]:
         if isinstance(element.tag, str) and element.tag != "html":
-            found.update((word, ".") for word in (element.get("class") or "").split()[:MOST_WORDS] if word not in found)
+            found.update((word, ".") for word in (element.get("class") or "").split()[:MAX_WORDS] if word not in found)
             if (identity := element.get("id")) and identity not in found:
                 found[identity] = "#"
     return found
@@ -359,7 +359,7 @@ def _telling_piece(parts: Sequence[str], spoken: SoftwareNames) -> str:
     named = [place for place in telling if spoken.is_named(parts[place])]
     first = (named or telling)[0]
     kept = []
-    for part in parts[first : first + MOST_PIECES]:
+    for part in parts[first : first + MAX_PIECES]:
         if _GENERATED.search(_ENDING.sub("", part)):
             break
         kept.append(part)
@@ -378,7 +378,7 @@ def _quoted(text: str) -> str:
 
 
 def _tells(text: str) -> bool:
-    return text.isprintable() and len(safe_literal(text)) > SHORTEST_LITERAL and not ("'" in text and '"' in text)
+    return text.isprintable() and len(safe_literal(text)) > MIN_LITERAL_LENGTH and not ("'" in text and '"' in text)
 
 
 def _text_sign(signal: Signal, value: str, strength: Strength, reason: str) -> Sign:

@@ -11,9 +11,9 @@ from lxml.html import HtmlElement
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold
 
-MOST_ELEMENTS = 5000
+MAX_ELEMENTS = 5000
 DATA_COLUMNS = 3
-LONGEST_VALUE = 60
+MAX_VALUE_LENGTH = 60
 """Characters of a text beside a label up to which it is a value and no running text."""
 
 _NUMBER = re.compile(r"\d+")
@@ -59,7 +59,7 @@ def _unique_places(page: Page) -> dict[_Place, HtmlElement]:
     counted: Counter[_Place] = Counter()
     places: dict[Element, _Place] = {}
     for number, element in enumerate(page.tree.iter()):
-        if number == MOST_ELEMENTS:
+        if number == MAX_ELEMENTS:
             break
         if not isinstance(element.tag, str) or element.tag in _UNSHOWN or _is_of_data(element):
             continue
@@ -101,7 +101,7 @@ def _is_template(texts: Sequence[tuple[str, ...]]) -> bool:
     if not any(map(_LETTER.search, shared)):
         return False
     values = [text for each in texts for text in each if text not in shared]
-    return all(len(text) <= LONGEST_VALUE and not _SENTENCE.search(text) for text in values)
+    return all(len(text) <= MAX_VALUE_LENGTH and not _SENTENCE.search(text) for text in values)
 
 
 def _outermost(placed: dict[_Place, HtmlElement], shared: Sequence[_Place]) -> tuple[HtmlElement, ...]:

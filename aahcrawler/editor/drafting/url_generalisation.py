@@ -21,7 +21,7 @@ from aahcrawler.page.generic import PageLink
 from aahcrawler.page.text import fold
 from knowledge_base.url_rules import Paging, ParsedUrl, Reason
 
-LONGEST_WORD = 10
+MAX_WORD_LENGTH = 10
 """Letters of a part of a path that still looks like a fixed word."""
 MANY_VALUES = 3
 """The number of values at one place of a path from which the place is a variable."""
@@ -118,7 +118,7 @@ def first_numbers(paging: Paging, links: Iterable[PageLink]) -> tuple[str, ...]:
     for link in links:
         value = ParsedUrl.parse(link.url).parameters.get(paging.parameter, "")
         named = fold(link.anchor).strip("[]()")
-        if value.isdecimal() and named.isdecimal() and len(value) < LONGEST_WORD and len(named) < LONGEST_WORD:
+        if value.isdecimal() and named.isdecimal() and len(value) < MAX_WORD_LENGTH and len(named) < MAX_WORD_LENGTH:
             shown.setdefault(int(named), int(value))
     if not shown:
         return ()
@@ -178,7 +178,7 @@ def _open_word(part: str) -> str:
     """
     if _DIGITS.search(part):
         return glob_of(part)
-    is_title = bool(_SLUG_SIGNS.search(part)) or len(part) > LONGEST_WORD
+    is_title = bool(_SLUG_SIGNS.search(part)) or len(part) > MAX_WORD_LENGTH
     return "*" if is_title or not SAFE.fullmatch(part) else part
 
 
@@ -187,7 +187,7 @@ def _pair(name: str, value: str) -> str:
 
 
 def _varies(value: str) -> bool:
-    return bool(_DIGITS.search(value)) or len(value) > LONGEST_WORD or not value
+    return bool(_DIGITS.search(value)) or len(value) > MAX_WORD_LENGTH or not value
 
 
 def _looks_like_page_number(link: PageLink) -> bool:
@@ -215,8 +215,8 @@ def _paging_between(first: ParsedUrl, other: ParsedUrl) -> Paging | None:
     return None
 
 
-MOST_AVOIDED = 40
-LONGEST_VALUE = 20
+MAX_AVOIDED = 40
+MAX_VALUE_LENGTH = 20
 
 
 def _words(text: str) -> frozenset[str]:
@@ -293,7 +293,7 @@ def avoided(
             if not any(guess.shape.rule.matches(page) for page in own) and not _cuts_off(guess, wanted, kept):
                 found[guess.shape] = guess
                 break
-        if len(found) == MOST_AVOIDED:
+        if len(found) == MAX_AVOIDED:
             break
     order = list(AVOIDED)
     kept_rules = _not_covered(sorted(found.values(), key=lambda rule: (order.index(rule.reason), rule.shape.path)))
@@ -395,7 +395,7 @@ def _of_parameter(name: str, value: str, file: str, words: frozenset[str]) -> It
         return
     where = f"**/{file}" if file else "**"
     chosen, semicolon, _ = value.partition(";")
-    is_word = len(chosen) <= LONGEST_VALUE and re.fullmatch(r"[A-Za-z_.-]+", chosen) is not None
+    is_word = len(chosen) <= MAX_VALUE_LENGTH and re.fullmatch(r"[A-Za-z_.-]+", chosen) is not None
     chooses = name.lower() in _CHOOSING and chosen.count("-") < 2
     if is_word and (_tells(chosen, words) if chooses else _word(chosen) in words - _NOUNS):
         yield Shape(where, (f"{name}={chosen}{'*' if semicolon else ''}",))

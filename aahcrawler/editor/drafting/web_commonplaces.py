@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from knowledge_base.model import Pattern, Signal
 
-SHORTEST_NAME = 2
+MIN_NAME_LENGTH = 2
 """Letters of a name that can be particular; one letter names nothing."""
 
 
@@ -240,7 +240,7 @@ def is_commonplace(signal: Signal, value: str, name: str = "") -> bool:
         case Signal.HEADER:
             return _is_common_header(name, value)
         case Signal.GENERATOR:
-            return _GENERATORS.match(value) is not None or len(value.strip()) < SHORTEST_NAME
+            return _GENERATORS.match(value) is not None or len(value.strip()) < MIN_NAME_LENGTH
         case Signal.HOST:
             return is_common_host(value)
         case Signal.SELECTOR:
@@ -297,7 +297,7 @@ def is_common_name(name: str, words: Iterable[str] = _PLACES | _LAYOUT | _LIBRAR
     """
     known = words if isinstance(words, frozenset) else frozenset(words)
     pieces = [piece.lower() for piece in _PIECES.findall(name)]
-    if not pieces or sum(map(len, pieces)) < SHORTEST_NAME:
+    if not pieces or sum(map(len, pieces)) < MIN_NAME_LENGTH:
         return True
     if len(pieces) > 1 and pieces[0] in _FRAMEWORKS:
         return True

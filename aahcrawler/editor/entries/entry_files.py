@@ -16,12 +16,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.segments import append_line, no_link
 
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names of entries and of saved pages, as their files are called."""
-LARGEST_LOG = 32 << 20
+MAX_LOG = 32 << 20
 """Bytes of a history beyond which the contents of the oldest changes are no longer kept."""
-LARGEST_CONTENT = 16 << 20
+MAX_CONTENT = 16 << 20
 """Bytes of a file beyond which its earlier states are not kept."""
 
 
@@ -97,7 +97,7 @@ def is_name(name: str) -> bool:
     >>> is_name("tinyforum-2"), is_name("../x"), is_name("x.")
     (True, False, False)
     """
-    return len(name) <= LONGEST_NAME and bool(NAME.fullmatch(name)) and ".." not in name and not name.endswith(".")
+    return len(name) <= MAX_NAME_LENGTH and bool(NAME.fullmatch(name)) and ".." not in name and not name.endswith(".")
 
 
 class Change(BaseModel):
@@ -140,7 +140,7 @@ class ChangeLog:
     def append(self, change: Change) -> None:
         """Add a change, and drop the contents of the oldest ones where the history has grown too large."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        if append_line(self._file, change.model_dump_json()) > LARGEST_LOG:
+        if append_line(self._file, change.model_dump_json()) > MAX_LOG:
             self._shorten()
 
     def _read(self) -> Iterator[Change | None]:
@@ -158,7 +158,7 @@ class ChangeLog:
         """Write the history anew without the oldest contents that the newest state does not need."""
         part = self._file.with_suffix(".part")
         with open(part, "wb", opener=no_link) as file:
-            file.writelines(each.model_dump_json().encode() + b"\n" for each in shortened(self.changes(), LARGEST_LOG))
+            file.writelines(each.model_dump_json().encode() + b"\n" for each in shortened(self.changes(), MAX_LOG))
             file.flush()
             os.fsync(file.fileno())
         part.replace(self._file)
@@ -196,14 +196,14 @@ def kept_parts(change: Change, known: Iterable[Change]) -> dict[str, bytes] | No
 def contents_of(parts: Mapping[str, bytes], known: Sequence[Change]) -> dict[str, str]:
     """Return the contents of files that a history does not hold yet, packed as it keeps them."""
     there = {name for change in known for name in change.contents}
-    new = {digest(data): data for data in parts.values() if len(data) <= LARGEST_CONTENT}
+    new = {digest(data): data for data in parts.values() if len(data) <= MAX_CONTENT}
     return {name: b64encode(zlib.compress(data, 9)).decode() for name, data in new.items() if name not in there}
 
 
 def _unpacked(packed: str) -> bytes | None:
     unpacking = zlib.decompressobj()
     try:
-        found = unpacking.decompress(b64decode(packed, validate=True), LARGEST_CONTENT)
+        found = unpacking.decompress(b64decode(packed, validate=True), MAX_CONTENT)
     except (zlib.error, NotBase64Error, ValueError):
         return None
     return found if unpacking.eof else None

@@ -28,14 +28,14 @@ from knowledge_base.model import Application, KnowledgeBase, Pattern, Strength
 
 SECONDS = 300.0
 """Seconds after which the proof is ended."""
-MOST_LINES = 100
+MAX_LINES = 100
 """Lines that are told of what fails."""
 STEP = 10.0
 """Seconds that an expression may take while its cost is measured."""
-MOST_NOTES = 20
-MOST_DIFFERENCE = 400
+MAX_NOTES = 20
+MAX_DIFFERENCE = 400
 """Lines of a difference that are shown."""
-LONGEST_LINE = 300
+MAX_LINE_LENGTH = 300
 """Characters of each that are shown."""
 
 
@@ -67,7 +67,7 @@ def _prove(connection: Connection, task: Task, seconds: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent hears it too, and ends us.
     signal.setitimer(signal.ITIMER_REAL, seconds + 5)  # The parent may be gone.
     with suppress(BrokenPipeError):
-        connection.send(tuple(line for line, _ in zip(told(task), range(MOST_LINES), strict=False)))
+        connection.send(tuple(line for line, _ in zip(told(task), range(MAX_LINES), strict=False)))
 
 
 def told(task: Task) -> Iterator[str]:
@@ -220,7 +220,7 @@ def _examined(entry: Entry, folders: Sequence[Path], seconds: float) -> tuple[tu
     told = [(finding, _in_words(finding, temporary, entry.name)) for finding in findings]
     own = [(finding, line) for finding, line in told if not finding.place.file.startswith(others)]
     wrong = tuple(line for finding, line in own if finding.severity is Severity.ERROR)
-    return wrong, tuple(line for finding, line in own if finding.severity is Severity.WARNING)[:MOST_NOTES]
+    return wrong, tuple(line for finding, line in own if finding.severity is Severity.WARNING)[:MAX_NOTES]
 
 
 def _in_words(finding: Finding, folder: str, name: str) -> str:
@@ -260,9 +260,9 @@ def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Ite
     before = former.xml if former is not None else covered.read_bytes() if covered is not None else b""
     old, new = (plain.decode("utf-8", "replace").splitlines() for plain in (before, entry.xml))
     lines = list(unified_diff(old, new, "before", "after", lineterm="", n=1))
-    yield from (printable(line)[:LONGEST_LINE] for line in lines[:MOST_DIFFERENCE])
-    if len(lines) > MOST_DIFFERENCE:
-        yield f"and {len(lines) - MOST_DIFFERENCE} more lines"
+    yield from (printable(line)[:MAX_LINE_LENGTH] for line in lines[:MAX_DIFFERENCE])
+    if len(lines) > MAX_DIFFERENCE:
+        yield f"and {len(lines) - MAX_DIFFERENCE} more lines"
     was = {page.stem: page for page in former.pages} if former is not None else {}
     now = {page.stem: page for page in entry.pages}
     yield from (f"- saved page {stem}" for stem in sorted(was.keys() - now.keys()))

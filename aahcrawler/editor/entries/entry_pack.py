@@ -25,21 +25,21 @@ from aahcrawler.editor.entries.pack_contents import Contents
 from aahcrawler.editor.pages.saved_pages import pages_folder
 from aahcrawler.editor.pages.trial import Trial, all_pages
 from aahcrawler.editor.text.printable_text import plain_line
-from knowledge_base.loader import LARGEST_FILE
+from knowledge_base.loader import MAX_FILE_SIZE
 from knowledge_base.model import KnowledgeBase
 
 ENDING = ".aah-entry.zip"
-LARGEST_PACK = 64 << 20
+MAX_PACK = 64 << 20
 """Bytes of a file that is read at all."""
-MOST_FILES = 1_000
-MOST_UNPACKED = 128 << 20
-LARGEST_PART = 16 << 20
-MOST_RATIO = 200
+MAX_FILES = 1_000
+MAX_UNPACKED = 128 << 20
+MAX_PART = 16 << 20
+MAX_RATIO = 200
 """How many times its packed size a file larger than ``_SMALL`` may be unpacked: text is packed 3 to 50 times."""
 
 _SMALL = 1 << 20
 _MANIFEST = "manifest.json"
-_LARGEST_MANIFEST = 1 << 20
+_MAX_MANIFEST = 1 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of all files in a pack, so that an entry is always packed into the same bytes."""
 _METHODS = {ZIP_STORED, ZIP_DEFLATED}
@@ -52,7 +52,7 @@ _Short = Annotated[str, Field(max_length=300)]
 KNOWN_LICENCE = "CC0-1.0"
 """The licence whose text is at hand."""
 _TAG = "SPDX-License-Identifier:"
-_LARGEST_LICENCE = 1 << 20
+_MAX_LICENCE = 1 << 20
 
 
 class PackError(Exception):
@@ -77,7 +77,7 @@ class Manifest(BaseModel):
     program: _Short
     licence: Annotated[str, Field(max_length=200, pattern=f"^{LICENCE}$")]
     pages: Contents
-    files: Annotated[dict[_Short, Annotated[str, Field(pattern="^[0-9a-f]{64}$|^$")]], Field(max_length=MOST_FILES)]
+    files: Annotated[dict[_Short, Annotated[str, Field(pattern="^[0-9a-f]{64}$|^$")]], Field(max_length=MAX_FILES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def packed(entry: Entry, label: Label) -> bytes:
 def read_pack(file: Path) -> Pack:
     """Read a pack from a file. Raises `PackError` and ``OSError``."""
     with file.open("rb") as opened:
-        return unpacked(opened.read(LARGEST_PACK + 1))
+        return unpacked(opened.read(MAX_PACK + 1))
 
 
 def unpacked(data: bytes) -> Pack:
@@ -135,7 +135,7 @@ def unpacked(data: bytes) -> Pack:
     if _MANIFEST not in files:
         raise PackError(f"this is no entry: it holds no {_MANIFEST}; ask for a file that aah kb pack made")
     try:
-        manifest = Manifest.model_validate_json(files.pop(_MANIFEST)[:_LARGEST_MANIFEST])
+        manifest = Manifest.model_validate_json(files.pop(_MANIFEST)[:_MAX_MANIFEST])
     except ValidationError as error:
         raise PackError(f"its {_MANIFEST} cannot be used: {_told(error)}") from error
     if not is_name(manifest.name):
@@ -155,8 +155,8 @@ def named_in(xml: bytes) -> tuple[str, str]:
 
 def root_attributes(xml: bytes) -> Mapping[str, str]:
     """Return the attributes of the root element of an application's file, reading no further. Raises `PackError`."""
-    if len(xml) > LARGEST_FILE:
-        raise PackError(f"its XML file is larger than {LARGEST_FILE:,} bytes")
+    if len(xml) > MAX_FILE_SIZE:
+        raise PackError(f"its XML file is larger than {MAX_FILE_SIZE:,} bytes")
     try:
         reader = etree.iterparse(
             BytesIO(xml), events=("start",), resolve_entities=False, load_dtd=False, no_network=True
@@ -183,11 +183,11 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
 
 def _unzipped(data: bytes) -> dict[str, bytes]:
     """Return the files of a ZIP file within bounds. Raises `PackError`."""
-    if len(data) > LARGEST_PACK:
-        raise PackError(f"it is larger than {LARGEST_PACK >> 20} MB; no entry is")
+    if len(data) > MAX_PACK:
+        raise PackError(f"it is larger than {MAX_PACK >> 20} MB; no entry is")
     # The list of files is read as a whole, before anything can be counted otherwise.
-    if data.count(_HEADER) > MOST_FILES:
-        raise PackError(f"it holds more than {MOST_FILES:,} files; no entry does")
+    if data.count(_HEADER) > MAX_FILES:
+        raise PackError(f"it holds more than {MAX_FILES:,} files; no entry does")
     try:
         with ZipFile(BytesIO(data)) as archive:
             members = archive.infolist()
@@ -211,10 +211,10 @@ def _check_members(members: list[ZipInfo]) -> None:
             raise PackError(f"{shown} in it is encrypted; ask for one without a password")
         if member.compress_type not in _METHODS:
             raise PackError(f"{shown} in it is packed in a way that is not allowed; ask for a file of aah kb pack")
-        if member.file_size > min(LARGEST_PART, max(_SMALL, MOST_RATIO * member.compress_size)):
+        if member.file_size > min(MAX_PART, max(_SMALL, MAX_RATIO * member.compress_size)):
             raise PackError(f"{shown} in it is far too large when unpacked ({member.file_size:,} bytes)")
-    if sum(member.file_size for member in members) > MOST_UNPACKED:
-        raise PackError(f"it takes more than {MOST_UNPACKED >> 20} MB when unpacked; no entry does")
+    if sum(member.file_size for member in members) > MAX_UNPACKED:
+        raise PackError(f"it takes more than {MAX_UNPACKED >> 20} MB when unpacked; no entry does")
 
 
 def _read(archive: ZipFile, member: ZipInfo) -> bytes:
@@ -336,7 +336,7 @@ def _licence(entry: Entry, said: Said) -> tuple[str, bytes]:
         raise PackError(f"{plain_line(identifier)!r} is no licence; {NO_LICENCE}")
     if said.licence_text is not None:
         text = said.licence_text.read_bytes()
-        if len(text) > _LARGEST_LICENCE:
+        if len(text) > _MAX_LICENCE:
             raise PackError(f"{said.licence_text} is too large for the text of a licence")
     elif identifier == former:
         text = entry.licence.partition(b"\n")[2].lstrip(b"\n")

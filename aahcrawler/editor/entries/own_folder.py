@@ -12,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from aahcrawler.editor.entries.entry_files import (
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     Change,
     ChangeLog,
     Entry,
@@ -334,7 +334,7 @@ def login_name() -> str:
 def _check_name(name: str, what: str) -> None:
     if not is_name(name):
         raise OwnFolderError(
-            f"{plain_line(name)[:LONGEST_NAME]!r} is no name for a {what}; write letters, digits and hyphens"
+            f"{plain_line(name)[:MAX_NAME_LENGTH]!r} is no name for a {what}; write letters, digits and hyphens"
         )
 
 

@@ -51,7 +51,7 @@ NEAREST = 4
 SAMPLES = 3
 SHOWN = 100
 """Characters of a sample."""
-_MOST_ITEMS = 50
+_MAX_ITEMS = 50
 
 
 def explain(page: Page, knowledge_base: KnowledgeBase, places: FileLines) -> Explanation:
@@ -244,7 +244,7 @@ class _Reading:
     def _items(self, action: Extract) -> list[HtmlElement]:
         for selector in action.items:
             if _finds(selector, self.page.tree):
-                return selector.elements(self.page.tree)[: _MOST_ITEMS if action.many else 1]
+                return selector.elements(self.page.tree)[: _MAX_ITEMS if action.many else 1]
         return []
 
     def _counted(self, selectors: Iterable[Selector], action: Action) -> str:

@@ -20,7 +20,7 @@ from aahcrawler.editor.explanation.explanation_model import (
     Step,
 )
 
-_MOST_LEVELS = 3
+_MAX_LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _generic(generic: GenericReading) -> Section:
 def _near(explained: Explanation) -> Iterator[Section]:
     others = [level for level in explained.levels if level.name != explained.level]
     if not explained.level:
-        for level in sorted(others, key=_promise, reverse=True)[:_MOST_LEVELS]:
+        for level in sorted(others, key=_promise, reverse=True)[:_MAX_LEVELS]:
             yield _conditions(f"Almost level {level.name}{_why(level)}, {level.place}", level)
     elif others:
         also = ", ".join(level.name for level in others if level.fits)

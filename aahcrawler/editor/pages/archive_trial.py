@@ -37,16 +37,16 @@ from knowledge_base.matching import is_on_host
 from knowledge_base.model import KnowledgeBase
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_LISTED: Final = 500_000
+MAX_LISTED: Final = 500_000
 """URLs of an archive among which pages are chosen; more are left out."""
-MOST_TOLD: Final = 2_000
+MAX_TOLD: Final = 2_000
 """Pages that are told one by one; all are counted."""
-MOST_MOVES: Final = 30
+MAX_MOVES: Final = 30
 EVERY: Final = 20
 """Pages after which progress is told."""
-MOST_PAGES = 20
-MOST_OBJECTS = 3
-MOST_URLS = 3
+MAX_PAGES = 20
+MAX_OBJECTS = 3
+MAX_URLS = 3
 _LONGEST = 90
 
 
@@ -201,7 +201,7 @@ def without_changes(folders: Sequence[Path], application: str) -> tuple[Knowledg
 def _chosen(history: History, question: Question) -> tuple[int, Sequence[Former]]:
     """Return the number of archived pages that may be tried, and those that are, in the order of their capture."""
     fitting = (each.url for each in history.pages() if not question.host or is_on_host(each.url, question.host))
-    urls = list(islice(fitting, MOST_LISTED))
+    urls = list(islice(fitting, MAX_LISTED))
     archived = len(urls) + sum(1 for _ in fitting)
     wanted = chosen(urls, question.most)
     formers = [each for each in history.pages() if each.url in wanted]
@@ -286,18 +286,18 @@ class _Tally:
         if places[0] != places[1]:
             self.moves[places[0], places[1]] += 1
         self.told += 1
-        return self.told <= MOST_TOLD
+        return self.told <= MAX_TOLD
 
     def summary(self, against: str, archived: int, pages: int) -> Summary:
         """Return what would change in all."""
-        moves = self.moves.most_common(MOST_MOVES)
+        moves = self.moves.most_common(MAX_MOVES)
         return Summary(
             against=against,
             archived=archived,
             pages=pages,
             fields=dict(self.fields.most_common()),
             moves=tuple(Move(before=before, after=after, pages=number) for (before, after), number in moves),
-            left_out=max(0, self.told - MOST_TOLD),
+            left_out=max(0, self.told - MAX_TOLD),
             differing=self.counts["differing"],
             skipped=self.counts["skipped"],
             unreadable=self.counts["unreadable"],
@@ -312,7 +312,7 @@ class _Tally:
 class HeaviestPages:
     """Keeps the pages on which most would change, and forgets the others."""
 
-    def __init__(self, most: int = MOST_PAGES) -> None:
+    def __init__(self, most: int = MAX_PAGES) -> None:
         self._most = most
         self._heap: list[tuple[float, int, PageChanged]] = []
         self._number = 0
@@ -363,9 +363,9 @@ def _page_lines(pages: Iterable[PageChanged]) -> Iterator[str]:
             yield f"  cannot be read: {page.problem}"
         if _place(page.before) != _place(page.after):
             yield f"  {_or_none(_place(page.before))} -> {_or_none(_place(page.after))}"
-        for each in page.objects[:MOST_OBJECTS]:
+        for each in page.objects[:MAX_OBJECTS]:
             yield from _object_lines(each)
-        more = page.lost + page.gained + page.changed - len(page.objects[:MOST_OBJECTS])
+        more = page.lost + page.gained + page.changed - len(page.objects[:MAX_OBJECTS])
         if more:
             yield f"  and {more:,} more objects"
         reasons = {each.url: each.reason for each in page.refused}
@@ -386,7 +386,7 @@ def _field(each: FieldChanged) -> str:
 
 def _urls(what: str, urls: Iterable[str], number: int) -> Iterator[str]:
     if number:
-        shown = [url for url, _ in zip(urls, range(MOST_URLS), strict=False)]
+        shown = [url for url, _ in zip(urls, range(MAX_URLS), strict=False)]
         more = f" and {number - len(shown):,} more" if number > len(shown) else ""
         yield f"  {what}: {', '.join(shown)}{more}"
 

@@ -36,7 +36,7 @@ _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 PRODUCT = "AAHCrawler"
 """The crawler's name in robots.txt files."""
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 PAGE_BYTES = 10 * 1024 * 1024
 """The bytes of a page that are read; the rest is left out."""
 TIMEOUTS = Timeouts(connect=15.0, first_byte=30.0, idle=20.0, total=90.0)
@@ -222,7 +222,7 @@ def _user_agent(contact: str, *, needed: bool) -> str:
 async def _fetch(url: str, settings: WireSettings, agent: str, redirected: Callable[[str, str], None]) -> Page:
     asking = _Asking(WireClient(settings), agent)
     try:
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             page = await asking.page(url)
             target = location(url, page.status, page.headers)
             if target is None:
@@ -231,7 +231,7 @@ async def _fetch(url: str, settings: WireSettings, agent: str, redirected: Calla
             url = target
     finally:
         await asking.client.close()
-    raise TooManyRedirectsError(f"{url}: more than {MOST_REDIRECTS} redirects; give the URL of the page itself")
+    raise TooManyRedirectsError(f"{url}: more than {MAX_REDIRECTS} redirects; give the URL of the page itself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class _Asking:
     async def _robots(self, origin: str) -> tuple[str, bytes]:
         """Return the URL and the content of an origin's robots.txt; no rules if there is no such file."""
         url: str | None = f"{origin}/robots.txt"
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             if url is None:
                 break
             try:

@@ -12,8 +12,8 @@ from aahcrawler.helper import Assistance, Failure
 from aahcrawler.helper.assistance import READ
 from aahcrawler.metadata import LinkType, Metadata
 
-MOST_OBJECTS: Final = 50
-MOST_LINKS: Final = 50
+MAX_OBJECTS: Final = 50
+MAX_LINKS: Final = 50
 """Objects and links of a page of which it is told what would change; all are counted."""
 LONGEST: Final = 240
 """Characters of a value that are shown, beginning shortly before the place where two differ."""
@@ -146,10 +146,10 @@ def compared(url: str, before: PageReading, after: PageReading) -> PageChanged |
         gained=counts["gained"],
         lost=counts["lost"],
         changed=counts["changed"],
-        objects=tuple(objects[:MOST_OBJECTS]),
-        followed=tuple(followed[:MOST_LINKS]),
-        left=tuple(left[:MOST_LINKS]),
-        refused=refused[:MOST_LINKS],
+        objects=tuple(objects[:MAX_OBJECTS]),
+        followed=tuple(followed[:MAX_LINKS]),
+        left=tuple(left[:MAX_LINKS]),
+        refused=refused[:MAX_LINKS],
         links_followed=len(followed),
         links_left=len(left),
         problem=after.problem,

@@ -14,10 +14,10 @@ from knowledge_base.behaviours import of_level
 from knowledge_base.matching import Sight, is_on_host
 from knowledge_base.model import Application, KnowledgeBase, Match, PageLevel
 
-MOST_TOLD = 6
+MAX_TOLD = 6
 """Differences of one sort that are written out for one page."""
 
-MOST_NOTES = 20
+MAX_NOTES = 20
 """Levels without a saved page that are named one by one."""
 
 _SHOWN = 70
@@ -126,9 +126,9 @@ def notes(selection: Selection) -> Iterator[str]:
         for application in without_negative_page(selection.knowledge_base, selection.pages)
         if not selection.names or application in tried
     ]
-    yield from (f"missing {line}" for line in missing[:MOST_NOTES])
-    if len(missing) > MOST_NOTES:
-        yield f"missing and {len(missing) - MOST_NOTES} more"
+    yield from (f"missing {line}" for line in missing[:MAX_NOTES])
+    if len(missing) > MAX_NOTES:
+        yield f"missing and {len(missing) - MAX_NOTES} more"
 
 
 def summary(tried: int, failed: int) -> str:
@@ -256,9 +256,9 @@ def _by(word: str | None) -> str:
 
 
 def _shortened(what: str, lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:MOST_TOLD]
-    if len(lines) > MOST_TOLD:
-        yield f"and {len(lines) - MOST_TOLD} more differences of this sort ({what})"
+    yield from lines[:MAX_TOLD]
+    if len(lines) > MAX_TOLD:
+        yield f"and {len(lines) - MAX_TOLD} more differences of this sort ({what})"
 
 
 def _objects(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> Iterator[str]:

@@ -27,11 +27,11 @@ from knowledge_base.model import Application, KnowledgeBase
 from knowledge_base.url_rules import ParsedUrl
 
 READ = ("title", "author", "date", "body")
-MOST_TOLD = 3
+MAX_TOLD = 3
 _SHOWN = 60
-MOST_PAGES = 40
+MAX_PAGES = 40
 """Pages of the evidence on which a change is proved."""
-LONGEST_LINE = 300
+MAX_LINE_LENGTH = 300
 """Characters of a line of a file that are shown as a whole."""
 
 
@@ -98,7 +98,7 @@ def _misread(page: Page, application: Application, learned: LearnedAction, found
         yield f"what was learned finds nothing of type {' or '.join(types)} on {page.url}"
     there = {each.iri: each for each in found.objects}
     differing = (line for each in wanted for line in _differing(each, there.get(each.iri)))
-    yield from (line for line, _ in zip(differing, range(MOST_TOLD), strict=False))
+    yield from (line for line, _ in zip(differing, range(MAX_TOLD), strict=False))
 
 
 def objects_of(page: Page, application: Application, learned: LearnedAction) -> Sequence[WebObject]:
@@ -249,7 +249,7 @@ def planned(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], va
     there = filled(folders)
     known, source = load(*there), _file_of(learned.application, there)
     file = folders[-1] / "applications" / source.name
-    return _Planning(learned, tuple(pages[:MOST_PAGES]), tuple(folders), known, source, file).plan(variant)
+    return _Planning(learned, tuple(pages[:MAX_PAGES]), tuple(folders), known, source, file).plan(variant)
 
 
 def promote(
@@ -395,10 +395,10 @@ class _Planning:
 
 def _new_part(line: str, former: str) -> str:
     """Return a line, of a long one the beginning of what differs from what was in its place."""
-    if len(line) <= LONGEST_LINE:
+    if len(line) <= MAX_LINE_LENGTH:
         return line
     begin = next((at for at, signs in enumerate(zip(line, former, strict=False)) if signs[0] != signs[1]), 0)
-    return f"... {line[begin:][:LONGEST_LINE]} ..."
+    return f"... {line[begin:][:MAX_LINE_LENGTH]} ..."
 
 
 def _pages(number: int, noun: str = "page") -> str:

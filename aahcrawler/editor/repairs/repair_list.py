@@ -37,7 +37,7 @@ from knowledge_base.parsing.navigation_actions import navigate
 from knowledge_base.selectors import Selector
 from knowledge_base.xml_reader import Notes
 
-MOST_FOUND = 500
+MAX_FOUND = 500
 """Objects, links or elements of one page that are shown."""
 
 
@@ -402,7 +402,7 @@ def _objects(page: Page, application: Application, level: PageLevel, action: Ext
         outcome = runner.run(action)
         extraction = _extraction(runner, action)
         items = extraction.items()
-        left = {each.object.iri: each.object for each in outcome.extracted[:MOST_FOUND]}
+        left = {each.object.iri: each.object for each in outcome.extracted[:MAX_FOUND]}
         found = tuple(_found(extraction, items, left))
     except FAILING as error:
         return Reading(failure=_unusable(error))
@@ -419,7 +419,7 @@ def _extraction(runner: Runner, action: Extract) -> Extraction:
 def _found(extraction: Extraction, items: Sequence[HtmlElement], left: dict[str, WebObject]) -> Iterator[FoundObject]:
     """Yield the objects of items with their elements, and take them out of those left."""
     action, location = extraction.action, extraction.location
-    for number, item in enumerate(items[:MOST_FOUND]):
+    for number, item in enumerate(items[:MAX_FOUND]):
         iri = _iri(extraction, item)
         if iri is None and action.identity is not None and action.identity.fields:
             iri = next(iter(left), None)
@@ -480,7 +480,7 @@ def _elements(page: Page, selectors: Sequence[Selector]) -> tuple[tuple[HtmlElem
             found |= dict.fromkeys(each.elements(page.tree, page.elements))
         except FAILING as error:
             failure = _unusable(error)
-    return tuple(found)[:MOST_FOUND], failure
+    return tuple(found)[:MAX_FOUND], failure
 
 
 def _unusable(error: Exception) -> str:

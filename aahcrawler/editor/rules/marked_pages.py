@@ -15,8 +15,8 @@ from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import Selector
 from knowledge_base.xpath_limits import TooCostlyError
 
-MOST_ITEMS = 200
-MOST_AT_ONCE = 4_000_000
+MAX_ITEMS = 200
+MAX_AT_ONCE = 4_000_000
 """Nodes that one expression may look at on one page."""
 _KINDS = {"author": FieldKind.PERSON, "date": FieldKind.DATETIME}
 
@@ -124,20 +124,20 @@ class Search:
     def spend(self, page: SampledPage, selector: Selector, context: HtmlElement, times: int = 1) -> None:
         """Account for some evaluations of an expression. Raise ``TooCostlyError`` where they would be too many."""
         work = times * page.page.elements.limits.work(selector.source, context)
-        if work > MOST_AT_ONCE or not self.budget.spend(work):
+        if work > MAX_AT_ONCE or not self.budget.spend(work):
             raise TooCostlyError(f"may look at {work:,} nodes")
 
 
 def items_on(page: SampledPage, selectors: tuple[Selector, ...]) -> tuple[HtmlElement, ...]:
     """Return the elements of the objects of a page, at most 200; none where the expressions fail there."""
-    search = Search(Budget(2 * MOST_AT_ONCE))
+    search = Search(Budget(2 * MAX_AT_ONCE))
     for selector in selectors:
         try:
             found = search.found(page, selector)
         except XPathError:
             continue
         if found:
-            return found[:MOST_ITEMS]
+            return found[:MAX_ITEMS]
     return ()
 
 

@@ -30,26 +30,26 @@ from aahcrawler.urls import queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 from knowledge_base.model import KnowledgeBase
 
-MOST_LINKS = 3_000
-MOST_READ = 200
+MAX_LINKS = 3_000
+MAX_READ = 200
 """Objects of one page that rules are judged by."""
 FIELDS = ("title", "author", "date", "body")
-MOST_OF_GROUP: Final = 20
-MOST_PAGES: Final = 200
-MOST_CAPTURES: Final = 20_000
+MAX_OF_GROUP: Final = 20
+MAX_PAGES: Final = 200
+MAX_CAPTURES: Final = 20_000
 """Captures of a host that the sample is drawn from, the newest."""
-MOST_HOSTS: Final = 500
-MOST_ADDED: Final = 60
+MAX_HOSTS: Final = 500
+MAX_ADDED: Final = 60
 """Pages besides those of the crawl that are kept at once, those taken in last."""
-MOST_ADDED_BYTES: Final = 32 << 20
+MAX_ADDED_BYTES: Final = 32 << 20
 """Bytes of their bodies, which are kept without what was parsed of them."""
-MOST_BYTES: Final = 256 << 20
+MAX_BYTES: Final = 256 << 20
 """Bytes that the pages kept in memory may take, as far as they can be told."""
 LARGEST: Final = 1_500_000
 """Bytes of a page by which rules are judged; larger ones are hostile, or no pages for people."""
 _WEIGHT: Final = 14
 """Bytes of a parsed page for each byte of its source."""
-_LEAST_WEIGHT: Final = 100_000
+_MIN_WEIGHT: Final = 100_000
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _NEWEST: Final = """
 SELECT id, url FROM capture INDEXED BY capture_at
@@ -68,7 +68,7 @@ FROM capture INDEXED BY capture_at WHERE status = 200 AND NOT is_requisite GROUP
 def page_links(page: Page) -> Iterator[tuple[HtmlElement, str]]:
     """Yield the links of a page in document order, at most 3,000, with their URLs; empty for links to no page."""
     base = page.base_url
-    for element in islice(page.tree.iter("a", "area"), MOST_LINKS):
+    for element in islice(page.tree.iter("a", "area"), MAX_LINKS):
         href = element.get("href")
         if href is not None:
             within = href.startswith(("#", "javascript:"))
@@ -124,7 +124,7 @@ def of_crawl(rows: Iterable[ObjectRow]) -> Reading:
     objects = tuple(
         ReadObject(number, row.iri, row.type, row.title or "", row.author or "", row.date or "", row.body or "")
         for number, row in enumerate(rows)
-        if number < MOST_READ
+        if number < MAX_READ
     )
     return Reading(objects, ReadBy.CRAWL if objects else ReadBy.NOBODY)
 
@@ -143,7 +143,7 @@ def of_web_objects(objects: Iterable[WebObject], by: ReadBy) -> Reading:
             each.inferred,
         )
         for number, each in enumerate(objects)
-        if number < MOST_READ
+        if number < MAX_READ
     )
     return Reading(found, by if found else ReadBy.NOBODY)
 
@@ -239,7 +239,7 @@ class PageSample:
     groups: tuple[SampleGroup, ...]
     load: Load
     recorded: Recorded
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = MAX_BYTES
     _kept: OrderedDict[tuple[str, str], tuple[int, SampledPage | None]] = field(default_factory=OrderedDict, repr=False)
     _added: OrderedDict[tuple[str, str], Page] = field(default_factory=OrderedDict, repr=False)
     _lock: RLock = field(default_factory=RLock, repr=False)
@@ -281,7 +281,7 @@ class PageSample:
                 self._added_bytes += len(page.body)
             self._added.move_to_end(known.key)
             self._by_record[record] = known
-            while len(self._added) > MOST_ADDED or (self._added_bytes > MOST_ADDED_BYTES and len(self._added) > 1):
+            while len(self._added) > MAX_ADDED or (self._added_bytes > MAX_ADDED_BYTES and len(self._added) > 1):
                 self._forget_first()
             return known
 
@@ -303,7 +303,7 @@ class PageSample:
             found = self._read(captured)
             if self._is_closed:
                 return found
-            weight = _LEAST_WEIGHT if found is None else _LEAST_WEIGHT + _WEIGHT * len(found.page.body)
+            weight = _MIN_WEIGHT if found is None else _MIN_WEIGHT + _WEIGHT * len(found.page.body)
             self._kept[captured.key] = weight, found
             self._weight += weight
             while self._weight > self.most_bytes and len(self._kept) > 1:
@@ -350,7 +350,7 @@ def _content(page: Page) -> str:
 def hosts(base: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
     """Return the hosts that a crawl captured pages of, each with their number, the most first; at most 500."""
     found: dict[str, int] = {}
-    for host, count in base.execute(_HOSTS, (MOST_HOSTS,)):
+    for host, count in base.execute(_HOSTS, (MAX_HOSTS,)):
         name = str(host).removeprefix("www.")
         found[name] = found.get(name, 0) + int(count)
     return tuple(sorted(found.items(), key=lambda each: (-each[1], each[0])))
@@ -381,8 +381,8 @@ def drawn(captured: Sequence[CapturedPage]) -> tuple[SampleGroup, ...]:
 def _quotas(sizes: Sequence[int]) -> list[int]:
     """Return how many pages to draw of each group: the same of all that have as many, one more round at a time."""
     quotas = [0] * len(sizes)
-    left = MOST_PAGES
-    for _ in range(MOST_OF_GROUP):
+    left = MAX_PAGES
+    for _ in range(MAX_OF_GROUP):
         for number, size in enumerate(sizes):
             if left and quotas[number] < size:
                 quotas[number] += 1
@@ -393,7 +393,7 @@ def _quotas(sizes: Sequence[int]) -> list[int]:
 def _captured(base: sqlite3.Connection, host: str) -> tuple[CapturedPage, ...]:
     """Return the newest capture of each URL of a host that holds a page, ordered by URL."""
     newest: dict[str, int] = {}
-    for number, url in base.execute(_NEWEST, (queue_of(f"http://{host}/"), MOST_CAPTURES)):
+    for number, url in base.execute(_NEWEST, (queue_of(f"http://{host}/"), MAX_CAPTURES)):
         if site_of(url) == host:
             newest.setdefault(url, number)
     found = [page for page in _rows(base, newest.values()) if page is not None]

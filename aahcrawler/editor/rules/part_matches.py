@@ -23,13 +23,13 @@ from knowledge_base.model import Application, Condition, Extract, Field, Knowled
 from knowledge_base.selectors import Node
 from knowledge_base.url_rules import Paging, ParsedUrl
 
-MOST_ITEMS = 200
+MAX_ITEMS = 200
 """Objects of one action that parts are shown for."""
-MOST_NODES = 16
+MAX_NODES = 16
 """Results of one expression within one object that are shown."""
-LONGEST_VALUE = 2_000
+MAX_VALUE_LENGTH = 2_000
 _ANY = ("ignore", "own", "instead", "form", "block", "signature", "stop", "heading")
-MOST_FOUND = 500
+MAX_FOUND = 500
 """Things that one part finds on a page and that are shown."""
 _SIGNALS: Mapping[Signal, tuple[str, str]] = {
     Signal.GENERATOR: ("meta", "content"),
@@ -76,7 +76,7 @@ class ExtractMatches:
     def items(self) -> tuple[HtmlElement, ...]:
         """The elements of the objects, at most 200; none where the expressions fail on this page."""
         try:
-            return tuple(self.extraction.items()[:MOST_ITEMS])
+            return tuple(self.extraction.items()[:MAX_ITEMS])
         except (XPathError, ValueError):
             return ()
 
@@ -120,7 +120,7 @@ class ExtractMatches:
         return tuple(
             finding_of(node, selector.attribute, place, self._is_made)
             for place, item in enumerate(self.items)
-            for node in selector.found(item, elements)[:MOST_NODES]
+            for node in selector.found(item, elements)[:MAX_NODES]
             if not isinstance(node, str) or node
         )
 
@@ -139,7 +139,7 @@ class ExtractMatches:
         if not found.values:
             return []
         elements: Sequence[HtmlElement | None] = found.elements if found.elements and not self._is_made else (None,)
-        values = " · ".join(map(written, found.values))[:LONGEST_VALUE]
+        values = " · ".join(map(written, found.values))[:MAX_VALUE_LENGTH]
         return [Finding(element, values if not number else "", place) for number, element in enumerate(elements)]
 
 
@@ -147,10 +147,10 @@ def finding_of(node: Node, attribute: str, item: int | None = None, is_made: boo
     """Return what an expression finds: an element, or a value with the element that it stands at, if that is known."""
     if isinstance(node, HtmlElement):
         value = (node.get(attribute) or "") if attribute else ""
-        return Finding(None if is_made else node, value[:LONGEST_VALUE], item)
+        return Finding(None if is_made else node, value[:MAX_VALUE_LENGTH], item)
     parent = getattr(node, "getparent", lambda: None)()
     at = parent if isinstance(parent, HtmlElement) and not is_made else None
-    return Finding(at, str(node)[:LONGEST_VALUE], item)
+    return Finding(at, str(node)[:MAX_VALUE_LENGTH], item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +373,7 @@ class _Matching:
         said = (
             f"the page's own address {'fits' if holds else 'does not fit'}; {_many(len(links), 'link')} of the page fit"
         )
-        yield PartMatch(part.place, part.tag, part.words, said, holds, links[:MOST_FOUND], len(links))
+        yield PartMatch(part.place, part.tag, part.words, said, holds, links[:MAX_FOUND], len(links))
 
     def _paging(self, part: Part) -> Iterator[PartMatch]:
         paging = Paging(part.text("parameter"), part.text("part"))
@@ -386,7 +386,7 @@ class _Matching:
             if url.url != self._here.url and paging.strip(url).url == own
         )
         said = f"{_many(len(links), 'link')} to other pages of this one"
-        yield PartMatch(part.place, part.tag, part.words, said, None, links[:MOST_FOUND], len(links))
+        yield PartMatch(part.place, part.tag, part.words, said, None, links[:MAX_FOUND], len(links))
 
     def _avoided(self, part: Part) -> Iterator[PartMatch]:
         rules = self.application.avoid.rules
@@ -441,9 +441,9 @@ class _Matching:
         for _, findings in selects:
             every += findings
         read = len({finding.item for finding in every})
-        first = "the first " if len(extract.items) == MOST_ITEMS else ""
+        first = "the first " if len(extract.items) == MAX_ITEMS else ""
         said = f"read in {read} of {first}{_many(len(extract.items), 'object')}"
-        yield PartMatch(part.place, part.tag, part.words, said, None, tuple(every[:MOST_FOUND]), len(every))
+        yield PartMatch(part.place, part.tag, part.words, said, None, tuple(every[:MAX_FOUND]), len(every))
         for select, findings in selects:
             said = (
                 f"reads {len({finding.item for finding in findings})}"
@@ -451,7 +451,7 @@ class _Matching:
                 else self._why_not(select, extract, read)
             )
             yield PartMatch(
-                select.place, select.tag, select.words, said, None, tuple(findings[:MOST_FOUND]), len(findings)
+                select.place, select.tag, select.words, said, None, tuple(findings[:MAX_FOUND]), len(findings)
             )
 
     def _why_not(self, select: Part, extract: ExtractMatches, read: int) -> str:
@@ -492,7 +492,7 @@ class _Matching:
             steps = narrowed(part.text("css"), part.text("xpath"), self.page.tree)
             words += [f"{step.expression} finds {step.count}" for step in steps[-2:] if len(steps) > 1]
         said = "; ".join(filter(None, (*words, more)))
-        return PartMatch(part.place, part.tag, part.words, said, holds, tuple(findings[:MOST_FOUND]), count)
+        return PartMatch(part.place, part.tag, part.words, said, holds, tuple(findings[:MAX_FOUND]), count)
 
 
 def _many(count: int, name: str) -> str:

@@ -22,15 +22,15 @@ from knowledge_base.selectors import BadExpressionError, Selector
 
 _NAMED = {"itemprop": "marked as", "property": "marked as", "rel": "marked as", "typeof": "of type", "role": "of role"}
 _TAGS = {"a": "link", "img": "picture", "time": "time", "p": "paragraph", "li": "list entry", "tr": "table row"}
-MOST_INDUCED = 5_000_000
+MAX_INDUCED = 5_000_000
 """Elements that may be visited to find an expression with a further condition."""
-MOST_NESTED = 1_000_000
+MAX_NESTED = 1_000_000
 """The work of looking for elements within elements beyond which no such expression is looked for."""
-MOST_COMPARED = 50
+MAX_COMPARED = 50
 FEW_MARKS = 4
-MOST_KEPT = 14
+MAX_KEPT = 14
 """Expressions that are judged by the pages of the sample."""
-MOST_ALIKE = 4
+MAX_ALIKE = 4
 """Expressions among them that find the same on the marked pages."""
 _ALONE = 3.0
 """The cost of finding one of several elements alike, where all are meant."""
@@ -47,7 +47,7 @@ _ANY = re.compile(r"(^|[ >])\*(?=[.#\[])")
 _LABELLED = 1.8
 """The cost of relying on the words of a label, which differ where the site speaks another language."""
 _LABELS = frozenset({"th", "td", "dt", "b", "strong", "label", "span", "i", "em", "small"})
-_LONGEST_LABEL = 30
+_MAX_LABEL_LENGTH = 30
 _DATES = ("datetime", "title", "content", "data-time", "data-timestamp")
 
 
@@ -147,7 +147,7 @@ class Candidates:
         for each in made:
             key = (each.found, each.expression.attribute)
             alike[key] = alike.get(key, 0) + 1
-            if alike[key] <= MOST_ALIKE and len(kept) < MOST_KEPT:
+            if alike[key] <= MAX_ALIKE and len(kept) < MAX_KEPT:
                 kept.append(each)
         return tuple(kept)
 
@@ -307,7 +307,7 @@ class Candidates:
         if not any(page.items for page in pages):
             return
         many = self.wanted.role is not Role.FIELD
-        induced = ItemInduction(pages, self._known, many, Budget(MOST_INDUCED)).run()
+        induced = ItemInduction(pages, self._known, many, Budget(MAX_INDUCED)).run()
         for written in induced.expressions if induced is not None else ():
             said = "those that were marked as right, and what is like them but not marked as wrong"
             candidate = self._candidate(written, 6.0, said)
@@ -318,7 +318,7 @@ class Candidates:
         """Return whether elements are nested so deeply that expressions for them cannot be tried by the dozen."""
         tags = {name_of(mark.element) for mark in (*self.wanted.right, *self.wanted.wrong)}
         limits = page.page.elements.limits
-        return any(limits.work(f"descendant::{tag}/descendant::{tag}", page.tree) > MOST_NESTED for tag in tags)
+        return any(limits.work(f"descendant::{tag}/descendant::{tag}", page.tree) > MAX_NESTED for tag in tags)
 
     def _exact(self) -> Iterator[ItemPage]:
         """Yield what is to be found exactly: what the vaguest expression finds, less what is wrong."""
@@ -399,7 +399,13 @@ def label_of(element: HtmlElement) -> Label | None:
     if before is None or before.tag not in _LABELS:
         return None
     text = " ".join("".join(before.itertext()).split())
-    if not text or len(text) > _LONGEST_LABEL or "'" in text or not text.isprintable() or any(map(str.isdigit, text)):
+    if (
+        not text
+        or len(text) > _MAX_LABEL_LENGTH
+        or "'" in text
+        or not text.isprintable()
+        or any(map(str.isdigit, text))
+    ):
         return None
     return Label(str(before.tag), text) if any(map(str.isalpha, text)) else None
 
@@ -416,7 +422,7 @@ def alike_beside(element: HtmlElement) -> int:
 
 def _are_nested(found: Sequence[HtmlElement]) -> bool:
     among = set(found)
-    return any(not among.isdisjoint(each.iterancestors()) for each in found[:MOST_COMPARED])
+    return any(not among.isdisjoint(each.iterancestors()) for each in found[:MAX_COMPARED])
 
 
 def _has_digits(value: str | None) -> bool:

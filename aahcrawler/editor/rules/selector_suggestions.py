@@ -26,19 +26,19 @@ from aahcrawler.wrapper_induction.samples import Outcome, Reading, Sample, page_
 from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import BadExpressionError
 
-MOST_OBJECTS = 12
-MOST_CUT = 3
-MOST_TRIED = 8
+MAX_OBJECTS = 12
+MAX_CUT = 3
+MAX_TRIED = 8
 MOSTLY = 0.6
 """The share of the objects whose value an expression must read."""
-MOST_TEXT = 100_000
-LONGEST_LINE = 300
+MAX_TEXT = 100_000
+MAX_LINE_LENGTH = 300
 WORDS_OF_DATE = 7
 WORDS_OF_LINE = 30
 _CUT = 1.0
 """The cost of relying on the words around a value."""
 _EDGES = " ,;:()[]|·•«»-–—"
-MOST_SUGGESTED = 8
+MAX_SUGGESTED = 8
 ENOUGH = 4
 """Suggestions up to which mostly wrong ones are shown beside those that are right."""
 CUT = ("author", "date")
@@ -47,13 +47,13 @@ PAGES_CUT = 6
 """Pages on which the words around values are compared."""
 FEW_CUT = 2
 """Expressions out of whose texts values are cut."""
-MOST_LOOKED_AT = 60
+MAX_LOOKED_AT = 60
 """Pages of a sample that suggestions are judged by."""
-MOST_WORK = 15_000_000
+MAX_WORK = 15_000_000
 """Nodes that expressions may look at on the marked pages."""
-MOST_JUDGED = 60_000_000
+MAX_JUDGED = 60_000_000
 """Nodes that they may look at on the pages that they are judged by."""
-MOST_ELEMENTS = 40_000
+MAX_ELEMENTS = 40_000
 """Elements of a page by which suggestions are judged, if nobody marked anything on it."""
 _TAG = re.compile(r"(^|[ >])[a-z][a-z0-9]*(?=[.#\[])")
 _WRONG = 4.0
@@ -88,7 +88,7 @@ class Cutting:
                 selector = written.selector
             except BadExpressionError:
                 continue
-            if kept < MOST_CUT and _is_right(replace(reading, selectors=(selector,)), samples):
+            if kept < MAX_CUT and _is_right(replace(reading, selectors=(selector,)), samples):
                 kept += 1
                 said = f"a part of the text of {candidate.said}"
                 cost = candidate.cost + kept * _CUT
@@ -98,13 +98,13 @@ class Cutting:
         """Yield the text beside the elements within what an expression finds, then parts between constant words."""
         if not candidate.expression.attribute and "|" not in candidate.selector.source:
             yield Expression(xpath=f"{candidate.selector.source}/text()")
-        yield from islice(cut(candidate.expression, samples, reading), MOST_TRIED)
+        yield from islice(cut(candidate.expression, samples, reading), MAX_TRIED)
 
     def _samples(self, candidate: Candidate, page: SampledPage) -> Iterator[Sample]:
         items = items_on(page, self.wanted.items) if self.wanted.items else (page.tree,)
         objects = objects_of(page, items)
-        reading = Reading(page.page, FieldReader(page_location(page.page), MOST_TEXT), None)
-        for number, item in enumerate(items[: 1 if candidate.page else MOST_OBJECTS]):
+        reading = Reading(page.page, FieldReader(page_location(page.page), MAX_TEXT), None)
+        for number, item in enumerate(items[: 1 if candidate.page else MAX_OBJECTS]):
             try:
                 found = self.search.found(page, candidate.selector, page.tree if candidate.page else item)[:1]
             except XPathError:
@@ -116,7 +116,7 @@ class Cutting:
     def _value(self, page: SampledPage, found: Sequence[HtmlElement], known: ReadObject | None) -> Value | None:
         """Return what the value of an object is: what was read before, or a date that stands in its text."""
         text = fold(plain_text(found[0])) if found else ""
-        if not text or len(text) > LONGEST_LINE:
+        if not text or len(text) > MAX_LINE_LENGTH:
             return None
         before = known.value(self.wanted.field) if known is not None else ""
         if self.wanted.kind is not FieldKind.DATETIME:
@@ -189,9 +189,9 @@ def suggest(
     """
     if not wanted.right:
         return ()
-    search = Search(Budget(MOST_WORK))
+    search = Search(Budget(MAX_WORK))
     candidates = Candidates(wanted, search).all()
-    judging = Judging(wanted, sample, Search(Budget(MOST_JUDGED)))
+    judging = Judging(wanted, sample, Search(Budget(MAX_JUDGED)))
     pages = tuple(looked_at(wanted, sample, judging.own_groups))
     if wanted.role is Role.FIELD and wanted.field in CUT:
         cutting = Cutting(wanted, search, pages[:PAGES_CUT])
@@ -204,7 +204,7 @@ def suggest(
     made = [_judged(each, pages, judging, shown_by.get(each, ())) for each in candidates]
     alike = [page.captured.record for page in pages if sample.group_of(page.captured.record) in judging.own_groups]
     made.sort(key=lambda each: _rank(each, alike))
-    return tuple(_worth_showing(made)[:MOST_SUGGESTED])
+    return tuple(_worth_showing(made)[:MAX_SUGGESTED])
 
 
 def _worth_showing(ranked: Sequence[Suggestion]) -> Sequence[Suggestion]:
@@ -237,9 +237,9 @@ def looked_at(wanted: Wanted, sample: PageSample, own: frozenset[int]) -> Iterat
     groups = [group.drawn for number, group in enumerate(sample.groups) if number in own]
     others = [group.drawn for number, group in enumerate(sample.groups) if number not in own]
     order = (page for page in (*_in_turn(groups), *_in_turn(others)) if page.record not in marked)
-    for captured in islice(order, max(0, MOST_LOOKED_AT - len(marked))):
+    for captured in islice(order, max(0, MAX_LOOKED_AT - len(marked))):
         page = sample.sampled(captured)
-        if page is not None and page.page.elements.size(page.tree) <= MOST_ELEMENTS:
+        if page is not None and page.page.elements.size(page.tree) <= MAX_ELEMENTS:
             yield page
 
 

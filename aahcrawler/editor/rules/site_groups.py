@@ -13,14 +13,14 @@ from aahcrawler.page.titles import head_title
 
 EXAMPLES: Final = 3
 """Pages of a group that are looked at for titles and links."""
-MOST_GROUPS: Final = 60
+MAX_GROUPS: Final = 60
 """Groups of which pages are looked at, the largest."""
-LEAST_ENTRIES: Final = 3
+MIN_ENTRIES: Final = 3
 """Links to pages of content from which on a page is a list of them, if other pages of the site do not have them."""
-LEAST_LISTS: Final = 2
+MIN_LISTS: Final = 2
 """The same of links to lists."""
 _TITLE: Final = 120
-LEAST_FRAMED: Final = 3
+MIN_FRAMED: Final = 3
 """Groups from which on it can be told what is the frame of the site."""
 
 
@@ -63,7 +63,7 @@ class SiteGroup:
 def site_groups(sample: PageSample) -> tuple[SiteGroup, ...]:
     """Return the groups of a sample, in its order; of those beyond the 60 largest no page is looked at."""
     groups = [_Group(number, group, sample) for number, group in enumerate(sample.groups)]
-    for group in groups[:MOST_GROUPS]:
+    for group in groups[:MAX_GROUPS]:
         group.look()
     shared = _shared(groups)
     content = frozenset(group.number for group in groups if group.holds_content)
@@ -140,7 +140,7 @@ def links_of(page: SampledPage) -> Counter[str]:
 def _shared(groups: Sequence[_Group]) -> Counter[str]:
     """Return the URLs that most pages of most groups link to, and how often: they are the frame of the site."""
     looked_at = [group for group in groups if group.links]
-    if len(looked_at) < LEAST_FRAMED:
+    if len(looked_at) < MIN_FRAMED:
         return Counter()
     told = [_usual(group.links) for group in looked_at]
     return _usual(told)
@@ -155,7 +155,7 @@ def _usual(counts: Sequence[Counter[str]]) -> Counter[str]:
 
 
 def _leads(
-    group: _Group, targets: frozenset[int], shared: Counter[str], places: _Places, least: int = LEAST_ENTRIES
+    group: _Group, targets: frozenset[int], shared: Counter[str], places: _Places, least: int = MIN_ENTRIES
 ) -> Counter[int]:
     """Count the links of a group's pages to groups of some, by group: those of the page that has most.
 
@@ -200,7 +200,7 @@ def _judged(
     to_content = _leads(group, content, shared, places)
     if to_content:
         return Suggested.LIST, f"it leads to {to_content.total()} pages that hold something{known}"
-    to_lists = _leads(group, lists, shared, places, LEAST_LISTS)
+    to_lists = _leads(group, lists, shared, places, MIN_LISTS)
     if to_lists:
         return Suggested.LIST, f"it leads to {to_lists.total()} lists{known}"
     if any(page.role == "intermediate" for page in group.group.drawn):

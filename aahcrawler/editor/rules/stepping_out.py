@@ -13,12 +13,12 @@ from aahcrawler.editor.rules.selector_candidates import alike_beside
 from aahcrawler.page.text import UNSEEN, fold, plain_text
 from aahcrawler.wrapper_induction.element_features import is_name
 
-MOST_FOUND = 50
-MOST_READ = 6_000_000
+MAX_FOUND = 50
+MAX_READ = 6_000_000
 """Characters of text that one search reads; markup that is nested deeply holds the same text many times."""
 SHORTEST = 2
-MOST_AROUND = 12
-MOST_COMPARED = 60
+MAX_AROUND = 12
+MAX_COMPARED = 60
 """Elements within one that are looked at to tell whether two are built alike."""
 _ALIKE = 0.5
 _WHOLE = 0.9
@@ -28,7 +28,7 @@ _TELLING = frozenset({"a", "time", "h1", "h2", "h3", "h4", "h5", "h6"})
 _PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "li", "br", "em", "strong", "i", "b", "code", "span"})
 
 
-def elements_with(tree: HtmlElement, text: str, most: int = MOST_FOUND) -> tuple[HtmlElement, ...]:
+def elements_with(tree: HtmlElement, text: str, most: int = MAX_FOUND) -> tuple[HtmlElement, ...]:
     """Return the innermost elements whose text holds a text, those with the least text first.
 
     Case and white space do not matter. A text of a single character finds nothing.
@@ -36,7 +36,7 @@ def elements_with(tree: HtmlElement, text: str, most: int = MOST_FOUND) -> tuple
     wanted = fold(text).casefold()
     if len(wanted) < SHORTEST:
         return ()
-    left = MOST_READ
+    left = MAX_READ
     found: list[tuple[int, int, HtmlElement]] = []
     open_elements = [tree]
     while open_elements and left > 0:
@@ -73,7 +73,7 @@ class Around:
 
 def around(page: SampledPage, element: HtmlElement) -> tuple[Around, ...]:
     """Return an element and those around it, up to the body of the page, the innermost first; at most 12."""
-    line = islice(_line(element), MOST_AROUND)
+    line = islice(_line(element), MAX_AROUND)
     return tuple(Around(each, named(each), _beginning(each), alike_beside(each), _held(page, each)) for each in line)
 
 
@@ -157,11 +157,11 @@ def _are_repeated(element: HtmlElement) -> bool:
         return False
     built = _built(element)
     beside = (each for each in parent if each is not element and each.tag == element.tag)
-    return any(_is_alike(built, _built(each)) for each in islice(beside, MOST_COMPARED))
+    return any(_is_alike(built, _built(each)) for each in islice(beside, MAX_COMPARED))
 
 
 def _built(element: HtmlElement) -> frozenset[tuple[str, str]]:
-    within = islice(element.iter("*"), MOST_COMPARED)
+    within = islice(element.iter("*"), MAX_COMPARED)
     return frozenset((str(each.tag), word) for each in within for word in (each.get("class") or "-").split()[:8])
 
 

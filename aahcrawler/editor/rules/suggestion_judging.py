@@ -20,7 +20,7 @@ from knowledge_base.matching import literals_of
 from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_SAVED = 2_000
+MAX_SAVED = 2_000
 """Saved pages that are looked at."""
 _SHORT = 60
 
@@ -70,7 +70,7 @@ class OtherSoftware:
 
     def _found(self) -> Iterator[OtherPage]:
         files = [file for folder in self._folders for file in sorted(folder.glob("*/*.html"))]
-        for file in files[:MOST_SAVED]:
+        for file in files[:MAX_SAVED]:
             try:
                 saved = read_page(file)
             except SavedPageError:

@@ -19,19 +19,19 @@ from aahcrawler.wrapper_induction.samples import Outcome, compared, page_locatio
 from knowledge_base.model import DateFormat, Field
 from knowledge_base.selectors import Selector
 
-MOST_PAGES = 20
-MOST_OBJECTS = 30
+MAX_PAGES = 20
+MAX_OBJECTS = 30
 """Objects of one page whose values are read."""
-MOST_TEXT = 400_000
+MAX_TEXT = 400_000
 """Characters that are read on one page."""
 LONGEST = 2_000
-LONGEST_DATE = 60
-LONGEST_NAME = 40
-LONGEST_TITLE = 200
-LEAST_TITLE = 3
-LONGEST_LINE = 120
+MAX_DATE_LENGTH = 60
+MAX_NAME_LENGTH = 40
+MAX_TITLE_LENGTH = 200
+MIN_TITLE = 3
+MAX_LINE_LENGTH = 120
 """Characters of a line about an object in which a date may stand."""
-LEAST_BODY = 80
+MIN_BODY = 80
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol"})
 _BLOCKS = frozenset({"div", "article", "section", "td", "li", "dd", "p", "blockquote", "pre", "main"})
@@ -117,7 +117,7 @@ class PageValues:
 
 
 def field_values(
-    sample: PageSample, items: tuple[Selector, ...], wanted: Field, groups: Iterable[int] = (), most: int = MOST_PAGES
+    sample: PageSample, items: tuple[Selector, ...], wanted: Field, groups: Iterable[int] = (), most: int = MAX_PAGES
 ) -> tuple[PageValues, ...]:
     """Return what a field reads on at most so many pages of the sample that have objects, those of ``groups`` alone.
 
@@ -147,11 +147,11 @@ def values_on(
     ``objects`` are the objects that are known, by the numbers of these elements. A field that only the first object
     has is read there alone, and so is one of the page as a whole.
     """
-    reader = FieldReader(page_location(page.page), MOST_TEXT)
+    reader = FieldReader(page_location(page.page), MAX_TEXT)
     alternatives = [replace(wanted, selectors=(selector,)) for selector in wanted.selectors]
     owners = nesting(items)
     found: list[ValueRead] = []
-    for number, item in enumerate(items[: 1 if wanted.first_only or wanted.page else MOST_OBJECTS]):
+    for number, item in enumerate(items[: 1 if wanted.first_only or wanted.page else MAX_OBJECTS]):
         if reader.budget < 0:
             break
         element, raw, value = None, "", ""
@@ -248,7 +248,7 @@ def _shown(page: SampledPage, element: HtmlElement) -> Iterator[FieldGuess]:
     if not text:
         return
     yield from (FieldGuess(name, "its name says so") for name in _named(element) if _fits(name, element, text))
-    if len(text) <= LONGEST_TITLE and _is_titled(page, text):
+    if len(text) <= MAX_TITLE_LENGTH and _is_titled(page, text):
         yield FieldGuess("title", "the page is called so")
     around = element.getparent()
     if around is not None and fold(plain_text(around)) == text:
@@ -257,13 +257,13 @@ def _shown(page: SampledPage, element: HtmlElement) -> Iterator[FieldGuess]:
             for name in _named(around)
             if _fits(name, element, text)
         )
-    if (element.tag in _HEADINGS or _ANSWER.match(text)) and len(text) <= LONGEST_TITLE:
+    if (element.tag in _HEADINGS or _ANSWER.match(text)) and len(text) <= MAX_TITLE_LENGTH:
         yield FieldGuess("title", "it is a heading")
-    if len(text) >= LEAST_BODY or any(child.tag in _PARAGRAPHS for child in element):
+    if len(text) >= MIN_BODY or any(child.tag in _PARAGRAPHS for child in element):
         yield FieldGuess("body", "it is a longer text")
-    elif bare(text) and len(text) <= LONGEST_NAME and (element.tag == "cite" or _leads_to_profile(element)):
+    elif bare(text) and len(text) <= MAX_NAME_LENGTH and (element.tag == "cite" or _leads_to_profile(element)):
         yield FieldGuess("author", "it is a source, or leads to what looks like a profile")
-    if len(text) <= LONGEST_LINE and _HOUR.search(text):
+    if len(text) <= MAX_LINE_LENGTH and _HOUR.search(text):
         yield FieldGuess("date", "a time of day stands in it")
 
 
@@ -271,12 +271,12 @@ def _fits(field: str, element: HtmlElement, text: str) -> bool:
     """Return whether a text can be a field that its element is named after."""
     match field:
         case "author":
-            return len(text) <= LONGEST_NAME
+            return len(text) <= MAX_NAME_LENGTH
         case "title":
-            return len(text) <= LONGEST_TITLE
+            return len(text) <= MAX_TITLE_LENGTH
         case "date":
-            return any(map(str.isdigit, text)) and len(text) <= LONGEST_LINE
-    return element.tag in _BLOCKS or len(text) >= LEAST_BODY
+            return any(map(str.isdigit, text)) and len(text) <= MAX_LINE_LENGTH
+    return element.tag in _BLOCKS or len(text) >= MIN_BODY
 
 
 def _named(element: HtmlElement) -> Iterator[str]:
@@ -289,7 +289,7 @@ def _named(element: HtmlElement) -> Iterator[str]:
 
 def _is_titled(page: SampledPage, text: str) -> bool:
     title = bare(head_title(page.page))
-    return len(bare(text)) > LEAST_TITLE and title.startswith(bare(text))
+    return len(bare(text)) > MIN_TITLE and title.startswith(bare(text))
 
 
 def _leads_to_profile(element: HtmlElement) -> bool:
@@ -300,7 +300,7 @@ def _leads_to_profile(element: HtmlElement) -> bool:
 def _date(page: SampledPage, element: HtmlElement, text: str) -> str:
     """Return the date that an element shows, ISO 8601, empty where it shows none."""
     for value in (element.get("datetime") or "", text):
-        if 4 <= len(value) <= LONGEST_DATE and any(map(str.isdigit, value)):
+        if 4 <= len(value) <= MAX_DATE_LENGTH and any(map(str.isdigit, value)):
             date = as_date(value, DateFormat(), page.page)
             if date is not None:
                 return written(date)

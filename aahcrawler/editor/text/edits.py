@@ -14,8 +14,8 @@ from aahcrawler.editor.text.places import parent_of, tag_of
 from knowledge_base.loader import SCHEMA
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
-_LONGEST_PLACE = 2_000
-_LONGEST_VALUE = 20_000
+_MAX_PLACE_LENGTH = 2_000
+_MAX_VALUE_LENGTH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def schema_order(file: Path = SCHEMA) -> SchemaOrder:
 class _Edit(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    place: str = Field(max_length=_LONGEST_PLACE, description="The element that is changed; empty for the root.")
+    place: str = Field(max_length=_MAX_PLACE_LENGTH, description="The element that is changed; empty for the root.")
 
 
 class Put(_Edit):
@@ -115,7 +115,7 @@ class Add(_Edit):
 
     kind: Literal["add"] = "add"
     xml: str = Field(max_length=LONGEST)
-    before: str = Field(default="", max_length=_LONGEST_PLACE)
+    before: str = Field(default="", max_length=_MAX_PLACE_LENGTH)
 
     def apply(self, text: EntryText) -> EntryText:
         """Return the text with the new element. Raises `EditError`."""
@@ -137,7 +137,7 @@ class SetAttribute(_Edit):
 
     kind: Literal["set"] = "set"
     attribute: str = Field(max_length=100)
-    value: str | None = Field(max_length=_LONGEST_VALUE)
+    value: str | None = Field(max_length=_MAX_VALUE_LENGTH)
 
     def apply(self, text: EntryText) -> EntryText:
         """Return the text with the attribute. Raises `EditError`."""

@@ -11,7 +11,7 @@ from lxml import etree
 from lxml.etree import _Comment as Comment
 
 from aahcrawler.editor.text.places import Node, Span, nodes_of, root_of
-from knowledge_base.loader import LARGEST_FILE
+from knowledge_base.loader import MAX_FILE_SIZE
 
 LONGEST = 256 * 1024
 """Characters of a new element at most."""
@@ -382,8 +382,8 @@ class EntryText:
 
 def _parsed(data: bytes) -> etree._Element:
     """Return the root of a file that may be edited. Raises `EditError`."""
-    if len(data) > LARGEST_FILE:
-        raise EditError(f"the file is larger than {LARGEST_FILE:,} bytes")
+    if len(data) > MAX_FILE_SIZE:
+        raise EditError(f"the file is larger than {MAX_FILE_SIZE:,} bytes")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data:
         raise EditError("the file is not in UTF-8; save it as UTF-8")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.editor.text.places import step_to
-from knowledge_base.loader import LARGEST_FILE
+from knowledge_base.loader import MAX_FILE_SIZE
 from knowledge_base.selectors import BadExpressionError, css_to_xpath
 
 ACTIONS = ("navigate", "pages", "extract")
@@ -193,7 +193,7 @@ def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
     for path in paths:
         try:
-            if path.stat().st_size > LARGEST_FILE:
+            if path.stat().st_size > MAX_FILE_SIZE:
                 continue
             root = etree.fromstring(path.read_bytes(), parser)
         except (OSError, etree.XMLSyntaxError):

@@ -30,7 +30,7 @@ STEP_SECONDS: Final = 20.0
 """How long one step of it may take."""
 MEMORY: Final = 2 << 30
 """Bytes of address space that an examination may take beside what its process has at the beginning."""
-MOST_FINDINGS: Final = 500
+MAX_FINDINGS: Final = 500
 _GRACE: Final = 5
 _PATIENCE: Final = 0.1
 
@@ -108,7 +108,7 @@ class _Found:
     def take(self, report: _Report) -> None:
         match report:
             case PlacedFinding():
-                if report not in self.findings and len(self.findings) < MOST_FINDINGS:
+                if report not in self.findings and len(self.findings) < MAX_FINDINGS:
                     self.findings.append(report)
             case PageOutcome():
                 self.pages.append(report)

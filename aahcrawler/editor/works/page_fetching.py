@@ -23,7 +23,7 @@ from knowledge_base.loader import LoadError
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd
 
-LONGEST_WAIT: Final = 30.0
+MAX_WAIT: Final = 30.0
 """Seconds that somebody waits for the turn of a page."""
 _PAGE_STATUS: Final = 200
 
@@ -112,7 +112,7 @@ class PageFetching:
             now = self._clock()
             self._next = {each: at for each, at in self._next.items() if at > now}
             turn = self._next.get(host, now)
-            if turn - now > LONGEST_WAIT:
+            if turn - now > MAX_WAIT:
                 raise PageFetchError(f"many pages of {host} are wanted just now; try again in a minute")
             self._next[host] = turn + delay
         if turn > now:

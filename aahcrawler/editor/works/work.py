@@ -37,14 +37,14 @@ from aahcrawler.page import Page
 
 _ONCE = ("detect", "canonical", "avoid")
 """Parts of an application that it has once, with what they hold."""
-MOST_SAID: Final = 900
+MAX_SAID: Final = 900
 """Characters of what is told of the steps in the history of the entry."""
-MOST_EDITS: Final = 500
+MAX_EDITS: Final = 500
 """Edits of one step."""
-MOST_PAGES: Final = 60
-LARGEST_PAGE: Final = 10 << 20
+MAX_PAGES: Final = 60
+MAX_PAGE_SIZE: Final = 10 << 20
 """Bytes of a page's body."""
-MOST_BYTES: Final = 256 << 20
+MAX_BYTES: Final = 256 << 20
 """Bytes of all pages of a work, those that steps still need included."""
 
 
@@ -150,7 +150,7 @@ def _said(state: WorkState) -> str:
     if not said:
         return state.origin.source
     told = "; ".join(dict.fromkeys(reversed(said)))
-    return told if len(told) <= MOST_SAID else f"{told[:MOST_SAID]}..."
+    return told if len(told) <= MAX_SAID else f"{told[:MAX_SAID]}..."
 
 
 def _inherited(entry: Entry, folders: Sequence[Path]) -> set[str]:
@@ -201,8 +201,8 @@ class Work:
 
         Raises `StaleError`, `WorkError`, and `EditError` for edits that cannot be made.
         """
-        if len(edits) > MOST_EDITS:
-            raise EditError(f"more than {MOST_EDITS} changes at once; make them in several steps")
+        if len(edits) > MAX_EDITS:
+            raise EditError(f"more than {MAX_EDITS} changes at once; make them in several steps")
         with self._folder.locked():
             return self._edited(self._seen(revision), edits, who, said)
 
@@ -283,10 +283,10 @@ class Work:
         with self._folder.locked():
             state = self._seen(revision)
             called = _page_name(state, name, expected)
-            if len(page.body) > LARGEST_PAGE:
-                raise WorkError(f"the page has more than {LARGEST_PAGE >> 20} MiB; take a smaller one")
-            if len(state.pages) >= MOST_PAGES or self._folder.kept_bytes() + len(page.body) > MOST_BYTES:
-                raise WorkError(f"a work may have {MOST_PAGES} pages and {MOST_BYTES >> 20} MiB of them; remove some")
+            if len(page.body) > MAX_PAGE_SIZE:
+                raise WorkError(f"the page has more than {MAX_PAGE_SIZE >> 20} MiB; take a smaller one")
+            if len(state.pages) >= MAX_PAGES or self._folder.kept_bytes() + len(page.body) > MAX_BYTES:
+                raise WorkError(f"a work may have {MAX_PAGES} pages and {MAX_BYTES >> 20} MiB of them; remove some")
             kept = PageState(body=self._folder.keep_body(page.body), expected=expected)
             self._with_page(state, called, kept, who, f"added the page {called} ({expected.url})")
             return called
@@ -477,6 +477,6 @@ def _page_name(state: WorkState, name: str, expected: Expectation) -> str:
     stem = expected.level or "other"
     return next(
         free
-        for number in range(1, MOST_PAGES + 2)
+        for number in range(1, MAX_PAGES + 2)
         if (free := (stem if number == 1 else f"{stem}-{number}")) not in state.pages
     )

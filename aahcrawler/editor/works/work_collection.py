@@ -16,7 +16,7 @@ from aahcrawler.editor.pages.saved_pages import Expectation, SavedPageError, exp
 from aahcrawler.editor.text.entry_text import EditError
 from aahcrawler.editor.text.printable_text import plain_line
 from aahcrawler.editor.works.entry_examination import SECONDS, Examined, Wanted, examined
-from aahcrawler.editor.works.work import LARGEST_PAGE, MOST_PAGES, Work
+from aahcrawler.editor.works.work import MAX_PAGE_SIZE, MAX_PAGES, Work
 from aahcrawler.editor.works.work_folder import WorkFolder
 from aahcrawler.editor.works.work_state import (
     KeptDoubt,
@@ -29,8 +29,8 @@ from aahcrawler.editor.works.work_state import (
 )
 from aahcrawler.page import Page
 
-MOST_WORKS: Final = 200
-MOST_EXAMINED: Final = 2
+MAX_WORKS: Final = 200
+MAX_EXAMINED: Final = 2
 """Works that are examined at once."""
 UNKNOWN_DOUBT: Final = 0.5
 """What counts as the doubt of a guess of which the file does not say how doubtful it is."""
@@ -61,7 +61,7 @@ class Works:
         self._own = own
         self.folders = (*(folder for folder in folders if folder.resolve() != own.resolve()), own)
         """The folders of the knowledge base, the own one last."""
-        self.examining = examining or threading.BoundedSemaphore(MOST_EXAMINED)
+        self.examining = examining or threading.BoundedSemaphore(MAX_EXAMINED)
         """Held while a work is examined."""
 
     def names(self) -> tuple[str, ...]:
@@ -151,8 +151,8 @@ class Works:
         self._begin(folder, WorkState(origin, text, tuple(guesses), kept), bodies, exist_ok=True)
 
     def _begin(self, folder: WorkFolder, state: WorkState, bodies: dict[str, bytes], *, exist_ok: bool = False) -> None:
-        if len(self.names()) >= MOST_WORKS:
-            raise WorkError(f"there are {MOST_WORKS} works already; discard some that are done with")
+        if len(self.names()) >= MAX_WORKS:
+            raise WorkError(f"there are {MAX_WORKS} works already; discard some that are done with")
         with folder.locked():
             if folder.is_there:
                 if exist_ok:
@@ -162,11 +162,11 @@ class Works:
 
 
 def _take(body: bytes, expected: Expectation, stem: str, bodies: dict[str, bytes], kept: dict[str, PageState]) -> None:
-    if len(kept) >= MOST_PAGES:
-        raise WorkError(f"a work may have {MOST_PAGES} pages; begin it with fewer")
-    if len(body) > LARGEST_PAGE:
-        raise WorkError(f"{expected.url} has more than {LARGEST_PAGE >> 20} MiB; begin without it")
-    numbers = (stem if number == 1 else f"{stem}-{number}" for number in range(1, MOST_PAGES + 2))
+    if len(kept) >= MAX_PAGES:
+        raise WorkError(f"a work may have {MAX_PAGES} pages; begin it with fewer")
+    if len(body) > MAX_PAGE_SIZE:
+        raise WorkError(f"{expected.url} has more than {MAX_PAGE_SIZE >> 20} MiB; begin without it")
+    numbers = (stem if number == 1 else f"{stem}-{number}" for number in range(1, MAX_PAGES + 2))
     name = next(each for each in numbers if each not in kept)
     kept[name] = PageState(body=digest(body) or "empty", expected=expected)
     bodies[name] = body

@@ -22,9 +22,9 @@ from aahcrawler.editor.text.entry_text import EditError
 from aahcrawler.editor.works.work_state import KeptDoubt, Origin, PageState, Step, WorkError, WorkState, parsed_text
 from aahcrawler.segments import append_line, no_link
 
-MOST_STEPS: Final = 1_000
+MAX_STEPS: Final = 1_000
 """Steps that are kept; beyond, the oldest half is forgotten and cannot be taken back any more."""
-LARGEST_STEPS: Final = 32 << 20
+MAX_STEPS_SIZE: Final = 32 << 20
 """Bytes of steps that are kept."""
 WAITING: Final = 20.0
 """Seconds to wait for another process that changes the work."""
@@ -106,7 +106,7 @@ class WorkFolder:
         state = before.after(step)
         size = append_line(self.path / _STEPS, step.model_dump_json())
         self._write_state(state)
-        if len(state.steps) > MOST_STEPS or size > LARGEST_STEPS:
+        if len(state.steps) > MAX_STEPS or size > MAX_STEPS_SIZE:
             return self._shortened(state)
         return state
 

@@ -10,7 +10,7 @@ from itertools import islice
 
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
-    LEAST_LEASES,
+    MIN_LEASES,
     QUIET,
     RETRIES_USED_UP,
     Counts,
@@ -498,7 +498,7 @@ class MemoryFrontier:
             del self._finished[key]
 
     def _requeue(self, url: KnownUrl, *, last: str) -> None:
-        least = LEAST_LEASES if last == LEASE_RAN_OUT else 1
+        least = MIN_LEASES if last == LEASE_RAN_OUT else 1
         if url.attempt >= max(self._settings.attempts, least):
             self._conclude(url, State.FAILED, last)
         else:

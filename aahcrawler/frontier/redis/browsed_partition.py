@@ -161,7 +161,7 @@ def _standing(known: Standing, kept: bytes, now: float) -> Standing:
 
 _FIRST = 4
 """URLs of one queue that are read at once, when it is read first."""
-_TOGETHER, _MOST_TOGETHER = 16, 128
+_TOGETHER, _MAX_TOGETHER = 16, 128
 """Queues that are read together, at first and when a walk has become long."""
 _ASKED = struct.Struct(">6scc")
 _RANK = struct.Struct(">dB")
@@ -244,7 +244,7 @@ class QueueWalk:
         self._fetch(lines, min(max(each.size for each in lines), PER_CALL // len(lines)))
         for each in lines:
             each.size *= 2
-        self._together = min(2 * self._together, _MOST_TOGETHER)
+        self._together = min(2 * self._together, _MAX_TOGETHER)
 
     def _fetch(self, lines: Sequence[_Line], most: int) -> None:
         packed: bytes = self._partition.call("walk", most, b"".join(map(_asked, lines)))

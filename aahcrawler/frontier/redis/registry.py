@@ -20,7 +20,7 @@ from redis.exceptions import WatchError
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.registry import (
     LARGEST,
-    MOST_CRAWLS,
+    MAX_CRAWLS,
     CrawlState,
     Definition,
     Registered,
@@ -32,7 +32,7 @@ TAG = "{aah}"
 """The hash tag of what a server keeps for all workers, beside the frontiers of crawls."""
 FORMAT = 1
 
-_MOST_PACKED = 2 * LARGEST
+_MAX_PACKED = 2 * LARGEST
 _T = TypeVar("_T")
 
 
@@ -73,8 +73,8 @@ class RedisRegistry:
                     changed_at=known.changed_at if known.state is CrawlState.ACTIVE and not is_later else now,
                     begun_at=submitted.begun_at if is_later else known.begun_at,
                 )
-            elif pipeline.hlen(_key("crawls")) >= MOST_CRAWLS:
-                raise RegistryError(f"the server knows {MOST_CRAWLS:,} crawls already; give some another server")
+            elif pipeline.hlen(_key("crawls")) >= MAX_CRAWLS:
+                raise RegistryError(f"the server knows {MAX_CRAWLS:,} crawls already; give some another server")
             pipeline.multi()
             pipeline.hset(_key("crawls"), crawl, _written(submitted))
             pipeline.set(_key(f"definition:{crawl}"), packed)
@@ -180,7 +180,7 @@ def _unpacked(crawl: str, packed: bytes) -> Definition:
 def _inflated(crawl: str, packed: bytes) -> bytes:
     inflate = zlib.decompressobj()
     try:
-        content = inflate.decompress(packed, _MOST_PACKED)
+        content = inflate.decompress(packed, _MAX_PACKED)
     except zlib.error as error:
         raise _damaged(f"what is kept of crawl {crawl!r}") from error
     if not inflate.eof:

@@ -22,8 +22,8 @@ ENTRIES = 500
 
 _LENGTH = struct.Struct(">I")
 _DIGEST_BYTES = 32
-_LONGEST_HEAD = 4096
-_LARGEST_PART = 64 << 20
+_MAX_HEAD_LENGTH = 4096
+_MAX_PART = 64 << 20
 
 Entry = tuple[bytes, ...]
 """``u``: a URL's fingerprint, what is kept of it, and when and why it is held. ``q``: a queue's id and what is kept of
@@ -91,7 +91,7 @@ def read(path: Path, format_: int, partitions: int) -> Iterator[tuple[Entry, ...
 
 def _head(path: Path, file: BinaryIO) -> Head:
     try:
-        head = json.loads(file.readline(_LONGEST_HEAD))
+        head = json.loads(file.readline(_MAX_HEAD_LENGTH))
         return Head(str(head["crawl"]), *(int(head[name]) for name in ("format", "partitions", "snapshot")))
     except (ValueError, KeyError, TypeError) as error:
         raise SnapshotError(f"{path}: is no snapshot of a frontier") from error
@@ -116,7 +116,7 @@ def _parts(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     for entry in entries:
         part.append(entry)
         size += sum(map(len, entry))
-        if len(part) == ENTRIES or size > _LARGEST_PART // 64:
+        if len(part) == ENTRIES or size > _MAX_PART // 64:
             yield part
             part, size = [], 0
     if part:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import zstandard
 
 from aahcrawler.frontier.hops import LETTERS as HOPS
-from aahcrawler.frontier.hops import MOST_HOPS
+from aahcrawler.frontier.hops import MAX_HOPS
 from aahcrawler.frontier.protocol import Kind, Lease, Offer, QueueCounts, Rescore, State
 
 FORMAT = 5
@@ -115,8 +115,8 @@ def _check(offer: Offer, queue: bytes) -> None:
         raise ValueError(f"{offer.queue!r} cannot name the queue of {offer.url}; use urls.queue_of")
     if offer.depth < 0 or not offer.url or "\n" in offer.url or "\n" in offer.via:
         raise ValueError(f"{offer.url!r} at depth {offer.depth} cannot be queued; offer canonical URLs, depth from 0")
-    if offer.path and (len(offer.path) > MOST_HOPS or not HOPS.issuperset(offer.path)):
-        raise ValueError(f"{offer.path!r} is no path to {offer.url}; give at most {MOST_HOPS} letters of hops.Hop")
+    if offer.path and (len(offer.path) > MAX_HOPS or not HOPS.issuperset(offer.path)):
+        raise ValueError(f"{offer.path!r} is no path to {offer.url}; give at most {MAX_HOPS} letters of hops.Hop")
 
 
 class Record(NamedTuple):

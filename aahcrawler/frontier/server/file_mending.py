@@ -21,8 +21,8 @@ from aahcrawler.segments import append_line, private
 Arities = Mapping[str, int]
 """The commands that a server knows, in small letters, with the number of their words; at least, where negative."""
 _NUMBER = re.compile(rb"[*$](0|[1-9]\d{0,9})\r\n")
-_LONGEST_NUMBER = 16
-_LONGEST_NOTE = 1024
+_MAX_NUMBER_LENGTH = 16
+_MAX_NOTE_LENGTH = 1024
 
 
 def sound_length(path: Path, arities: Arities, size: int) -> int:
@@ -45,8 +45,8 @@ def _command(file: BinaryIO, size: int, arities: Arities) -> str | None:
     """Return the name of the next command, empty for a note between commands, None where none is whole."""
     start = file.read(1)
     if start == b"#":
-        return "" if file.readline(_LONGEST_NOTE).endswith(b"\r\n") else None
-    words = _number(start + file.readline(_LONGEST_NUMBER), b"*")
+        return "" if file.readline(_MAX_NOTE_LENGTH).endswith(b"\r\n") else None
+    words = _number(start + file.readline(_MAX_NUMBER_LENGTH), b"*")
     if not words or (said := _word(file, size)) is None:
         return None
     name = said.decode("latin-1").lower()
@@ -57,7 +57,7 @@ def _command(file: BinaryIO, size: int, arities: Arities) -> str | None:
 
 
 def _word(file: BinaryIO, size: int) -> bytes | None:
-    length = _number(file.readline(_LONGEST_NUMBER), b"$")
+    length = _number(file.readline(_MAX_NUMBER_LENGTH), b"$")
     if length is None or file.tell() + length + 2 > size:
         return None
     word = file.read(length)

@@ -14,12 +14,12 @@ from aahcrawler.helper.detection import FAILING, Attempts, Place
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.extraction.page_location import PageLocation, named_address
-from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
+from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
 from aahcrawler.helper.links.anchors import Contexts, anchor_text, outlink_of
 from aahcrawler.helper.links.junk_urls import Ignored
 from aahcrawler.helper.links.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
 from aahcrawler.helper.links.references import References
-from aahcrawler.helper.parts.list_entries import LONGEST_REST
+from aahcrawler.helper.parts.list_entries import MAX_REST
 from aahcrawler.helper.parts.splitting import Splitting
 from aahcrawler.induction import datelines
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -247,13 +247,13 @@ class ApplicationReading:
         ):
             return ""
         content = "\n".join(part.text for part in parts if part.role == "content")
-        if len(content) >= LONGEST_REST * LITTLE:
+        if len(content) >= MAX_REST * LITTLE:
             return ""
         main = self.page.once(generic.main_content)
         if len(content) >= LITTLE * len(main):
             return ""
         known = frozenset(content.split("\n"))
-        return "\n".join(line for line in main.split("\n") if line not in known)[:LONGEST_REST].rstrip()
+        return "\n".join(line for line in main.split("\n") if line not in known)[:MAX_REST].rstrip()
 
     def _document(
         self, parts: tuple[DocumentPart, ...], outlinks: tuple[Outlink, ...], extracted: tuple[Extracted, ...] = ()
@@ -274,7 +274,7 @@ class ApplicationReading:
         )
 
     def _title(self) -> str:
-        return generic.title(self.page)[:MOST_TITLE] if self.page.is_html else ""
+        return generic.title(self.page)[:MAX_TITLE] if self.page.is_html else ""
 
     def _requisites(self, extracted: tuple[Extracted, ...]) -> tuple[str, ...]:
         """Return the requisites of the page; for JSON, those of the markup that its objects were read from."""
@@ -383,7 +383,7 @@ def _shown_title(place: Place, runner: Runner) -> str:
 
 SOURCE = "what the page shows and declares"
 
-MOST_APART = timedelta(days=2)
+MAX_APART = timedelta(days=2)
 """The most by which two times of one day may differ, given in any zone and to the day."""
 
 
@@ -422,8 +422,8 @@ def _is_contradicted(page: Page, date: datetime) -> bool:
     declared = claims.publication_moments(page, claims.work_of(page)).certain
     addressed = claims.address_date(page)
     if declared:
-        return all(abs(each - date) > MOST_APART for each in declared)
-    return bool(addressed) and abs(datetime.fromisoformat(addressed) - date) > MOST_APART
+        return all(abs(each - date) > MAX_APART for each in declared)
+    return bool(addressed) and abs(datetime.fromisoformat(addressed) - date) > MAX_APART
 
 
 def _with(whole: WebObject, name: str, value: Value) -> WebObject:

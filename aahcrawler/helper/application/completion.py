@@ -17,7 +17,7 @@ from aahcrawler.helper.parts.splitting import body_of
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.induction.article_text import (
     AGREED,
-    LEAST_AGREED,
+    MIN_AGREED,
     MISSED,
     RUNNING,
     letters,
@@ -42,7 +42,7 @@ That is the case once they missed nothing on as many in a row as `FIRST_PAGES`, 
 they did: a new theme has them repaired within some pages, while what they miss now and then has to be looked for.
 """
 
-MOST_LEVELS = 10_000
+MAX_LEVELS = 10_000
 LISTING = frozenset({"wiki"})
 """Kinds of applications whose texts end with lists of links that belong to them."""
 
@@ -93,7 +93,7 @@ class Completion:
         key = (site_of(page.url), application.name, level.name)
         record = self._records.setdefault(key, _Record())
         self._records.move_to_end(key)
-        while len(self._records) > MOST_LEVELS:
+        while len(self._records) > MAX_LEVELS:
             self._records.popitem(last=False)
         return record
 
@@ -128,7 +128,7 @@ def _tells_more(own: str, generic: str, extracted_text: str, structure: str, thi
     Most of its running text is in no object but in another reading as well, and it is more than the action alone found.
     A text that is the main part of the page by its structure is right.
     """
-    if letters(generic) < LEAST_AGREED or share_of(generic, extracted_text) >= MISSED or _agree(own, structure):
+    if letters(generic) < MIN_AGREED or share_of(generic, extracted_text) >= MISSED or _agree(own, structure):
         return False
     more, alone = _left(generic, extracted_text), _left(own, generic)
     supported = max(share_of(more, other) for other in (structure, third)) >= MISSED

@@ -25,10 +25,10 @@ from online_analysis.document import Outlink
 HELD: Final = 0.5
 """The share of a text from which on another one has it."""
 
-MOST_HOLDERS: Final = 50
+MAX_HOLDERS: Final = 50
 """Texts with one line, such as thanks, that are compared."""
 
-MOST_SEARCHED: Final = 100_000_000
+MAX_SEARCHED: Final = 100_000_000
 """Letters of a page that are searched: no page of people's making needs more."""
 
 
@@ -84,7 +84,7 @@ class ReadTexts:
         """Return how many letters of lines an object shares with each of another reading, by their places."""
         shared: Counter[int] = Counter()
         for line in self.lines[place]:
-            for holder in other.holders.get(line, ())[:MOST_HOLDERS]:
+            for holder in other.holders.get(line, ())[:MAX_HOLDERS]:
                 shared[holder] += len(line)
         return shared
 
@@ -103,7 +103,7 @@ class ReadTexts:
     def _holds(self, line: str) -> bool:
         """Search for a line within others; where that would take too long, it counts as not there."""
         self._searched += len(self._whole)
-        return self._searched <= MOST_SEARCHED and line in self._whole
+        return self._searched <= MAX_SEARCHED and line in self._whole
 
 
 def lines_of(text: str) -> tuple[str, ...]:

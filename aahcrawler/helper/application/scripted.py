@@ -22,7 +22,7 @@ FEW_LINKS = 3
 """Links that a page without its content has at most beside its menus: its name, its imprint."""
 PLACEHOLDER = 30
 """The number of letters that an element has at most which is still to be filled."""
-MOST_ELEMENTS = 5_000
+MAX_ELEMENTS = 5_000
 """Elements that may be mounts beyond which a page is no frame without content."""
 
 _DATA_TYPES = ("json", "template", "speculationrules", "importmap")
@@ -37,7 +37,7 @@ _BUSY_ROLES = frozenset({"progressbar", "status"})
 _ELLIPSES = ("...", "…")
 _CUSTOM = re.compile(rb"<([a-z][a-z0-9.]*-[a-z0-9._-]*)", re.IGNORECASE)
 """Names of elements that scripts define have a hyphen (HTML, section 4.13.3)."""
-_MOST_CUSTOM = 50
+_MAX_CUSTOM = 50
 
 
 class Scripted(IntEnum):
@@ -131,9 +131,9 @@ def _mounts(page: Page) -> list[HtmlElement]:
     """Return the elements of a page that a script finds, and that hold at most a placeholder; none of a huge page."""
     if not _has_scripts(page.tree):
         return []
-    names = {match[1].lower().decode() for match in islice(_CUSTOM.finditer(page.body), _MOST_CUSTOM)}
-    possible = list(islice(_possible_mounts(page.tree, names), MOST_ELEMENTS + 1))
-    return [each for each in possible if _is_mount(each)] if len(possible) <= MOST_ELEMENTS else []
+    names = {match[1].lower().decode() for match in islice(_CUSTOM.finditer(page.body), _MAX_CUSTOM)}
+    possible = list(islice(_possible_mounts(page.tree, names), MAX_ELEMENTS + 1))
+    return [each for each in possible if _is_mount(each)] if len(possible) <= MAX_ELEMENTS else []
 
 
 def _possible_mounts(tree: HtmlElement, names: Collection[str]) -> Iterator[HtmlElement]:

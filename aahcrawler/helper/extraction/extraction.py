@@ -20,14 +20,14 @@ from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector
 from knowledge_base.xpath_limits import TooCostlyError
 
-MOST_OBJECTS = 2_000
+MAX_OBJECTS = 2_000
 """Objects of one action on one page; no template shows as many."""
 
-MOST_NESTING = 12
+MAX_NESTING = 12
 DEEP = 100
 """The depth from which nested markup counts for more: expressions visit the ancestors of each element."""
 
-MOST_ELEMENTS = 400_000
+MAX_ELEMENTS = 400_000
 """The most elements visited for the objects of one action; those within several objects count for each."""
 
 BODY, TITLE = "body", "title"
@@ -70,7 +70,7 @@ class Extraction:
         weight = max(1, _depth(tree) // DEEP) if _deep(tree) else 1
         for number, item in enumerate(self.items()):
             allowance -= weight * elements.size(item)
-            if self.reader.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
+            if self.reader.budget < 0 or allowance < 0 or number >= MAX_OBJECTS:
                 self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
                 return
             try:
@@ -204,4 +204,4 @@ def _depth(tree: HtmlElement) -> int:
 
 def _allowance(size: int) -> int:
     """Return how many elements may be visited: items may lie within one another, but not all in all others."""
-    return min(MOST_NESTING * size, max(MOST_ELEMENTS, 2 * size))
+    return min(MAX_NESTING * size, max(MAX_ELEMENTS, 2 * size))

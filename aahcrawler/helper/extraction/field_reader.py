@@ -21,7 +21,7 @@ from aahcrawler.helper.extraction.field_values import (
     shown,
     stripped,
 )
-from aahcrawler.helper.extraction.page_location import MOST_TRIES, PageLocation, address_text
+from aahcrawler.helper.extraction.page_location import MAX_TRIES, PageLocation, address_text
 from aahcrawler.page import Page, markup, text
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import plain_text
@@ -137,7 +137,7 @@ class FieldReader:
             return self._dates(wanted, plan, nodes)
         values: list[Value] = []
         first = Found()
-        for element, node in islice(nodes, MOST_TRIES):
+        for element, node in islice(nodes, MAX_TRIES):
             without = _without(plan, node, self._location.page.elements)
             value = self._value(wanted, _text(wanted, node, without), node)
             if not values and (value is not None or not first.elements):
@@ -155,7 +155,7 @@ class FieldReader:
         page = self._location.page
         read: dict[datetime, bool] = {}
         elements: tuple[HtmlElement, ...] = ()
-        for element, node in islice(nodes, MOST_TRIES):
+        for element, node in islice(nodes, MAX_TRIES):
             told = read_date(_text(wanted, node, _without(plan, node, page.elements)), wanted.date, page)
             told = told if isinstance(node, str) else exact_date(node, told, wanted.date, page)
             if not read and (told is not None or not elements):

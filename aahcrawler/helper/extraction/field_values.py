@@ -19,11 +19,11 @@ from aahcrawler.webobject import Person
 from knowledge_base.model import DateFormat
 from knowledge_base.selectors import Node
 
-LONGEST_DATE = 200
-MOST_WITHIN = 12
+MAX_DATE_LENGTH = 200
+MAX_WITHIN = 12
 """The most elements within one that shows a date whose attributes are looked at."""
 
-MOST_APART = timedelta(days=2)
+MAX_APART = timedelta(days=2)
 """The most by which a time and the same time told in days, in any zone, may differ."""
 
 _BLANK = " \t\r\n\xa0"
@@ -66,7 +66,7 @@ def read_date(written: str, form: DateFormat, page: Page) -> Reading | None:
     The order of the site's dates comes before that of the form, and so does a language in which the year is first: what
     the form knows is how its application comes.
     """
-    if not written or len(written) > LONGEST_DATE:
+    if not written or len(written) > MAX_DATE_LENGTH:
         return None
     usual = order_of(page.language)
     order = page.order or (None if usual is not None and usual.fields == "ymd" else form.order)
@@ -83,7 +83,7 @@ def exact_date(element: HtmlElement, told: Reading | None, form: DateFormat, pag
     if told is not None and told.names_day and told.timed:
         return told
     plain = DateFormat(form.order, form.zone)
-    for each in islice(element.iter(), MOST_WITHIN):
+    for each in islice(element.iter(), MAX_WITHIN):
         if (read := _of_attributes(each, plain, page)) is not None and read.timed >= (told is not None and told.timed):
             return read
     beside = (element.getparent(), element.getprevious(), element.getnext())
@@ -103,7 +103,7 @@ def _agree(exact: Reading, told: Reading) -> bool:
     """Return whether a full date is one that a page may show as another, for which the year or the time is missing."""
     if told.lacks_year:
         return (exact.moment.month, exact.moment.day) == (told.moment.month, told.moment.day)
-    return exact.timed >= told.timed and abs(exact.moment - told.moment) <= MOST_APART
+    return exact.timed >= told.timed and abs(exact.moment - told.moment) <= MAX_APART
 
 
 def as_number(written: str) -> int | float | None:

@@ -17,7 +17,7 @@ from knowledge_base.selectors import Selector
 COMPOSED = "c-"
 """The prefix of a composed fragment, unless the knowledge base names another one."""
 
-_LONGEST_VALUE = 100
+_MAX_VALUE_LENGTH = 100
 _DIGEST_BYTES = 6
 
 
@@ -68,7 +68,7 @@ def written(value: Value) -> str:
         return value.astimezone(UTC).strftime("%Y%m%d%H%M%S")
     shown = value.name if isinstance(value, Person) else value.url if isinstance(value, Reference) else str(value)
     joined = "_".join(shown.split())
-    if len(joined) > _LONGEST_VALUE:
+    if len(joined) > _MAX_VALUE_LENGTH:
         digest = hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).hexdigest()
-        joined = f"{joined[: _LONGEST_VALUE - len(digest) - 1]}-{digest}"
+        joined = f"{joined[: _MAX_VALUE_LENGTH - len(digest) - 1]}-{digest}"
     return quote(joined, safe="")

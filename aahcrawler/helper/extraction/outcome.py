@@ -17,7 +17,7 @@ from knowledge_base.model import Application, Extract, PageLevel
 from knowledge_base.selectors import SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
-LEAST_TEXT = 1_000_000
+MIN_TEXT = 1_000_000
 """Characters that may be read for the objects of any page."""
 
 
@@ -48,7 +48,7 @@ class Runner:
     @classmethod
     def at(cls, location: PageLocation) -> "Runner":
         """Run actions on a page whose location is known."""
-        return cls(location, FieldReader(location, max(LEAST_TEXT, 4 * len(location.page.body))))
+        return cls(location, FieldReader(location, max(MIN_TEXT, 4 * len(location.page.body))))
 
     @classmethod
     def of(

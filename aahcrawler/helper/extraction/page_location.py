@@ -8,7 +8,7 @@ from knowledge_base.model import Application, PageLevel
 from knowledge_base.selectors import Node, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_TRIES = 16
+MAX_TRIES = 16
 """Nodes of one selector that are tried for a value; the right one is among the first."""
 
 
@@ -42,7 +42,7 @@ def named_address(page: Page, application: Application, level: PageLevel) -> Par
     """Find out under which URL of its site the page names itself; None where it tells none of its level."""
     host = _host_of(ParsedUrl.parse(page.url))
     for selector in level.own:
-        for node in selector.nodes(page.tree, page.elements)[:MOST_TRIES]:
+        for node in selector.nodes(page.tree, page.elements)[:MAX_TRIES]:
             address = _address(node, page, application, level)
             if address is not None and _host_of(address) == host:
                 return address

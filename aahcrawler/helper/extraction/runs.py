@@ -18,10 +18,10 @@ from aahcrawler.page import text
 from knowledge_base.element_index import Elements
 from knowledge_base.model import Run
 
-MOST_RUNS = 2_500
+MAX_RUNS = 2_500
 """Runs of one page; no talk page that is readable holds as many."""
 
-MOST_HEADING = 300
+MAX_HEADING = 300
 _LISTS = frozenset({"dl", "ul", "ol", "menu", "dir"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _TOOLS = re.compile(r"\s*\[[^\[\]]{1,60}\]$")
@@ -48,7 +48,7 @@ def run_items(
     number of the answered run: the nearest one before it under the same heading that is indented less (`Replies` knows
     its fragment). ``now`` is aware.
 
-    The containers are not changed; time is linear in their size. At most `MOST_RUNS` runs are returned.
+    The containers are not changed; time is linear in their size. At most `MAX_RUNS` runs are returned.
     """
     found = _Runs(Signatures(now))
     seen: set[HtmlElement] = set()
@@ -179,12 +179,12 @@ def _without_tools(heading: HtmlElement) -> str:
 
     They are in brackets at its end, or have a query in their URL while all other words are one element.
     """
-    shown = text.excerpt(heading, MOST_HEADING)
+    shown = text.excerpt(heading, MAX_HEADING)
     links = list(heading.iter("a"))
-    labels = [text.excerpt(link, MOST_HEADING) for link in links]
+    labels = [text.excerpt(link, MAX_HEADING) for link in links]
     if links and all("?" in (link.get("href") or "?") for link in links):
         plain = (each for each in heading.iterdescendants() if next(each.iter("a"), None) is None)
-        words = max((text.excerpt(each, MOST_HEADING) for each in plain), key=len, default="")
+        words = max((text.excerpt(each, MAX_HEADING) for each in plain), key=len, default="")
         rest = shown.replace(words, " ", 1) if words else shown
         for label in labels:
             rest = rest.replace(label, " ", 1)
@@ -259,7 +259,7 @@ class _Runs:
         closed: set[HtmlElement] = set()
         self._open, self._container = [], walk.container
         for piece in walk.pieces():
-            if len(self.items) >= MOST_RUNS:
+            if len(self.items) >= MAX_RUNS:
                 return
             if isinstance(piece, _Stop):
                 self._stop(piece)
@@ -280,7 +280,7 @@ class _Runs:
         start = 0
         for index, line in enumerate(piece.lines):
             signature = self._signatures.find(line, walk.live) if _is_parted(line, walk.parted) else None
-            if signature is not None and len(self.items) < MOST_RUNS:
+            if signature is not None and len(self.items) < MAX_RUNS:
                 lines = piece.lines[start : index + 1]
                 self._emit([*self._open, _Part(piece.block, piece.depth, lines)], signature)
                 self._open, start = [], index + 1

@@ -12,20 +12,20 @@ from lxml.html import HtmlElement
 from aahcrawler.page import dates
 from aahcrawler.page.text import UNSEEN
 
-MOST_TRIES = 10_000
+MAX_TRIES = 10_000
 """Texts of one page that are tried as dates; a signature takes one or two."""
 
-MOST_DATES = 4
+MAX_DATES = 4
 """The most dates within a line that are examined, the last ones."""
 
-LONGEST_DATE = 70
-LONGEST_GAP = 100
+MAX_DATE_LENGTH = 70
+MAX_GAP = 100
 """Characters between two links of a signature, or between the last one and the date."""
 
-LONGEST_WRAPPER = 400
-LONGEST_REMARK = 60
-LONGEST_NAME = 40
-LONGEST_DASH = 12
+MAX_WRAPPER_LENGTH = 400
+MAX_REMARK_LENGTH = 60
+MAX_NAME_LENGTH = 40
+MAX_DASH_LENGTH = 12
 
 _YEAR = re.compile(r"\d{4}")
 _CLOCK = re.compile(r"\d{1,2}\s?[:.h時时点點시]\s?\d{2}")
@@ -124,11 +124,11 @@ def measure(lead: str, elements: list[HtmlElement]) -> Measured:
 
 
 class Signatures:
-    """Finds the signatures of one page; ``now`` is aware. After `MOST_TRIES` dates nothing more is found."""
+    """Finds the signatures of one page; ``now`` is aware. After `MAX_TRIES` dates nothing more is found."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._tries = MOST_TRIES
+        self._tries = MAX_TRIES
 
     @staticmethod
     def may_end(text: str | None) -> bool:
@@ -161,14 +161,14 @@ class Signatures:
         return None
 
     def _date_before(self, text: str, marks: list[_Mark], end: int) -> _Date | None:
-        if _YEAR.search(text, max(0, end - LONGEST_DATE), end) is None:
+        if _YEAR.search(text, max(0, end - MAX_DATE_LENGTH), end) is None:
             return None
         clip = max((mark.end for mark in marks if mark.end < end), default=0)
         return self._date(text, clip, end) or (self._date(text, 0, end) if clip else None)
 
     def _date(self, text: str, clip: int, end: int) -> _Date | None:
         """Return the longest date that ends here and does not begin before ``clip``."""
-        for token in _TOKEN.finditer(text, max(clip, end - LONGEST_DATE), end):
+        for token in _TOKEN.finditer(text, max(clip, end - MAX_DATE_LENGTH), end):
             rest = text[token.start() : end]
             if self._tries <= 0 or _NUMBERS.search(rest) is None or _YEAR.search(rest) is None:
                 return None
@@ -192,7 +192,7 @@ def _ends(text: str) -> Iterator[int]:
 
 def _inner_ends(text: str) -> list[int]:
     """Return the ends of the last dates with their zones, the last one first."""
-    return [match.end() for match in _ZONED.finditer(text)][: -MOST_DATES - 1 : -1]
+    return [match.end() for match in _ZONED.finditer(text)][: -MAX_DATES - 1 : -1]
 
 
 def _spellings(text: str) -> Iterator[str]:
@@ -222,7 +222,7 @@ def _signed(read: Measured, marks: list[_Mark], date: _Date, *, at_once: bool = 
             start = min(start, mark.start)
             continue
         other = _person(mark.element)
-        if first.start - mark.end > (LONGEST_GAP if all(person) else LONGEST_DASH) or not _is_same(person, other):
+        if first.start - mark.end > (MAX_GAP if all(person) else MAX_DASH_LENGTH) or not _is_same(person, other):
             break
         first, person = mark, person if all(person) else other
         start = min(start, first.start)
@@ -230,14 +230,14 @@ def _signed(read: Measured, marks: list[_Mark], date: _Date, *, at_once: bool = 
     around = (element for element, span in read.spans.items() if span[0] <= start and span[1] >= date.start)
     wrapped = {mark.element for mark in marks}
     wrappers = (read.spans[element][0] for element in around if element in wrapped or _is_remark(read, element, start))
-    start = min((at for at in wrappers if date.start - at <= LONGEST_WRAPPER), default=start)
+    start = min((at for at in wrappers if date.start - at <= MAX_WRAPPER_LENGTH), default=start)
     return Signature(_led_in(read.text, start), date.text, (named or first).element, "", read.spans)
 
 
 def _is_remark(read: Measured, element: HtmlElement, start: int) -> bool:
     """Return whether an element contains only an introduction before the signature: ``(unsigned words of``."""
     begins = read.spans[element][0]
-    is_short = start - begins <= LONGEST_REMARK and _WORDS.search(read.text, 0, begins) is not None
+    is_short = start - begins <= MAX_REMARK_LENGTH and _WORDS.search(read.text, 0, begins) is not None
     return is_short and _REMARK.fullmatch(read.text, begins, start) is not None
 
 
@@ -247,27 +247,27 @@ def _has_words(read: Measured, mark: _Mark) -> bool:
 
 def _is_near(gap: str, date: _Date, *, at_once: bool) -> bool:
     """Return whether the text between a part and a date may be a part of a signature itself."""
-    if len(gap) > LONGEST_GAP or _NEW_SENTENCE.search(gap):
+    if len(gap) > MAX_GAP or _NEW_SENTENCE.search(gap):
         return False
     needs_no_more = not at_once and _CLOCK.search(date.text) is not None
     return needs_no_more or _WORDS.search(gap) is None
 
 
 def _unlinked(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None:
-    if any(mark.end > date.start - LONGEST_NAME for mark in marks if mark.end <= date.start):
+    if any(mark.end > date.start - MAX_NAME_LENGTH for mark in marks if mark.end <= date.start):
         return None
     if _CLOCK.search(date.text) is None or _PARENTHESES.search(date.text) is None:
         return None
-    begins = max(0, date.start - LONGEST_NAME - LONGEST_DASH)
+    begins = max(0, date.start - MAX_NAME_LENGTH - MAX_DASH_LENGTH)
     dash = _DASH.search(read.text[begins : date.start])
-    if dash is None or not dash[1].strip() or len(dash[1]) > LONGEST_NAME:
+    if dash is None or not dash[1].strip() or len(dash[1]) > MAX_NAME_LENGTH:
         return None
     return Signature(_led_in(read.text, begins + dash.start()), date.text, None, dash[1].strip(), read.spans)
 
 
 def _led_in(text: str, start: int) -> int:
     """Return the offset of the dash, or the like, before a signature."""
-    leading = _LEADING_IN.search(text[max(0, start - LONGEST_DASH) : start])
+    leading = _LEADING_IN.search(text[max(0, start - MAX_DASH_LENGTH) : start])
     return start - len(leading[0]) if leading else start
 
 

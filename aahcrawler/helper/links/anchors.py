@@ -14,8 +14,8 @@ from aahcrawler.page.hidden import Hidden
 from aahcrawler.page.link_surroundings import TagPaths, teaser
 from online_analysis.document import Outlink
 
-MOST_CONTEXT = 1_000
-MOST_ANCHOR = 300
+MAX_CONTEXT = 1_000
+MAX_ANCHOR = 300
 
 _AROUND = text.BLOCKS | {"td", "th"}
 
@@ -29,7 +29,7 @@ class Contexts:
         self.hidden = Hidden(tree)
 
     def around(self, element: Element) -> str:
-        """Return the plain text of the nearest block that holds the element, cut to ``MOST_CONTEXT`` characters.
+        """Return the plain text of the nearest block that holds the element, cut to ``MAX_CONTEXT`` characters.
 
         A heading or term is followed by the beginning of the text below it.
         """
@@ -39,17 +39,17 @@ class Contexts:
         if block is None:
             return ""
         if block not in self._read:
-            self._read[block] = f"{text.excerpt(block, MOST_CONTEXT)} {teaser(block)}".strip()
+            self._read[block] = f"{text.excerpt(block, MAX_CONTEXT)} {teaser(block)}".strip()
         return self._read[block]
 
 
 def anchor_text(element: Element) -> str:
     """Return the clickable text of a link: its text, else the alternative text of its image, else its title."""
-    shown = text.excerpt(element, MOST_ANCHOR, text.OtherLinks(element))
+    shown = text.excerpt(element, MAX_ANCHOR, text.OtherLinks(element))
     if not shown:
         images = (image.get("alt") or image.get("title") or "" for image in element.iter("img"))
         shown = text.fold(next((name for name in images if name.strip()), element.get("title") or ""))
-    return shown[:MOST_ANCHOR]
+    return shown[:MAX_ANCHOR]
 
 
 def outlink_of(

@@ -20,7 +20,7 @@ from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_LINKS = 10_000
+MAX_LINKS = 10_000
 """The most different URLs of one page that are judged."""
 _FILE = re.compile(
     r"\.(?:css|m?js|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm|og[gv])$", re.IGNORECASE
@@ -75,7 +75,7 @@ class Links:
             url = self.resolve(element.get("href"))
             if url is not None and url not in found and not self.ignored.covers(element):
                 found[url] = element
-                if len(found) >= MOST_LINKS:
+                if len(found) >= MAX_LINKS:
                     break
         return tuple(found.items())
 
@@ -92,7 +92,7 @@ class Links:
         if not href or href.startswith(("#", "javascript:")):
             return None
         if href not in self._resolved:
-            if len(self._resolved) >= MOST_LINKS:
+            if len(self._resolved) >= MAX_LINKS:
                 return None
             url = self.sites.resolve(self.page.base_url, href)
             self._resolved[href] = None if url is None or is_reserved(url) else self.sites.judge.without_id(url)

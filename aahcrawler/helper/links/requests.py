@@ -23,7 +23,7 @@ from knowledge_base.model import Filler, Form, Navigate, RequestTemplate
 from knowledge_base.selectors import Node, Selector
 from knowledge_base.url_rules import ParsedUrl
 
-MOST_CONTROLS = 500
+MAX_CONTROLS = 500
 """The most controls of one form that are read."""
 
 Entry = tuple[str, str]
@@ -164,7 +164,7 @@ def _controls(form: HtmlElement) -> Iterator[HtmlElement]:
         wanted = {*inside, *outside}
         root = form.getroottree().getroot()
         inside = [control for control in root.iter(*_CONTROLS) if control in wanted]
-    return (control for control in inside[:MOST_CONTROLS] if not _is_disabled(control))
+    return (control for control in inside[:MAX_CONTROLS] if not _is_disabled(control))
 
 
 def _form_around(control: HtmlElement) -> HtmlElement | None:
@@ -241,13 +241,13 @@ def _option_value(option: HtmlElement) -> str:
     return value if value is not None else text.fold("".join(option.itertext()))
 
 
-MOST_REQUESTS = 200
+MAX_REQUESTS = 200
 """URLs that one page may make."""
 
-MOST_FORMS = 10
+MAX_FORMS = 10
 """Forms of one page that an action sends."""
 
-LONGEST_VALUE = 500
+MAX_VALUE_LENGTH = 500
 """Characters of a value; nothing that long is a number, a name or a keyword."""
 
 Values = Mapping[str, tuple[str, ...]]
@@ -289,12 +289,12 @@ class _Value:
 
 @dataclass
 class Requests:
-    """The URLs that one page makes, at most ``MOST_REQUESTS`` for all of its actions together."""
+    """The URLs that one page makes, at most ``MAX_REQUESTS`` for all of its actions together."""
 
     page: Page
     values: Values = field(default_factory=no_values)
     unsent: list[Unsent] = field(default_factory=list)
-    _left: int = MOST_REQUESTS
+    _left: int = MAX_REQUESTS
 
     def of(self, action: Navigate) -> Iterator[Made]:
         """Yield the canonical URLs of an action's requests and forms, in their order, each once.
@@ -316,9 +316,9 @@ class Requests:
     def _made(self, action: Navigate) -> Iterator[Made]:
         for request in action.requests:
             if not request.when or any(map(self._sight.meets, request.when)):
-                yield from islice(self._requested(request), MOST_REQUESTS)
+                yield from islice(self._requested(request), MAX_REQUESTS)
         for form in action.forms:
-            yield from islice(self._sent(action, form), MOST_REQUESTS)
+            yield from islice(self._sent(action, form), MAX_REQUESTS)
 
     def _requested(self, request: RequestTemplate) -> Iterator[Made]:
         for values in self._combinations(request.fillers):
@@ -327,7 +327,7 @@ class Requests:
                 yield Made(url, _subject(values))
 
     def _sent(self, action: Navigate, form: Form) -> Iterator[Made]:
-        for element in islice(_forms(form.selector.found(self.page.tree, self.page.elements)), MOST_FORMS):
+        for element in islice(_forms(form.selector.found(self.page.tree, self.page.elements)), MAX_FORMS):
             try:
                 found = submission(element, self.page.url, self.page.base_url, may_post=bool(form.safe))
                 yield from self._submitted(found, form)
@@ -350,8 +350,8 @@ class Requests:
 
     def _values(self, filler: Filler) -> list[_Value]:
         """Return the values of a filler: all of them with ``each``, else the first; none if it has none."""
-        found = list(islice(self._sources(filler), MOST_REQUESTS))
-        kept = [value for value in found if value.text and len(value.text) <= LONGEST_VALUE]
+        found = list(islice(self._sources(filler), MAX_REQUESTS))
+        kept = [value for value in found if value.text and len(value.text) <= MAX_VALUE_LENGTH]
         if not kept and filler.text:
             kept = [_Value(filler.text)]
         summed = [_Value(_plus(value.text, filler.add), value.element) for value in kept] if filler.add else kept
@@ -369,7 +369,7 @@ class Requests:
                 yield _Value(text.fold(word), _saying(word))
 
     def _found(self, selector: Selector, filler: Filler) -> list[_Value]:
-        nodes = selector.found(self.page.tree, self.page.elements)[:MOST_REQUESTS]
+        nodes = selector.found(self.page.tree, self.page.elements)[:MAX_REQUESTS]
         records = _records(node for node in nodes if not isinstance(node, str)) if filler.each else {}
         values = []
         for node in nodes:

@@ -8,13 +8,13 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.field_values import Owners
-from aahcrawler.helper.parts.list_entries import LONGEST_REST, ListText, read_list
+from aahcrawler.helper.parts.list_entries import MAX_REST, ListText, read_list
 from aahcrawler.helper.parts.splitting import author_of, body_of
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
-from aahcrawler.page.link_surroundings import LONGEST_PARAGRAPH
+from aahcrawler.page.link_surroundings import MAX_PARAGRAPH_LENGTH
 from aahcrawler.page.sidebars import Sidebar, sidebars
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.page.zones import Zone, Zones
@@ -23,16 +23,16 @@ from online_analysis.document import DocumentPart
 
 _WHOLES = frozenset({"article", "post", "reply"})
 _WRITTEN = _WHOLES | {"comment", "gallery", "photo"}
-_LEAST_LEFT = 200
-_FEWEST_ENTRIES = 3
+_MIN_LEFT = 200
+_MIN_ENTRIES = 3
 _MUCH = 0.2
-_MOST_OF = 0.5
+_MAX_OF = 0.5
 _RUNNING = 80
-_LEAST_BOILERPLATE = 500
-_MOST_BOILERPLATE = 50
-_SHORTEST_QUOTE = 4
-_SHORTEST_TITLE = 12
-_MOST_QUOTES = 1_000
+_MIN_BOILERPLATE = 500
+_MAX_BOILERPLATE = 50
+_MIN_QUOTE_LENGTH = 4
+_MIN_TITLE_LENGTH = 12
+_MAX_QUOTES = 1_000
 _QUOTED_TEXT = 100_000
 
 
@@ -79,14 +79,14 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     if _is_whole(written):
         entries = map(plain_text, _elements(teasers))
         _add_content(found, written, sorting, _without(main, taken, entries))
-        listed = [fold(text)[:LONGEST_PARAGRAPH] for text in map(plain_text, _elements(teasers))]
+        listed = [fold(text)[:MAX_PARAGRAPH_LENGTH] for text in map(plain_text, _elements(teasers))]
         found.add(DocumentPart("navigation", _without(_joined(listed), found.texts)), sorting.entered)
     else:
         _add_list(found, _read_list(page, sorting, teasers, links), sorting, main, taken)
     for block in blocks:
         found.add(DocumentPart("sidebar", block.text), block.links)
     lost = lost_text(page.tree, sorting.zones, found.texts)
-    found.rest = _joined((found.rest, lost))[:LONGEST_REST].rstrip()
+    found.rest = _joined((found.rest, lost))[:MAX_REST].rstrip()
     return found
 
 
@@ -109,18 +109,18 @@ def _add_list(found: GenericSplit, listed: ListText, sorting: "_Sorting", main: 
     """Add the entries of a list and the rest of the page; if there are few entries, the main content instead."""
     written = found.texts
     rest = _without(listed.rest, taken, written)
-    if len(sorting.entered) >= _FEWEST_ENTRIES:
+    if len(sorting.entered) >= _MIN_ENTRIES:
         navigation = _without(listed.text, written)
         found.contexts = listed.contexts
-        if len(rest) <= max(len(navigation), _LEAST_LEFT):
-            found.rest = rest[:LONGEST_REST]
+        if len(rest) <= max(len(navigation), _MIN_LEFT):
+            found.rest = rest[:MAX_REST]
         else:
             found.add(DocumentPart("content", rest), sorting.quoted)
         found.add(DocumentPart("navigation", navigation), sorting.entered)
         return
     left = _without(main, taken, written)
     shown = _joined((listed.text, rest))
-    found.add(DocumentPart("content", left if len(left) >= _MOST_OF * len(shown) else shown), sorting.quoted)
+    found.add(DocumentPart("content", left if len(left) >= _MAX_OF * len(shown) else shown), sorting.quoted)
     entries = [link.context or link.anchor for link in sorting.listed]
     found.add(DocumentPart("navigation", _without(_joined(entries), found.texts)), sorting.entered)
 
@@ -140,7 +140,7 @@ def _add_content(found: GenericSplit, written: Sequence[WebObject], sorting: "_S
         found.parts[0] = replace(found.parts[0], text=main)
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
         return
-    found.rest = _without(main, (part.text for part in found.parts))[:LONGEST_REST]
+    found.rest = _without(main, (part.text for part in found.parts))[:MAX_REST]
     if not sorting.owned:
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
 
@@ -175,7 +175,7 @@ class _Sorting:
                 self.owned[element] = self._regions[owner]
             elif owner is not None:
                 self.entered.append(element)
-            elif is_open and (link.context in lines or (number < _MOST_QUOTES and _is_quoted(link, beginning))):
+            elif is_open and (link.context in lines or (number < _MAX_QUOTES and _is_quoted(link, beginning))):
                 self.quoted.append(element)
             elif is_open and lists and (zone is Zone.MAIN or _is_entry(link)):
                 self.listed.append(link)
@@ -186,11 +186,11 @@ class _Sorting:
 
 def _is_entry(link: PageLink) -> bool:
     """Return whether a link, with the text around it, is as long as a title; one Chinese character counts three."""
-    return len((link.context or link.anchor).encode("utf-8", "replace")) >= _SHORTEST_TITLE
+    return len((link.context or link.anchor).encode("utf-8", "replace")) >= _MIN_TITLE_LENGTH
 
 
 def _is_quoted(link: PageLink, text: str) -> bool:
-    return len(link.anchor) >= _SHORTEST_QUOTE and link.anchor in text
+    return len(link.anchor) >= _MIN_QUOTE_LENGTH and link.anchor in text
 
 
 def _regions(reading: Reading, written: Sequence[WebObject]) -> Mapping[HtmlElement, int]:
@@ -220,12 +220,12 @@ def _elements(records: Iterable[Record]) -> Sequence[HtmlElement]:
 def _boilerplate(zones: Zones, most: int) -> Iterable[str]:
     """Yield the texts of menus, footers and the like; one that is longer than half of the main content is spared."""
     taken: set[Element] = set()
-    for element in zones.boilerplate[:_MOST_BOILERPLATE]:
+    for element in zones.boilerplate[:_MAX_BOILERPLATE]:
         if not taken.isdisjoint(element.iterancestors()):
             continue
         taken.add(element)
         text = plain_text(element)
-        if len(text) <= max(most / 2, _LEAST_BOILERPLATE):
+        if len(text) <= max(most / 2, _MIN_BOILERPLATE):
             yield text
 
 
@@ -249,9 +249,9 @@ def _without(text: str, *taken: Iterable[str]) -> str:
     return "\n".join(line for line in text.split("\n") if line not in lines) if lines else text
 
 
-_LEAST_KEPT = 0.5
+_MIN_KEPT = 0.5
 """The share of the visible text, without boilerplate and sidebars, that a document has of most pages."""
-_MOST_LINES = 2_000
+_MAX_LINES = 2_000
 """The lines of a page that are compared with its document."""
 _all_text = etree.XPath("string()", smart_strings=False)
 
@@ -260,25 +260,25 @@ def lost_text(page: Element, zones: Zones, texts: Iterable[str]) -> str:
     """Return the visible text that a document with some texts lacks, "" if it has half of it or more.
 
     A page with an introduction and a long list of contents is read as a short article: its list is what it is about.
-    Menus, footers, advertising and sidebars do not count. At most ``LONGEST_REST`` characters of 2,000 lines are
+    Menus, footers, advertising and sidebars do not count. At most ``MAX_REST`` characters of 2,000 lines are
     returned.
     """
     kept = "\n".join(texts)
     body = page.find("body")
     region = page if body is None else body
-    if len(kept) >= _LEAST_KEPT * len(_all_text(region)):
+    if len(kept) >= _MIN_KEPT * len(_all_text(region)):
         return ""
     sides, boilerplate = zones.apart(region)
     visible = plain_text(region, frozenset((*sides, *boilerplate)))
-    if len(kept) >= _LEAST_KEPT * len(visible):
+    if len(kept) >= _MIN_KEPT * len(visible):
         return ""
-    return "\n".join(_missing(visible.split("\n")[:_MOST_LINES], kept))[:LONGEST_REST].rstrip()
+    return "\n".join(_missing(visible.split("\n")[:_MAX_LINES], kept))[:MAX_REST].rstrip()
 
 
 def _missing(lines: Iterable[str], kept: str) -> Iterator[str]:
     length = 0
     for line in lines:
-        if length > LONGEST_REST:
+        if length > MAX_REST:
             return
         if line not in kept:
             length += len(line) + 1

@@ -12,10 +12,10 @@ from aahcrawler.page.link_surroundings import Entry, entries, lines_of, paragrap
 from aahcrawler.page.text import plain_text
 from aahcrawler.page.zones import Zones
 
-LONGEST_REST = 20_000
+MAX_REST = 20_000
 """The most characters of a page outside of its entries that are kept."""
 
-MOST_TEXT = 1_000_000
+MAX_TEXT = 1_000_000
 """Characters that are kept of all entries of a page."""
 
 _CONTROLS = ("button", "select", "textarea")
@@ -61,7 +61,7 @@ def read_list(
     contexts = {link: text[0] for link, text in texts.items() if text}
     text = "\n".join(line for lines in texts.values() for line in lines)
     rest = plain_text(region, dropped | taken)
-    return ListText(text[:MOST_TEXT].rstrip(), contexts, rest[:LONGEST_REST].rstrip())
+    return ListText(text[:MAX_TEXT].rstrip(), contexts, rest[:MAX_REST].rstrip())
 
 
 def _region(page: Element, heads: Iterable[Element]) -> Element:

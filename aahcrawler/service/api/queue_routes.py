@@ -32,20 +32,20 @@ from aahcrawler.service.web.problems import (
 )
 from aahcrawler.urls import MAX_LENGTH
 
-_LONGEST_SITE = 255
-_LONGEST_TEXT = 2_000
+_MAX_SITE_LENGTH = 255
+_MAX_TEXT_LENGTH = 2_000
 _FARTHEST = 10_000_000
 
-Site = Annotated[str, Query(max_length=_LONGEST_SITE, description="A pay-level domain.", examples=["example.org"])]
+Site = Annotated[str, Query(max_length=_MAX_SITE_LENGTH, description="A pay-level domain.", examples=["example.org"])]
 Text = Annotated[
     str,
     Query(
-        max_length=_LONGEST_TEXT,
+        max_length=_MAX_TEXT_LENGTH,
         description="A part of URLs, a pattern with `*`, or `host:example.org`.",
         examples=["*/thread/*"],
     ),
 ]
-Part = Annotated[str, Query(max_length=_LONGEST_TEXT, description="A part of URLs.")]
+Part = Annotated[str, Query(max_length=_MAX_TEXT_LENGTH, description="A part of URLs.")]
 After = Annotated[str, Query(max_length=100, description="`next` of the answer before.")]
 Row = Annotated[int, Query(ge=0, le=_FARTHEST, description="`next` of the answer before.")]
 Score = Annotated[float | None, Query(ge=0, le=1e9)]
@@ -122,7 +122,7 @@ def _add_sites(router: APIRouter, reach: Reach) -> None:
     @router.get("/sites", responses={**example_of(SitesPage), **_FRONTIER})
     def list_sites(
         crawl: str,
-        text: Annotated[str, Query(max_length=_LONGEST_SITE)] = "",
+        text: Annotated[str, Query(max_length=_MAX_SITE_LENGTH)] = "",
         order: SiteOrder = "queued",
         queued_only: bool = False,
         after: Row = 0,
@@ -132,7 +132,7 @@ def _add_sites(router: APIRouter, reach: Reach) -> None:
         return site_pages.sites_page(reach, reach.crawl(crawl), SiteQuery(text, order, queued_only, after, limit))
 
     @router.get("/sites/{site}", responses={**example_of(SitePage), **_FRONTIER, **problem_responses(NO_SITE, DAMAGED)})
-    def show_site(crawl: str, site: Annotated[str, Path(max_length=_LONGEST_SITE)]) -> SitePage:
+    def show_site(crawl: str, site: Annotated[str, Path(max_length=_MAX_SITE_LENGTH)]) -> SitePage:
         """Show one site: what is fetched next from it, what was not and why, and the rules that name it."""
         return site_pages.site_page(reach, reach.crawl(crawl), site)
 
@@ -186,7 +186,7 @@ def _add_log(router: APIRouter, reach: Reach) -> None:
     @router.get("/log", responses={**example_of(EventsPage), **problem_responses(NO_CRAWL, BAD_SEARCH)})
     def search_log(
         crawl: str,
-        text: Annotated[str, Query(max_length=_LONGEST_TEXT, description="Words, as for `aah events`.")] = "",
+        text: Annotated[str, Query(max_length=_MAX_TEXT_LENGTH, description="Words, as for `aah events`.")] = "",
         level: Annotated[list[Severity] | None, Query(max_length=len(get_args(Severity)), examples=[["ERROR"]])] = None,
         number: Annotated[int | None, Query(ge=1, le=_FARTHEST, description="The number of a crawl.")] = None,
         since: Annotated[str, Query(max_length=40, examples=["2026-11-26T10:00"])] = "",

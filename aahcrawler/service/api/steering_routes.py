@@ -13,20 +13,20 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.steering import exclusion_rules, pausing, starting_crawls, url_scores
 from aahcrawler.service.steering.crawl_management import Description
-from aahcrawler.service.steering.exclusion_rules import MOST_RULES, Excluded, Exclusions, Readmitted, rule_of
+from aahcrawler.service.steering.exclusion_rules import MAX_RULES, Excluded, Exclusions, Readmitted, rule_of
 from aahcrawler.service.steering.helm import Helm
 from aahcrawler.service.steering.long_acts import UNDER_WAY, JobShown
 from aahcrawler.service.steering.pausing import Paused
-from aahcrawler.service.steering.starting_crawls import MOST_WORKERS, Ending, Starting
-from aahcrawler.service.steering.steering_log import MOST_ACTS, Acts, read_acts
-from aahcrawler.service.steering.url_scores import LONGEST_WAIT, Admission, UrlDone
+from aahcrawler.service.steering.starting_crawls import MAX_WORKERS, Ending, Starting
+from aahcrawler.service.steering.steering_log import MAX_ACTS, Acts, read_acts
+from aahcrawler.service.steering.url_scores import MAX_WAIT, Admission, UrlDone
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.problems import problem_responses
 from aahcrawler.service.web.roles import Caller, Role, needs
 from aahcrawler.urls import MAX_LENGTH
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-LONGEST_DEFINITION = 2 * 2**20
+MAX_DEFINITION_LENGTH = 2 * 2**20
 Url = Annotated[str, Field(min_length=1, max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])]
 Number = Annotated[int, Field(strict=True)]
 Size = Annotated[Number | str | None, Field(examples=["20 GB"])]
@@ -48,7 +48,7 @@ class Start(BaseModel):
     model_config = _STRICT
 
     accept_changes: StrictBool = False
-    workers: Annotated[int, Field(ge=1, le=MOST_WORKERS, strict=True)] | None = None
+    workers: Annotated[int, Field(ge=1, le=MAX_WORKERS, strict=True)] | None = None
 
 
 class RuleAsked(BaseModel):
@@ -67,7 +67,7 @@ class RulesAsked(BaseModel):
         **_STRICT, json_schema_extra={"examples": [{"rules": [{"kind": "host", "text": "ads.example.org"}]}]}
     )
 
-    rules: Annotated[tuple[RuleAsked, ...], Field(min_length=1, max_length=MOST_RULES)]
+    rules: Annotated[tuple[RuleAsked, ...], Field(min_length=1, max_length=MAX_RULES)]
 
 
 class Scored(BaseModel):
@@ -93,7 +93,7 @@ class Revisited(BaseModel):
     model_config = _STRICT
 
     url: Url
-    seconds: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, strict=True)] = 0.0
+    seconds: Annotated[float, Field(ge=0, le=MAX_WAIT, allow_inf_nan=False, strict=True)] = 0.0
     score: Score = 1.0
 
 
@@ -147,7 +147,7 @@ class DefinitionAsked(BaseModel):
 
     model_config = _STRICT
 
-    definition: Annotated[str, Field(min_length=1, max_length=LONGEST_DEFINITION)] | dict[str, JsonValue]
+    definition: Annotated[str, Field(min_length=1, max_length=MAX_DEFINITION_LENGTH)] | dict[str, JsonValue]
     start: StrictBool = False
 
 
@@ -156,7 +156,7 @@ class TextAsked(BaseModel):
 
     model_config = _STRICT
 
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_DEFINITION)]
+    text: Annotated[str, Field(min_length=1, max_length=MAX_DEFINITION_LENGTH)]
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -228,7 +228,7 @@ def _add_pausing(router: APIRouter, helm: Helm) -> None:
         return pausing.resume_site(reach, reach.crawl(crawl), caller.name, asked.site)
 
     @router.get("/steering", responses=problem_responses(problems.NO_CRAWL))
-    def steering(crawl: str, number: Annotated[int, Query(ge=1, le=MOST_ACTS)] = 100) -> Acts:
+    def steering(crawl: str, number: Annotated[int, Query(ge=1, le=MAX_ACTS)] = 100) -> Acts:
         """List what was done to a crawl, when and by whom, the newest first."""
         return read_acts(reach.crawl(crawl), number)
 

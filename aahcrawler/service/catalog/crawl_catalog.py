@@ -21,7 +21,7 @@ from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd import Icd, IcdError
-from online_analysis.icd.text_check import MOST_BYTES, checked
+from online_analysis.icd.text_check import MAX_BYTES, checked
 
 PRIVATE = "private_address"
 """The reason for refusing a URL that leads to an IP address the crawl must not connect to."""
@@ -255,7 +255,7 @@ def _as_described(icd: Icd, file: Path) -> Icd:
     """Return a definition with title and description as its file has them by now: no crawl acts on them."""
     try:
         with file.open("rb") as opened:
-            text = opened.read(MOST_BYTES).decode()
+            text = opened.read(MAX_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return icd
     now = checked(text).icd

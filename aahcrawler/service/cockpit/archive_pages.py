@@ -20,7 +20,7 @@ _Period = Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")]
 By = Literal["captured", "published", "site", "application", "media"]
 _KEPT: Final = 5.0
 """Seconds that what was counted is shown again."""
-_MOST_KEPT: Final = 20
+_MAX_KEPT: Final = 20
 _NONE: Final = "-"
 """How the addresses of lists say that captures have no application, or no media type."""
 
@@ -76,7 +76,7 @@ class _Counted:
             return made[1]
         held = held_archives(self._indexes, crawls)
         with self._lock:
-            if len(self._made) >= _MOST_KEPT:
+            if len(self._made) >= _MAX_KEPT:
                 self._made.clear()
             self._made[key] = time.monotonic(), held
         return held

@@ -17,7 +17,7 @@ from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site
 from aahcrawler.service.steering import redefining, starting_crawls
 from aahcrawler.service.steering.held_definitions import refused
 from aahcrawler.service.steering.long_acts import JobShown, Progress, Task
-from aahcrawler.service.views.reference_suggestions import MOST_PAGES, ReferenceSuggestions, reference_suggestions
+from aahcrawler.service.views.reference_suggestions import MAX_PAGES, ReferenceSuggestions, reference_suggestions
 from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
 from aahcrawler.service.web.roles import Role, checked
 from online_analysis.icd import Icd, IcdError
@@ -215,7 +215,7 @@ class DefinitionDesk:
             raise ProblemError(BAD_DEFINITION, "the mistakes have to be mended before a crawl is read for suggestions")
 
         def work(progress: Progress) -> ReferenceSuggestions:
-            progress.total = MOST_PAGES
+            progress.total = MAX_PAGES
             return reference_suggestions(reference, icd, self._helm.reach.knowledge.folders, progress.advance)
 
         return self._helm.jobs.begin(Task("reference-suggestions", reference.id, session.caller.name), work)

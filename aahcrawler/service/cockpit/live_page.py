@@ -34,11 +34,11 @@ from aahcrawler.tallies import CrawlCounts
 PARTS: Final[Mapping[str, float]] = {"now": 2.0, "newest": 6.0, "sites": 10.0, "course": 20.0, "found": 20.0}
 """The parts of the page, and after how many seconds each is made anew."""
 _STATE: Final = "now"
-MOST_STREAMS: Final = 50
+MAX_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""
 _BEAT: Final = 2.0
 _SITES, _NEWEST = 5, 5
-_LEAST_WINDOW, _WINDOWS = 20, 25
+_MIN_WINDOW, _WINDOWS = 20, 25
 """The fewest pages that a moving average is of, and how many such averages lie side by side in a large crawl."""
 _EVENT_STREAM: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -69,7 +69,7 @@ def routes(site: Site) -> APIRouter:
     async def follow(session: Reading, crawl: str, request: Request) -> Response:
         nonlocal streams
         await to_thread.run_sync(site.crawl, crawl)
-        if streams >= MOST_STREAMS:
+        if streams >= MAX_STREAMS:
             raise ProblemError(TOO_MANY, "too many pages are kept up at once; load the page again to see it as it is")
 
         async def told() -> AsyncIterator[bytes]:
@@ -211,7 +211,7 @@ def charts(course: CrawlCourse, *, judged: bool = True) -> list[str]:
     over_pages = Axis([point.pages for point in points])
     over_time = Axis([point.seconds for point in points], Measure.SECONDS)
     befores = list(_befores(points))
-    window = max(_LEAST_WINDOW, points[-1].pages // _WINDOWS)
+    window = max(_MIN_WINDOW, points[-1].pages // _WINDOWS)
     recently = f"of the last {window:,} pages"
     speed = [Line(recently, "var(--one)", [_speed(*pair) for pair in befores])]
     speeds = line_chart("Pages a second", speed, over_time)
@@ -236,7 +236,7 @@ def charts(course: CrawlCourse, *, judged: bool = True) -> list[str]:
 
 def _befores(points: Sequence[CoursePoint]) -> Iterator[tuple[CoursePoint | None, CoursePoint]]:
     """Yield each point with the one that lies about a window of pages before it, None before the first of them."""
-    window = max(_LEAST_WINDOW, points[-1].pages // _WINDOWS)
+    window = max(_MIN_WINDOW, points[-1].pages // _WINDOWS)
     first = 0
     for point in points:
         while point.pages - points[first].pages > window:

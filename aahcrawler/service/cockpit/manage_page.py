@@ -26,7 +26,7 @@ from aahcrawler.service.views.downloads import (
 from aahcrawler.service.views.live_feed import events_page
 from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
 
-MOST_FILES: Final = 20
+MAX_FILES: Final = 20
 """WARC files that are listed at once."""
 
 
@@ -94,7 +94,7 @@ def _add_downloads(router: APIRouter, site: Site) -> None:
 def _page(site: Site, session: Session, crawl: Crawl, after: str, job: str) -> Response:
     """Return the page, with the WARC files that follow the one named."""
     files = warc_files(crawl) if crawl.folder is not None else ()
-    shown = [each for each in files if each.path.name > after][:MOST_FILES]
+    shown = [each for each in files if each.path.name > after][:MAX_FILES]
     more = bool(shown) and shown[-1] != files[-1]
     values = {
         "described": Description.of(crawl.icd),

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aahcrawler.service.web.noted_acts import NotedActs, Noting
 
-LARGEST_BODY: Final = 16 << 20
+MAX_BODY_SIZE: Final = 16 << 20
 """Bytes of a form with all that comes with it."""
 PATIENCE: Final = 30.0
 """Seconds between two pieces of a body, and of those who are not signed in for the whole of it."""
@@ -158,8 +158,8 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > LARGEST_BODY:
-            raise HTTPException(413, f"A form has at most {LARGEST_BODY:,} bytes; send a shorter text or document.")
+        if size > MAX_BODY_SIZE:
+            raise HTTPException(413, f"A form has at most {MAX_BODY_SIZE:,} bytes; send a shorter text or document.")
         return message
 
     return bounded

@@ -18,7 +18,7 @@ SIGNS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 """What codes are made of: no sign that is easily taken for another."""
 GROUPS, GROUP = 3, 4
 SESSION_SECONDS: Final = 12 * 3600
-_MOST_SESSIONS: Final = 200
+_MAX_SESSIONS: Final = 200
 _GUESSES, _GUESS_SECONDS = 10, 60.0
 
 
@@ -96,7 +96,7 @@ class SignIn:
             access_log.info("%s signed in (%s)", caller.name, ", ".join(sorted(caller.roles)))
             cookie = secrets.token_urlsafe(32)
             self._sessions[_kept(cookie)] = Session(caller, secrets.token_urlsafe(32), self.clock())
-            while len(self._sessions) > _MOST_SESSIONS:
+            while len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)
             return cookie
 

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from aahcrawler.imports.imported_crawl import asks_for_nothing
 from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.cockpit.origins import LARGEST_BODY, Names
+from aahcrawler.service.cockpit.origins import MAX_BODY_SIZE, Names
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.cockpit.sign_in import Said, Session, SignIn
 from aahcrawler.service.instruments import Instruments
@@ -23,9 +23,9 @@ from aahcrawler.service.web.problems import STALE_FORM, ProblemError
 from aahcrawler.service.web.roles import Role, checked
 
 COOKIE: Final = "aah_cockpit"
-LARGEST_FIELD: Final = 1 << 20
+MAX_FIELD: Final = 1 << 20
 """Bytes of one field of a form: a definition or a pasted list."""
-_MOST_FIELDS: Final = 400
+_MAX_FIELDS: Final = 400
 _TO_GO: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 
 
@@ -162,10 +162,10 @@ async def sent_form(request: Request) -> Form:
     Raise ``ProblemError`` where it was not made for the session that sends it, is one too many, or cannot be noted.
     """
     session = visitor(request)
-    async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=LARGEST_FIELD) as sent:
+    async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=MAX_FIELD) as sent:
         fields = {name: value for name, value in sent.items() if isinstance(value, str)}
         files = [value for value in sent.values() if isinstance(value, UploadFile)]
-        document = await files[0].read(LARGEST_BODY) if files else b""
+        document = await files[0].read(MAX_BODY_SIZE) if files else b""
     if not session.accepts(fields.pop("secret", "")):
         raise ProblemError(STALE_FORM, "the form is of an earlier sign-in; load the page again, and send it once more")
     site: Site = request.app.state.site

@@ -21,9 +21,9 @@ from aahcrawler.service.web.problems import CONFLICT, NOT_STARTED, ProblemError
 
 PATIENCE: Final = 30.0
 """Seconds for which a crawl that is started is watched before whoever asked is answered."""
-MOST_LINES: Final = 50
+MAX_LINES: Final = 50
 """Lines of what a crawl said that did not start that are given back."""
-_LONGEST_LINE = 1000
+_MAX_LINE_LENGTH = 1000
 _READ = 1 << 16
 _LOOK_EVERY = 0.1
 _MISTAKE = (1, 2)
@@ -172,5 +172,5 @@ def _said(path: Path, begin: int) -> tuple[str, ...]:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(begin, size - _READ))
         lines = file.read(_READ).decode("utf-8", "replace").splitlines()
-    plain = ("".join(sign for sign in line if sign.isprintable())[:_LONGEST_LINE] for line in lines)
-    return tuple(line for line in plain if line.strip())[-MOST_LINES:]
+    plain = ("".join(sign for sign in line if sign.isprintable())[:_MAX_LINE_LENGTH] for line in lines)
+    return tuple(line for line in plain if line.strip())[-MAX_LINES:]

@@ -21,7 +21,7 @@ from aahcrawler.service.web.problems import BAD_RULE, NO_RULE, ProblemError
 from aahcrawler.urls import MAX_LENGTH
 
 EXAMPLES: Final = 10
-MOST_RULES: Final = 100
+MAX_RULES: Final = 100
 """Rules that are put in force or taken back at once."""
 
 
@@ -207,7 +207,7 @@ def _shown(rules: Sequence[Rule]) -> tuple[RuleShown, ...]:
     return tuple(sorted(shown, key=lambda rule: rule.reason))
 
 
-_LONGEST_LINE = 1 << 22
+_MAX_LINE_LENGTH = 1 << 22
 
 
 def fetched_urls(folder: Path) -> Iterator[str]:
@@ -219,7 +219,7 @@ def fetched_urls(folder: Path) -> Iterator[str]:
     for path in chain(indexes.glob(f"*{SORTED}"), indexes.glob(f"*{LINES}")):
         try:
             with path.open("rb") as file:
-                yield from (url for line in iter(lambda: file.readline(_LONGEST_LINE), b"") if (url := _url(line)))
+                yield from (url for line in iter(lambda: file.readline(_MAX_LINE_LENGTH), b"") if (url := _url(line)))
         except FileNotFoundError:  # It was put into the index just now.
             continue
 

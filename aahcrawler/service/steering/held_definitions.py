@@ -27,7 +27,7 @@ from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
 from online_analysis.icd.text_check import checked
 
-MOST_MISTAKES: Final = 100
+MAX_MISTAKES: Final = 100
 _UNKNOWN = (
     "this service does not know the file of its definition: start the crawl with `aah crawl FILE` once on this machine"
 )
@@ -183,7 +183,7 @@ def refused(error: IcdError, detail: str) -> ProblemError:
     """Return the mistakes of a definition as a problem."""
     mistakes = tuple(
         MistakeShown(line=each.line, field=each.field, problem=each.problem, advice=each.advice)
-        for each in error.mistakes[:MOST_MISTAKES]
+        for each in error.mistakes[:MAX_MISTAKES]
     )
     first = mistakes[0]
     where = f"line {first.line}: {first.field}: " if first.field else f"line {first.line}: "

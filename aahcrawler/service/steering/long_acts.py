@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny
 from aahcrawler.service.web.problems import BUSY, NO_JOB, ProblemError
 
 THREADS: Final = 2
-MOST_JOBS: Final = 50
+MAX_JOBS: Final = 50
 KEPT_SECONDS: Final = 600.0
 """Seconds after its end for which the result of a job is kept."""
 _logger = logging.getLogger(__name__)
@@ -137,9 +137,9 @@ class Jobs:
         with self._lock:
             self._forget_old()
             self._make_room()
-            if len(self._jobs) >= MOST_JOBS:
+            if len(self._jobs) >= MAX_JOBS:
                 raise ProblemError(
-                    BUSY, f"{MOST_JOBS} jobs are under way; cancel some, or wait", headers={"Retry-After": "10"}
+                    BUSY, f"{MAX_JOBS} jobs are under way; cancel some, or wait", headers={"Retry-After": "10"}
                 )
             job = _Job(secrets.token_urlsafe(9), task, self._threads.submit(_done, work, progress), progress)
             self._jobs[job.id] = job
@@ -194,7 +194,7 @@ class Jobs:
 
     def _make_room(self) -> None:
         ended = [(job.ended_at, job.id) for job in self._jobs.values() if job.ended_at is not None]
-        for _, name in sorted(ended)[: max(0, len(self._jobs) + 1 - MOST_JOBS)]:
+        for _, name in sorted(ended)[: max(0, len(self._jobs) + 1 - MAX_JOBS)]:
             del self._jobs[name]
 
 

@@ -18,7 +18,7 @@ from aahcrawler.service.steering.told_process import ToldProcess
 from aahcrawler.service.views.downloads import ArchiveFile
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 
-LONGEST_SECONDS: Final = 6 * 3600.0
+MAX_SECONDS: Final = 6 * 3600.0
 """Seconds after which the making of a package is given up."""
 EXTENSION: Final = ".wacz"
 _NEW: Final = f"new{EXTENSION}"
@@ -109,7 +109,7 @@ class Packages:
         """Return what is told of the package that was written. Raise ``ProblemError`` where none was."""
         arguments = ["export", "--json", "--wacz", str(new.absolute()), "--", *map(str, packing.paths)]
         folder = packing.file.parent
-        process = ToldProcess(arguments, folder, self._knowledge().environment, LONGEST_SECONDS)
+        process = ToldProcess(arguments, folder, self._knowledge().environment, MAX_SECONDS)
         progress.waits_for(process.kill)
         for told in process.told():
             if "wacz" in told:

@@ -22,7 +22,7 @@ from aahcrawler.service.web.problems import CONFLICT, ProblemError
 from aahcrawler.tombstones import TakenDown
 
 EXAMPLES: Final = 10
-MOST_REFUSED: Final = 1_000_000
+MAX_REFUSED: Final = 1_000_000
 """Links that were refused that are judged again at most."""
 
 
@@ -120,7 +120,7 @@ def _offered(crawl: Crawl, scope: Scope, progress: Progress) -> _Tally:
     """
     found, seen, present = _Tally(), set[str](), Scope(crawl.icd)
     assert crawl.folder is not None  # noqa: S101 - asked for by whoever calls
-    for refused in islice(read(crawl.folder / REFUSED, crawl.number), MOST_REFUSED):
+    for refused in islice(read(crawl.folder / REFUSED, crawl.number), MAX_REFUSED):
         progress.advance()
         offer = refused.offer
         is_refused = present.admit(offer, refused.language) is not None

@@ -24,8 +24,8 @@ from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
 
-MOST_WORKERS: Final = 16
-_LONGEST_STEM: Final = 56
+MAX_WORKERS: Final = 16
+_MAX_STEM_LENGTH: Final = 56
 """Characters of an id that a number is added to; an id has at most 64."""
 
 
@@ -149,7 +149,7 @@ def free_id(reach: Reach, wanted: str) -> str:
     """Return an id that no crawl of the service has, and no folder: the one that is wanted, or one with a number."""
     place = reach.catalog.place_for_new()
     taken = {crawl.id for crawl in reach.crawls()}
-    names = chain((wanted,), (f"{wanted[:_LONGEST_STEM]}-{number}" for number in count(2)))
+    names = chain((wanted,), (f"{wanted[:_MAX_STEM_LENGTH]}-{number}" for number in count(2)))
     return next(name for name in names if name not in taken and (place is None or not (place / name).exists()))
 
 
@@ -257,7 +257,7 @@ def _submit_again(reach: Reach, crawl: Crawl) -> Starting:
 def _options(crawl: Crawl, workers: int | None, accept_changes: bool) -> tuple[str, ...]:
     found = definition_file(crawl)
     last = found[1].workers if found is not None and found[1] is not None else 1
-    number = min(last if workers is None else workers, MOST_WORKERS)
+    number = min(last if workers is None else workers, MAX_WORKERS)
     return (
         *(("--accept-changes",) if accept_changes else ()),
         *(("--workers", str(number)) if number > 1 else ()),

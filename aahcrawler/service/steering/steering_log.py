@@ -14,7 +14,7 @@ from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.noted_acts import note_did
 
-MOST_ACTS: Final = 1000
+MAX_ACTS: Final = 1000
 """Acts that are read back at once."""
 _BLOCK = 1 << 16
 _LONGEST = 1 << 14
@@ -74,11 +74,11 @@ def note(
 
 
 def read_acts(crawl: Crawl, number: int = 100) -> Acts:
-    """Return the last acts, at most ``MOST_ACTS``. Lines that cannot be read are passed over."""
+    """Return the last acts, at most ``MAX_ACTS``. Lines that cannot be read are passed over."""
     if crawl.folder is None:
         return Acts(acts=(), more=False, kept=False)
     found: list[Act] = []
-    most = min(number, MOST_ACTS)
+    most = min(number, MAX_ACTS)
     for line in _lines_from_end(crawl.folder / STEERING):
         try:
             act = Act.model_validate_json(line)

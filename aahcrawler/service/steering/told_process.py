@@ -11,14 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-LONGEST_SECONDS: Final = 900.0
+MAX_SECONDS: Final = 900.0
 """Seconds after which a process is ended."""
-MOST_MEMORY: Final = 4 << 30
+MAX_MEMORY: Final = 4 << 30
 """Bytes of address space that a process may take."""
-MOST_LINES: Final = 5_000
-LONGEST_LINE: Final = 4 << 20
+MAX_LINES: Final = 5_000
+MAX_LINE_LENGTH: Final = 4 << 20
 """Bytes of one line; a process that writes a longer one is ended."""
-_LONGEST_ERROR: Final = 4_000
+_MAX_ERROR_LENGTH: Final = 4_000
 
 
 class ToldProcess:
@@ -32,7 +32,7 @@ class ToldProcess:
         self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float | None = None
     ) -> None:
         """Begin ``aah`` with these arguments in a folder, with an environment beside that of the service."""
-        self._seconds = LONGEST_SECONDS if seconds is None else seconds
+        self._seconds = MAX_SECONDS if seconds is None else seconds
         self._process = subprocess.Popen(
             [sys.executable, "-m", "aahcrawler.cli", *arguments],
             cwd=folder,
@@ -42,7 +42,7 @@ class ToldProcess:
             stderr=subprocess.STDOUT,
         )
         with suppress(ProcessLookupError):  # It may have ended already.
-            resource.prlimit(self._process.pid, resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+            resource.prlimit(self._process.pid, resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
         self._problem = ""
 
     @property
@@ -75,12 +75,12 @@ class ToldProcess:
 
     def _objects(self) -> Iterator[Mapping[str, Any]]:
         assert self._process.stdout is not None  # noqa: S101 (it was asked for)
-        for _ in range(MOST_LINES):
-            line = self._process.stdout.readline(LONGEST_LINE)
+        for _ in range(MAX_LINES):
+            line = self._process.stdout.readline(MAX_LINE_LENGTH)
             if not line:
                 self._process.wait()
                 return
-            if len(line) == LONGEST_LINE:
+            if len(line) == MAX_LINE_LENGTH:
                 return self._give_up("it wrote a line that is too long")
             told = _object(line)
             if told is not None:
@@ -94,7 +94,7 @@ class ToldProcess:
         self._process.kill()
 
     def _note(self, said: str) -> None:
-        self._problem = f"{self._problem} {said.strip()}"[:_LONGEST_ERROR].strip()
+        self._problem = f"{self._problem} {said.strip()}"[:_MAX_ERROR_LENGTH].strip()
 
 
 def _object(line: bytes) -> Mapping[str, Any] | None:

@@ -19,7 +19,7 @@ from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, OVER, Pro
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import LONGEST
 
-LONGEST_WAIT: Final = 366 * 86400.0
+MAX_WAIT: Final = 366 * 86400.0
 """Seconds after which a page may be fetched again at the latest."""
 
 
@@ -117,7 +117,7 @@ def revisit(reach: Reach, crawl: Crawl, by: str, url: str, seconds: float = 0.0,
     """Have a page that was fetched be fetched again, now or so many seconds from now."""
     target = target_of(crawl, url)
     with reach.frontier(crawl) as frontier:
-        (is_due,) = frontier.again([Revisit(Offer(target.url, target.queue, score), min(seconds, LONGEST_WAIT))])
+        (is_due,) = frontier.again([Revisit(Offer(target.url, target.queue, score), min(seconds, MAX_WAIT))])
         when = f"in {seconds:g} s" if seconds else "now"
         told = f"it is due {when}" if is_due else "it has not been fetched in this crawl, or a rule names it"
         done = _done(frontier, target.url, is_due, told)

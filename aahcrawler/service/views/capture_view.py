@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import beginning_of
 from aahcrawler.archive.record_access import (
-    LONGEST_METADATA,
+    MAX_METADATA_LENGTH,
     Record,
     RecordError,
     exchange_in,
@@ -136,10 +136,10 @@ def _lookup(crawl: Path) -> CaptureLookup:
     return CaptureLookup(crawl)
 
 
-LARGEST_PICTURE: Final = 16 << 20
+MAX_PICTURE_SIZE: Final = 16 << 20
 """Bytes of a picture that are shown."""
-_MOST_LINES: Final = 100
-_LONGEST_LINE: Final = 500
+_MAX_LINES: Final = 100
+_MAX_LINE_LENGTH: Final = 500
 _SIGNATURES: Final = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 
 
@@ -151,7 +151,7 @@ class Picture(StrEnum):
 
 
 def _lines(given: object) -> object:
-    return [plain(str(line))[:_LONGEST_LINE] for line in given[:_MOST_LINES]] if isinstance(given, list) else given
+    return [plain(str(line))[:_MAX_LINE_LENGTH] for line in given[:_MAX_LINES]] if isinstance(given, list) else given
 
 
 _Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
@@ -201,14 +201,14 @@ def picture(crawl: Path, wanted: CapturePlace, which: Picture) -> tuple[bytes, s
     for _, record in records_found(crawl, wanted):
         if record.kind == "resource" and record.header.get("WARC-Target-URI").strip("<>").startswith(which):
             with suppress(RecordError):
-                found = record.whole_block(LARGEST_PICTURE)
+                found = record.whole_block(MAX_PICTURE_SIZE)
                 return next(((found, kind) for kind, begin in _SIGNATURES.items() if found.startswith(begin)), None)
     return None
 
 
 def _told(record: Record) -> BrowserLookShown | None:
     try:
-        said = json.loads(record.whole_block(LONGEST_METADATA)).get("browser")
+        said = json.loads(record.whole_block(MAX_METADATA_LENGTH)).get("browser")
         return None if said is None else BrowserLookShown.model_validate(said)
     except (RecordError, ValueError, AttributeError, RecursionError, ValidationError):
         return None

@@ -68,7 +68,7 @@ def _read(path: Path, _changed: int, _size: int) -> Summary | None:
 WINDOWS = (10.0, 60.0)
 """Seconds over which rates are taken."""
 _RATED = ("pages", "relevant", "objects", "requests", "bytes")
-_FEWEST_SECONDS = 0.5
+_MIN_SECONDS = 0.5
 """Two looks that follow one another faster count as one."""
 
 _SILENCE = 30.0
@@ -184,13 +184,13 @@ class _Meter:
         """Note what is counted by now; yield the rates as far as there is something to compare with."""
         if self.points and tallies.get("requests", 0) < self.points[-1][1]["requests"]:
             self.points.clear()  # Another crawl.
-        if not self.points or now - self.points[-1][0] >= _FEWEST_SECONDS:
+        if not self.points or now - self.points[-1][0] >= _MIN_SECONDS:
             self.points.append((now, {name: tallies.get(name, 0.0) for name in _RATED}))
         while now - self.points[0][0] > WINDOWS[-1] + 1:
             self.points.popleft()
         latest, counted = self.points[-1]
         for window in WINDOWS:
-            then, before = next(point for point in self.points if latest - point[0] <= window + _FEWEST_SECONDS)
+            then, before = next(point for point in self.points if latest - point[0] <= window + _MIN_SECONDS)
             if latest > then:
                 each = {name: round((counted[name] - before[name]) / (latest - then), 3) for name in _RATED}
                 yield RateShown(seconds=round(latest - then, 1), **each)

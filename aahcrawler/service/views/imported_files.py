@@ -11,7 +11,7 @@ from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, Note, en
 from aahcrawler.layout import IMPORTS
 
 _KEPT: Final = 16
-_MOST_READ: Final = 1 << 24
+_MAX_READ: Final = 1 << 24
 """Bytes of notes that one look goes through."""
 
 
@@ -109,7 +109,7 @@ def notes_of(folder: Path, begin: int, most: int, *, lost_only: bool) -> NotesSh
             notes.append(
                 NoteShown(file=name, place=str(entry.place), what=entry.what, why=entry.why, is_kept=entry.kept)
             )
-        if len(notes) == most or end - begin > _MOST_READ:
+        if len(notes) == most or end - begin > _MAX_READ:
             is_more = end < (folder / IMPORTS).stat().st_size
             return NotesShown(notes=tuple(notes), next=end if is_more else None)
     return NotesShown(notes=tuple(notes), next=None)

@@ -72,13 +72,13 @@ def _has_logged(folder: Path) -> bool:
     return (folder / LOG).is_file() or any((folder / FORMER).glob(f"*/{LOG}"))
 
 
-MOST_STREAMS: Final = 64
+MAX_STREAMS: Final = 64
 """Streams that are open at once, of all crawls."""
 SILENCE: Final = 15.0
 """Seconds without an event after which a stream says that it is still there."""
 EVERY, SELDOM = 1.0, 5.0
 """Seconds between two looks while something changes, and while nothing does."""
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 """Bytes of the log that are read at once; of more, those before the last ones are passed over."""
 _WAITING = 100
 """Events that wait for a slow client; of more, the oldest are dropped."""
@@ -145,7 +145,7 @@ class _Channel:
 class LiveFeed:
     """Follows crawls for any number of clients. All but ``close`` is for the tasks of one event loop."""
 
-    def __init__(self, reach: Reach, states: CrawlStates, most: int = MOST_STREAMS) -> None:
+    def __init__(self, reach: Reach, states: CrawlStates, most: int = MAX_STREAMS) -> None:
         self._reach, self._states, self._most = reach, states, most
         self._channels: dict[str, _Channel] = {}
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="live")
@@ -304,7 +304,7 @@ def _size(crawl: Crawl) -> int | None:
 
 def _read(crawl: Crawl, begin: int, end: int) -> tuple[LogLines | None, int]:
     """Return the whole lines of the log between two places, the last of them, and the end of the last one."""
-    path, first = _log(crawl), max(begin, end - _MOST_BYTES)
+    path, first = _log(crawl), max(begin, end - _MAX_BYTES)
     if path is None or begin >= end:
         return None, begin
     with path.open("rb") as file:

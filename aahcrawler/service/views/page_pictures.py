@@ -31,9 +31,9 @@ from aahcrawler.wire.relay import Relay
 if TYPE_CHECKING:
     from aahcrawler.browser.browser import Browser
 
-MOST_KEPT: Final = 5_000
+MAX_KEPT: Final = 5_000
 """Pictures of a crawl that are kept; those that nobody looked at for longest go first."""
-MOST_WAITING: Final = 12
+MAX_WAITING: Final = 12
 """Pictures that are waited for at once: who asks for more is told to ask again."""
 _AT_ONCE: Final = 2
 _BOUNDS: Final = VisitBounds(seconds=8.0, bytes=20_000_000, requests=100, steps=0)
@@ -90,7 +90,7 @@ class PagePictures:
         if kept is not None:
             return kept
         with self._lock:
-            if self._waiting >= MOST_WAITING:
+            if self._waiting >= MAX_WAITING:
                 raise PicturesBusyError
             self._waiting += 1
         try:
@@ -209,7 +209,7 @@ def _keep(crawl: Path, record: str, jpeg: bytes) -> None:
     def keep(base: sqlite3.Connection) -> None:
         base.execute(_TABLE)
         base.execute("INSERT OR REPLACE INTO picture VALUES (?, ?, ?)", (record, jpeg, time.time()))
-        base.execute(_BOUND, (MOST_KEPT,))
+        base.execute(_BOUND, (MAX_KEPT,))
 
     _asked(path, keep)
 

@@ -10,9 +10,9 @@ from aahcrawler.service.views.crawl_state import CrawlState, CrawlStates, CrawlS
 from aahcrawler.tallies import FAILURE
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-MOST_CRAWLS: Final = 500
+MAX_CRAWLS: Final = 500
 """Crawls whose numbers are given, the first ones by id."""
-MOST_REASONS: Final = 20
+MAX_REASONS: Final = 20
 """Reasons, statuses and applications that are told apart in each crawl, the commonest; the rest is ``other``."""
 _OTHER = "other"
 
@@ -118,7 +118,7 @@ def metrics_text(states: CrawlStates, crawls: Sequence[Crawl], streams: int) -> 
     """Return the numbers of crawls, and of the service."""
     metrics = Metrics()
     metrics.add_service(streams)
-    for crawl in sorted(crawls, key=lambda crawl: crawl.id)[:MOST_CRAWLS]:
+    for crawl in sorted(crawls, key=lambda crawl: crawl.id)[:MAX_CRAWLS]:
         metrics.add(crawl, *states.status_and_tallies(crawl))
     return metrics.text()
 
@@ -126,7 +126,7 @@ def metrics_text(states: CrawlStates, crawls: Sequence[Crawl], streams: int) -> 
 def _commonest(tallies: Mapping[str, float], prefix: str) -> Iterator[tuple[str, float]]:
     found = [(name[len(prefix) :], number) for name, number in tallies.items() if name.startswith(prefix)]
     found.sort(key=lambda entry: (-entry[1], entry[0]))
-    told = [entry for entry in found[:MOST_REASONS] if entry[0] != _OTHER]
+    told = [entry for entry in found[:MAX_REASONS] if entry[0] != _OTHER]
     yield from told
     if rest := sum(number for _, number in found) - sum(number for _, number in told):
         yield _OTHER, rest

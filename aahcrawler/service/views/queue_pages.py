@@ -26,7 +26,7 @@ MOST: Final = 200
 """URLs of one page of the queue at most."""
 LOOKED_SECONDS: Final = 0.15
 """Seconds for which URLs are looked through for one request."""
-_MOST_SKIPPED = 10_000
+_MAX_SKIPPED = 10_000
 
 
 class QueuedUrl(BaseModel):
@@ -176,7 +176,7 @@ def _swept(frontier: RedisControl, search: _Search, of: int) -> QueuePage:
 
 
 def _leased(frontier: RedisControl, search: _Search) -> QueuePage:
-    leased = frontier.leased(_MOST_SKIPPED)
+    leased = frontier.leased(_MAX_SKIPPED)
     wanted = [timed for timed in leased if search.wants(timed.offer)]
     start, end = _skipped(search.query)
     urls = tuple(_of_timed(timed, State.LEASED) for timed in wanted[start:end])
@@ -187,16 +187,16 @@ def _due(frontier: RedisControl, search: _Search) -> QueuePage:
     counts = frontier.counts()
     start, _ = _skipped(search.query)
     found: list[QueuedUrl] = []
-    while not search.is_over() and start < _MOST_SKIPPED:
+    while not search.is_over() and start < _MAX_SKIPPED:
         part = frontier.due(search.query.most, start)
         start += len(part)
         search.looked_at += len(part)
         found += [_of_timed(timed, State.DUE) for timed in part if search.wants(timed.offer)]
         if len(part) < search.query.most:
-            start = _MOST_SKIPPED
+            start = _MAX_SKIPPED
         if len(found) >= search.query.most:
             break
-    further = str(start) if start < _MOST_SKIPPED else ""
+    further = str(start) if start < _MAX_SKIPPED else ""
     return QueuePage(urls=tuple(found), looked_at=search.looked_at, of=counts.pages[State.DUE], next=further)
 
 
@@ -243,7 +243,7 @@ def _number_queued(frontier: RedisControl, site: str) -> int:
 
 def _skipped(query: QueueQuery) -> tuple[int, int]:
     start = list_place(query.after)
-    if not 0 <= start <= _MOST_SKIPPED:
+    if not 0 <= start <= _MAX_SKIPPED:
         raise ValueError(query.after)
     return start, start + query.most
 

@@ -23,7 +23,7 @@ from knowledge_base.loader import LoadError
 from online_analysis.icd import Icd
 from online_analysis.suggestions import Suggested
 
-MOST_PAGES: Final = 1_000
+MAX_PAGES: Final = 1_000
 """Pages that are read: each is understood anew."""
 
 
@@ -72,7 +72,7 @@ def reference_suggestions(
         raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
 
     def counted(pages: Iterator[ReferencePage]) -> Iterator[ReferencePage]:
-        for page in islice(pages, MOST_PAGES):
+        for page in islice(pages, MAX_PAGES):
             advance()
             yield page
 

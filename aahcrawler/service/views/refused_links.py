@@ -23,7 +23,7 @@ from aahcrawler.service.views.worded_reasons import CountedReason, Reason, count
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
 from aahcrawler.urls import queue_of
 
-_MOST_CRAWLS: Final = 1_000_000
+_MAX_CRAWLS: Final = 1_000_000
 _TABLES: Final = (
     "CREATE TABLE own (segment INTEGER PRIMARY KEY)",
     "CREATE TABLE reason (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, links INTEGER NOT NULL)",
@@ -69,7 +69,7 @@ SELECT name, n FROM (
 _COUNT_ALL_FAILED = """
 SELECT name, n FROM (SELECT reason, count(*) AS n FROM failed GROUP BY reason) JOIN reason ON reason.id = reason
 """
-_MOST_ABOUT = 100
+_MAX_ABOUT = 100
 
 Row = tuple[Any, ...]
 
@@ -99,7 +99,7 @@ class RefusalsIndex(DerivedIndex[bytes]):
     @property
     def edition(self) -> int:
         """The index of another crawl is made anew."""
-        return self.version * _MOST_CRAWLS + self._crawl
+        return self.version * _MAX_CRAWLS + self._crawl
 
     def sources(self) -> Iterator[Source]:
         """Find the segments of the log, those of other crawls among them."""
@@ -151,7 +151,7 @@ class RefusalsIndex(DerivedIndex[bytes]):
 
     def about(self, url: str) -> tuple[list[Row], Row | None]:
         """Return the rows of the refusals and of the failure of one URL."""
-        values = 0, _mark(url), url, _MOST_ABOUT
+        values = 0, _mark(url), url, _MAX_ABOUT
         links = self.base.execute(LINKS.format(conditions=" AND mark = ? AND link.url = ?"), values).fetchall()
         failed = self.base.execute(FAILED.format(conditions=" AND mark = ? AND failed.url = ?"), values).fetchone()
         return links, failed

@@ -33,7 +33,7 @@ READ_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request."""
 _KEPT = 32
 """URLs whose search is kept, those that were asked for last."""
-_MOST_EVENTS = 2_000
+_MAX_EVENTS = 2_000
 _SHOWN = 200
 _STEP = 1 << 20
 """Bytes of text that are looked through between two looks at the clock."""
@@ -115,7 +115,7 @@ class _Search:
             if name not in self.begins:
                 first, _, text = text.partition(b"\n")
                 self.begins[name] = begin_of(path, first)
-            if self.needle in text and len(self.events) < _MOST_EVENTS:
+            if self.needle in text and len(self.events) < _MAX_EVENTS:
                 lines = (line for line in text.splitlines() if self.needle in line)
                 for line in lines:
                     self.events += events_of(Read(self.begins[name], entry_of(path, line)), self.url)

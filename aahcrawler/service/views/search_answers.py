@@ -28,7 +28,7 @@ from aahcrawler.search import (
     search,
 )
 from aahcrawler.search.result_rows import ResultRow, utc
-from aahcrawler.search.searching import MOST_HITS
+from aahcrawler.search.searching import MAX_HITS
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
@@ -304,7 +304,7 @@ def table(
     reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str], how: Literal["csv", "jsonl"]
 ) -> Iterator[bytes]:
     """Return the first thousand results as CSV (RFC 4180) or JSON lines. Raise ``ProblemError``."""
-    whole = replace(question, limit=MOST_HITS, offset=0, counts_facets=False)
+    whole = replace(question, limit=MAX_HITS, offset=0, counts_facets=False)
     found, _, _ = _found(reach, indexes, whole, crawls)
     rows = map(ResultRow.of, found.hits)
     if how == "jsonl":

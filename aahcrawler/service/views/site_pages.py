@@ -31,7 +31,7 @@ SiteOrder = Literal["queued", "done", "best", "name", "wait"]
 _FIRST = 20
 """URLs of a site that are shown with it."""
 _SLACK = 1.0
-_MOST_PATTERNS = 100
+_MAX_PATTERNS = 100
 
 
 class _Shown(BaseModel):
@@ -127,7 +127,7 @@ def site_page(reach: Reach, crawl: Crawl, name: str) -> SitePage:
         urls=urls,
         refused=links.refused(query) if links is not None else None,
         failed=links.failed(query) if links is not None else None,
-        avoided=counted(dict(_avoided(tallies, name)))[:_MOST_PATTERNS],
+        avoided=counted(dict(_avoided(tallies, name)))[:_MAX_PATTERNS],
         rules=tuple(sorted(rule.reason for rule in waits.rules if name in rule.text)),
     )
 
@@ -223,7 +223,7 @@ _ORDERS: Final[Mapping[SiteOrder, Callable[[_Entry], tuple[float, str]]]] = {
 
 """Hosts that are shown, those with most pages."""
 _ROWS: Final = 5_000
-_MOST_FOLDERS: Final = 20
+_MAX_FOLDERS: Final = 20
 _RESTS: Final = 50
 """How many times as long as a count takes it holds while its crawl goes on."""
 _OLDEST: Final = 900.0
@@ -298,7 +298,7 @@ class HostCounts:
         with self._lock:
             self._kept[asked.folder] = _Count(asked.progress.indexed, now, self._clock() - now, shown)
             self._kept.move_to_end(asked.folder)
-            if len(self._kept) > _MOST_FOLDERS:
+            if len(self._kept) > _MAX_FOLDERS:
                 self._kept.popitem(last=False)
         return shown
 

@@ -18,7 +18,7 @@ MOST: Final = 200
 """Captures of a URL that are shown, the newest."""
 _LARGEST: Final = 2_000_000
 _HIDDEN: Final = ("script", "style", "noscript", "template")
-_MOST_LINES: Final = 2_000
+_MAX_LINES: Final = 2_000
 
 
 class UrlCaptures(BaseModel):
@@ -82,4 +82,4 @@ def text_lines(page: Page) -> list[str]:
     tree: HtmlElement = page.tree
     strip_elements(tree, *_HIDDEN, with_tail=False)
     lines = (" ".join(plain(text).split()) for text in tree.itertext(tag=None) if isinstance(text, str))
-    return [line for line in lines if line][:_MOST_LINES]
+    return [line for line in lines if line][:_MAX_LINES]

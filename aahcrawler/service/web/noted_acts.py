@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aahcrawler.service.web.service_log import NotNotedError, Outcome, ServiceLog, now
 
-MOST_REFUSALS: Final = 60
+MAX_REFUSALS: Final = 60
 """Refused requests a minute that get lines of their own; of more there is a count. Strangers cause them, too."""
 LONGEST: Final = 2_000
 """Characters of what an act was on, and of what was said of it: whoever asks may make them long."""
-_MOST_USERS: Final = 10_000
+_MAX_USERS: Final = 10_000
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _REFUSED: Final = frozenset({401, 403, 421, 429})
 """Answers to who only looks that are noted."""
@@ -136,7 +136,7 @@ class Noting:
 class NotedActs:
     """Notes requests: acts twice, as asked for (``note_asked``) and with their outcome.
 
-    Of what was not let in, each refusal is noted, up to ``MOST_REFUSALS`` a minute; of those who only look, the first
+    Of what was not let in, each refusal is noted, up to ``MAX_REFUSALS`` a minute; of those who only look, the first
     request of each day by each name and address.
     """
 
@@ -196,13 +196,13 @@ class NotedActs:
     async def _note_refusal(self, act: ActUnderWay, status: int) -> None:
         minute = f"{now():%Y-%m-%dT%H:%M}"
         if minute != self._minute:
-            more, self._minute, self._refusals = self._refusals - MOST_REFUSALS, minute, 0
+            more, self._minute, self._refusals = self._refusals - MAX_REFUSALS, minute, 0
             if more > 0:
                 await asyncio.to_thread(
                     act.note_later, Outcome.REFUSED, detail=f"{more:,} others before within a minute"
                 )
         self._refusals += 1
-        if self._refusals <= MOST_REFUSALS:
+        if self._refusals <= MAX_REFUSALS:
             await asyncio.to_thread(act.note_later, Outcome.REFUSED, status)
 
     def _is_new_user(self, name: str, act: ActUnderWay) -> bool:
@@ -210,7 +210,7 @@ class NotedActs:
         if key in self._users:
             return False
         self._users[key] = None
-        if len(self._users) > _MOST_USERS:
+        if len(self._users) > _MAX_USERS:
             self._users.popitem(last=False)
         return True
 

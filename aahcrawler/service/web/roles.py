@@ -80,14 +80,14 @@ def checked(caller: Caller, role: Role, act: str = "this") -> Caller:
     )
 
 
-SHORTEST_TOKEN = 16
+MIN_TOKEN_LENGTH = 16
 BARE: Final = "token"
 """The name of whoever has the one token that was given without a name."""
-MOST_TOKENS = 1000
+MAX_TOKENS = 1000
 _LARGEST = 2**20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _FIELDS = 3
-_RULE = f"a token has at least {SHORTEST_TOKEN} printable ASCII characters; make a new one"
+_RULE = f"a token has at least {MIN_TOKEN_LENGTH} printable ASCII characters; make a new one"
 _FORM = "write `name role[,role] token`"
 _logger = logging.getLogger(__name__)
 
@@ -184,8 +184,8 @@ def _all_named(file: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Named]:
             named = _named(line)
             if named.token in seen:
                 raise TokenError(f"is the token of line {seen[named.token]}, too; give each a token of its own")
-            if len(seen) == MOST_TOKENS:
-                raise TokenError(f"a service has at most {MOST_TOKENS:,} tokens")
+            if len(seen) == MAX_TOKENS:
+                raise TokenError(f"a service has at most {MAX_TOKENS:,} tokens")
         except TokenError as error:
             raise TokenError(f"{file}, line {number}: {error}") from None
         seen[named.token] = number
@@ -202,7 +202,7 @@ def _named(line: str) -> Named:
         raise TokenError("a name has up to 64 ASCII letters, digits, and . _ @ - inside")
     wrong = [word for word in words.split(",") if word not in list(Role)]
     if wrong:
-        shown = wrong[0][:SHORTEST_TOKEN] if wrong[0].isascii() and wrong[0].isalpha() else ""
+        shown = wrong[0][:MIN_TOKEN_LENGTH] if wrong[0].isascii() and wrong[0].isalpha() else ""
         raise TokenError(f"{shown!r} is no role; the roles are {', '.join(Role)}")
     if not _is_good(token):
         raise TokenError(_RULE)
@@ -210,4 +210,4 @@ def _named(line: str) -> Named:
 
 
 def _is_good(token: str) -> bool:
-    return len(token) >= SHORTEST_TOKEN and token.isascii() and token.isprintable()
+    return len(token) >= MIN_TOKEN_LENGTH and token.isascii() and token.isprintable()

@@ -22,7 +22,7 @@ from aahcrawler.segments import append_line, private
 
 LARGEST: Final = 16 << 20
 """Bytes of a file after which another one is begun."""
-MOST_FORMER: Final = 64
+MAX_FORMER: Final = 64
 """Files that were full and are kept; of more the oldest are removed, which the log says."""
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _logger = logging.getLogger(__name__)
@@ -96,12 +96,12 @@ class ServiceLog:
         """Keep a full file under a name of its own. Where that cannot be done it goes on growing, which is reported."""
         try:
             path.rename(path.with_name(f"{path.stem}.{self._clock():%Y%m%dT%H%M%S%fZ}{path.suffix}"))
-            removed = former_files(path)[:-MOST_FORMER]
+            removed = former_files(path)[:-MAX_FORMER]
             for old in removed:
                 # Said before it is done, so that nothing is missing without a word.
                 said = {"act": "remove", "object": old.name, "outcome": Outcome.DONE}
                 with open(path, "ab", opener=private):
-                    append_line(path, self._line({**said, "detail": f"{MOST_FORMER} full files are kept"}))
+                    append_line(path, self._line({**said, "detail": f"{MAX_FORMER} full files are kept"}))
                 old.unlink(missing_ok=True)
         except OSError as error:
             _logger.error("%s is full, and no other can be begun: %s", path, error.strerror)
@@ -153,7 +153,7 @@ def _is_the_file(path: Path, descriptor: int) -> bool:
         return False
 
 
-LONGEST_PATH = 2_000
+MAX_PATH_LENGTH = 2_000
 """Characters of a path that are logged: whoever asks may make it as long as a head."""
 access_log = logging.getLogger("aahcrawler.service.web.access")
 
@@ -185,8 +185,8 @@ class AccessLog:
             asked = scope.get("raw_path", b"").decode("latin-1")
             query = scope["query_string"].decode("latin-1")
             path = f"{asked}?{query}" if query else asked
-            if len(path) > LONGEST_PATH:
-                path = f"{path[:LONGEST_PATH]}..."
+            if len(path) > MAX_PATH_LENGTH:
+                path = f"{path[:MAX_PATH_LENGTH]}..."
             spent = (time.perf_counter() - began) * 1000
             caller = getattr(HTTPConnection(scope).state, "caller", None)
             who = f" for {caller.name}" if caller is not None else ""

@@ -17,7 +17,7 @@ from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Admission, Catalog, Crawl
 from aahcrawler.service.steering.long_acts import (
     KEPT_SECONDS,
-    MOST_JOBS,
+    MAX_JOBS,
     UNDER_WAY,
     Jobs,
     JobShown,
@@ -321,7 +321,7 @@ def test_jobs_wait_are_cancelled_and_are_forgotten(caplog: pytest.LogCaptureFixt
     now[0] = KEPT_SECONDS + 1
     with pytest.raises(ProblemError, match="10 minutes"):
         jobs.job("crawl", waiting.id)
-    for _ in range(MOST_JOBS - 1):
+    for _ in range(MAX_JOBS - 1):
         jobs.begin(task, endless)
     with pytest.raises(ProblemError, match="under way"):
         jobs.begin(task, endless)
@@ -334,7 +334,7 @@ def test_jobs_that_ended_first_give_way_to_others() -> None:
     now, task = [0.0], Task("test", "crawl", "anna")
     jobs = Jobs(lambda: now[0])
     begun = []
-    for _ in range(MOST_JOBS + 2):
+    for _ in range(MAX_JOBS + 2):
         now[0] += 1.0
         begun.append(jobs.begin(task, lambda _: JobShown.model_construct()).id)
         jobs.wait("crawl", begun[-1], PATIENCE)

@@ -22,7 +22,7 @@ def test_what_a_command_complains_of_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_command_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(told_process, "LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr(told_process, "MAX_SECONDS", 0.05)
     process = ToldProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
     assert list(process.told()) == []
     assert process.exit_code == -9

@@ -75,7 +75,7 @@ def test_each_capture_has_the_picture_of_its_moment_which_is_made_once(
 def test_only_so_many_are_kept_and_a_damaged_file_is_made_anew(
     tmp_path: Path, pictures: PagePictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_pictures, "MOST_KEPT", 2)
+    monkeypatch.setattr(page_pictures, "MAX_KEPT", 2)
     crawl = folder(tmp_path, one=RED, two=RED, three=RED)
     kept = crawl / INDEXES / PICTURES
     for name in ("one", "two", "one", "three"):
@@ -95,7 +95,7 @@ def test_only_so_many_are_kept_and_a_damaged_file_is_made_anew(
 def test_who_asks_for_too_many_at_once_is_told(
     tmp_path: Path, pictures: PagePictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_pictures, "MOST_WAITING", 0)
+    monkeypatch.setattr(page_pictures, "MAX_WAITING", 0)
     with pytest.raises(PicturesBusyError):
         pictures.picture(folder(tmp_path, one=RED), of("one"))
 

@@ -12,7 +12,7 @@ import pytest
 from aahcrawler.editor.rules.page_sample import PageSample
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.studio import studio_desk
-from aahcrawler.service.cockpit.studio.studio_desk import FRESH_SECONDS, MOST_SAMPLES, SampleShelf
+from aahcrawler.service.cockpit.studio.studio_desk import FRESH_SECONDS, MAX_SAMPLES, SampleShelf
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes, Progress
 from aahcrawler.service.web.problems import ProblemError
 from tests.studio.ropes import sample_of
@@ -69,7 +69,7 @@ def test_a_sample_that_gives_way_keeps_no_page_any_more(drawn: list[PageSample])
     first = kept.sample(CRAWL, "a.test")
     clock[0] = FRESH_SECONDS
     assert kept.sample(CRAWL, "a.test") is not first
-    for number in range(MOST_SAMPLES):
+    for number in range(MAX_SAMPLES):
         kept.sample(CRAWL, f"{number}.test")
     kept.close()
     for sample in drawn:

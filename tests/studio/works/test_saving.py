@@ -19,7 +19,7 @@ from aahcrawler.editor.works import work_collection
 from aahcrawler.editor.works.entry_examination import Wanted, examined
 from aahcrawler.editor.works.page_fetching import reading
 from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Progress, Works
+from aahcrawler.editor.works.work_collection import MAX_EXAMINED, Progress, Works
 from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError
 from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenWorks, WorkDesk
@@ -237,12 +237,12 @@ def test_all_works_of_a_cockpit_share_a_bound_and_their_examinations_end_with_it
     own = tmp_path / "own"
     opened = OpenWorks(lambda: KnowledgeFolders((own,), own))
     desk = WorkDesk(opened)
-    held = [opened.works.examining.acquire(blocking=False) for _ in range(MOST_EXAMINED + 1)]
-    assert held == [*[True] * MOST_EXAMINED, False]
+    held = [opened.works.examining.acquire(blocking=False) for _ in range(MAX_EXAMINED + 1)]
+    assert held == [*[True] * MAX_EXAMINED, False]
     waiting = desk.checked(work.name)
     assert waiting.wait(0.5) is None
     assert not active_children()
-    for _ in range(MOST_EXAMINED):
+    for _ in range(MAX_EXAMINED):
         opened.works.examining.release()
     until(lambda: bool(active_children()) or not waiting.is_running)
     assert active_children()

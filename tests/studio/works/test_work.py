@@ -325,7 +325,7 @@ def test_damage_is_told_in_words(work: Work, tmp_path: Path) -> None:
 
 
 def test_steps_are_bounded_and_old_ones_are_forgotten(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_folder, "MOST_STEPS", 6)
+    monkeypatch.setattr(work_folder, "MAX_STEPS", 6)
     work.change([css(ITEM, ".n0")], "Ada", "step 0", 0)
     saved = work._stepped(work.now(), "Ada", "saved the entry", kind=StepKind.SAVE).base
     for number in range(1, 8):

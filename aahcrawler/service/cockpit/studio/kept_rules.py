@@ -18,7 +18,7 @@ from aahcrawler.editor.works.made_edits import FIELDS, Extent, Made, add_link_ru
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, Strength
 
-MOST_CHOSEN: Final = 24
+MAX_CHOSEN: Final = 24
 """Elements that are right, and as many that are wrong."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,59}")
 _PLACE: Final = re.compile(r"([!-~]{1,100})@([0-9]{1,7})")
@@ -127,7 +127,7 @@ def _name(text: str) -> str:
 
 
 def _chosen(said: list[str]) -> tuple[Chosen, ...]:
-    found = (_PLACE.fullmatch(each) for each in said[:MOST_CHOSEN])
+    found = (_PLACE.fullmatch(each) for each in said[:MAX_CHOSEN])
     return tuple(dict.fromkeys((each[1], int(each[2])) for each in found if each is not None))
 
 

@@ -34,10 +34,10 @@ from knowledge_base.matching import Sight
 from knowledge_base.url_rules import Reason
 
 HostName = Annotated[str, Query(max_length=255)]
-MOST_GROUPS: Final = 60
-MOST_CONTENTS: Final = 4
+MAX_GROUPS: Final = 60
+MAX_CONTENTS: Final = 4
 """Pages of a group with content that a draft is made of."""
-MOST_LISTS: Final = 3
+MAX_LISTS: Final = 3
 _CONTENT, _LIST, _AVOID = "content", "list", "avoid"
 
 
@@ -60,7 +60,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     @router.get("/begin")
     def choose_groups(session: Reading, crawl: str, host: HostName) -> Response:
         found = site.crawl(crawl)
-        groups = desk.shelf.groups(found, host)[:MOST_GROUPS]
+        groups = desk.shelf.groups(found, host)[:MAX_GROUPS]
         values = {"host": host, "groups": groups, "words": group_words, "kinds": tuple(TERMS), "reasons": REASONS}
         no_place = NO_PLACE if desk.works.knowledge.own is None else ""
         return site.crawl_page(session, found, "studio", "studio/begin.html", **values, no_place=no_place)
@@ -69,7 +69,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     def begin(session: Editing, crawl: str, form: Sent) -> Response:
         found, who = site.crawl(crawl), session.caller.name
         sample = desk.shelf.sample(found, form.get("host"))
-        order = _order(form, desk.shelf.groups(found, form.get("host"))[:MOST_GROUPS])
+        order = _order(form, desk.shelf.groups(found, form.get("host"))[:MAX_GROUPS])
         works = desk.works.works
         to = address("crawls", crawl, "studio")
 
@@ -112,8 +112,8 @@ def _order(form: Form, groups: Sequence[SiteGroup]) -> _Order:
 def _begun(works: Works, order: _Order, sample: PageSample, who: str, progress: Progress) -> str:
     """Make a draft, and begin a work of it; return its name."""
     progress.total = 3
-    contents = tuple(_pages(sample, order.contents, MOST_CONTENTS))
-    lists = tuple(_pages(sample, order.lists, MOST_LISTS))
+    contents = tuple(_pages(sample, order.contents, MAX_CONTENTS))
+    lists = tuple(_pages(sample, order.lists, MAX_LISTS))
     progress.advance()
     known = _known(works.folders)
     progress.advance()

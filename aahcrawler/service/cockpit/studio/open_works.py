@@ -15,7 +15,7 @@ from aahcrawler.editor.rules.link_fates import EntryParts
 from aahcrawler.editor.rules.page_sample import PageSample, SampledPage
 from aahcrawler.editor.rules.part_matches import matches
 from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Begun, Progress, Works
+from aahcrawler.editor.works.work_collection import MAX_EXAMINED, Begun, Progress, Works
 from aahcrawler.editor.works.work_state import WorkError, WorkState
 from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
@@ -30,9 +30,9 @@ NO_PLACE: Final = (
     "there is no folder for entries of your own, so that none can be saved: start the cockpit on the folder that "
     "holds the crawls, or with AAH_KNOWLEDGE_BASE=shipped:FOLDER"
 )
-MOST_CHECKED: Final = 20
+MAX_CHECKED: Final = 20
 """Works of which the newest check is kept."""
-MOST_COUNTED: Final = 24
+MAX_COUNTED: Final = 24
 """Pages on which parts are counted."""
 _SECONDS: Final = 12.0
 """Seconds after which no further page is counted on."""
@@ -105,7 +105,7 @@ class OpenWorks:
         """``knowledge`` returns the folders of the knowledge base; works are in that of one's own entries."""
         self._knowledge, self._lock = knowledge, Lock()
         self._loaded: OrderedDict[str, Application | tuple[Mistake, ...]] = OrderedDict()
-        self._examining = BoundedSemaphore(MOST_EXAMINED)
+        self._examining = BoundedSemaphore(MAX_EXAMINED)
 
     @property
     def knowledge(self) -> KnowledgeFolders:
@@ -209,7 +209,7 @@ class WorkDesk:
             if found is None:
                 found = self._checks[name] = Progress(self._works.works, name)
             self._checks.move_to_end(name)
-            old = [self._checks.popitem(last=False)[1] for _ in range(len(self._checks) - MOST_CHECKED)]
+            old = [self._checks.popitem(last=False)[1] for _ in range(len(self._checks) - MAX_CHECKED)]
         for each in old:
             each.close()
         found.ask()
@@ -272,7 +272,7 @@ def _spread(sample: PageSample) -> Iterator[SampledPage]:
     rounds = max((len(group.drawn) for group in sample.groups), default=0)
     order = (group.drawn[n] for n in range(rounds) for group in sample.groups if n < len(group.drawn))
     for number, captured in enumerate(order):
-        if number >= MOST_COUNTED:
+        if number >= MAX_COUNTED:
             return
         page = sample.sampled(captured)
         if page is not None:

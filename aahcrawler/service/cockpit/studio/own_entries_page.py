@@ -34,9 +34,9 @@ CONTENTS: Final = {
     Contents.OTHERS: "other people's: whoever takes the entry must not publish them",
     Contents.LEFT_OUT: "leave the pages out; nothing proves then that the entry works",
 }
-MOST_PROPOSALS: Final = 8
+MAX_PROPOSALS: Final = 8
 """Entries that were looked at and wait to be taken in."""
-_MOST_LINES: Final = 300
+_MAX_LINES: Final = 300
 
 
 def routes(site: Site, desk: StudioDesk) -> APIRouter:
@@ -132,7 +132,7 @@ class Proposals:
         token = secrets.token_urlsafe(12)
         with self._lock:
             self._kept[token] = proposal
-            while len(self._kept) > MOST_PROPOSALS:
+            while len(self._kept) > MAX_PROPOSALS:
                 self._kept.popitem(last=False)
         return token
 
@@ -188,8 +188,8 @@ def _shown(proposals: Proposals, proposal: Proposal, to: str) -> ProposalShown:
         name=proposal.pack.entry.name,
         by=manifest.by,
         licence=manifest.licence,
-        wrong=proposal.wrong[:_MOST_LINES],
-        said=proposal.said[:_MOST_LINES],
-        difference=proposal.difference[:_MOST_LINES],
+        wrong=proposal.wrong[:_MAX_LINES],
+        said=proposal.said[:_MAX_LINES],
+        difference=proposal.difference[:_MAX_LINES],
         replaces=proposal.replaces,
     )

@@ -43,7 +43,7 @@ from knowledge_base.loader import LoadError
 
 Key = Annotated[str, Path(max_length=64, pattern=r"^[0-9a-f]+$")]
 Number = Annotated[int, Query(ge=0, le=10_000)]
-MOST_VALUES: Final = 40
+MAX_VALUES: Final = 40
 """Objects or links of one page that are listed."""
 _EDITED: Final = "rule:"
 _FIELDS: Final = ("title", "author", "date", "body", "part_of", "parent")
@@ -211,13 +211,13 @@ def sides(own: Found, other: Found) -> tuple[Side, ...]:
     """Return what one reading found, beside another one."""
     others = {each.row.iri: each.row for each in other.objects}
     found = []
-    for each in own.objects[:MOST_VALUES]:
+    for each in own.objects[:MAX_VALUES]:
         there = others.get(each.row.iri)
         pairs = [(name, getattr(each.row, name) or "", getattr(there, name, None) or "") for name in _FIELDS]
         values = tuple((name, value, value == before) for name, value, before in pairs if value or before)
         found.append(Side(each.row.type, there is None, values))
     links = {each.url for each in other.links}
-    found += [Side(each.url, each.url not in links, ()) for each in own.links[:MOST_VALUES]]
+    found += [Side(each.url, each.url not in links, ()) for each in own.links[:MAX_VALUES]]
     return tuple(found)
 
 

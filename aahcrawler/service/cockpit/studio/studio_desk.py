@@ -44,15 +44,15 @@ KINDS: Final = {
 """How what a part matches is marked; other parts are not, or by the links that they choose."""
 _FATES: Final = {Fate.LEADS: MarkKind.LINK, Fate.AVOIDED: MarkKind.AVOID}
 _MOST: Final = 1_500
-MOST_PAGES: Final = 6
+MAX_PAGES: Final = 6
 _MatchKey = tuple[tuple[str, str], str]
 """The key of a page, and what an entry was loaded with."""
-MOST_SAMPLES: Final = 4
+MAX_SAMPLES: Final = 4
 FRESH_SECONDS: Final = 900.0
 """Seconds after which the sample of a host is drawn anew, for what was captured since."""
 _SOON: Final = 4.0
 """The same while the index of the crawl's pages is still being read."""
-MOST_BYTES: Final = 96 << 20
+MAX_BYTES: Final = 96 << 20
 """Bytes that the parsed pages of one sample may take."""
 _Key = tuple[str, int, str]
 """The id of a crawl, its number, and a host."""
@@ -120,7 +120,7 @@ class MatchShelf:
                 kept = page, found()
                 self._kept[key] = kept
             self._kept.move_to_end(key)
-            if len(self._kept) > MOST_PAGES:
+            if len(self._kept) > MAX_PAGES:
                 self._kept.popitem(last=False)
             return kept[1]
 
@@ -208,14 +208,14 @@ class SampleShelf:
         host = key[2]
         with self._indexes.asked(crawl) as index:
             drawn, is_whole = page_sample(index.folder, index.base, host), index.progress.complete
-        drawn.most_bytes = MOST_BYTES
+        drawn.most_bytes = MAX_BYTES
         shelved = _Shelved(self._clock() + (FRESH_SECONDS if is_whole else _SOON), drawn, is_whole)
         if not drawn.pages:
             return shelved
         with self._lock:
             left = [self._kept.pop(key)] if key in self._kept else []
             self._kept[key] = shelved
-            left += [self._kept.popitem(last=False)[1] for _ in range(len(self._kept) - MOST_SAMPLES)]
+            left += [self._kept.popitem(last=False)[1] for _ in range(len(self._kept) - MAX_SAMPLES)]
         for each in left:
             each.sample.close()
         return shelved

@@ -32,9 +32,9 @@ _PATIENCE: Final = 2.5
 """Seconds that an act waits for its job, before it leads to the page that waits on."""
 _MOMENT: Final = 0.3
 WorkName = Annotated[str, Path(max_length=80)]
-MOST_PAGES: Final = 300
+MAX_PAGES: Final = 300
 """Archived pages that an entry is tried on, some of each sort."""
-MOST_SHOWN: Final = 40
+MAX_SHOWN: Final = 40
 """Pages that would change and are shown, those with the weightiest changes."""
 _TOLD: Final[TypeAdapter[Read | PageChanged | Summary]] = TypeAdapter(
     Annotated[Read | PageChanged | Summary, Field(discriminator="kind")]
@@ -147,7 +147,7 @@ def trial_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
 
 
 def _trial(work: Work, crawl: Folder, host: str, to: str, progress: Progress) -> BaseModel:
-    heaviest = HeaviestPages(MOST_SHOWN)
+    heaviest = HeaviestPages(MAX_SHOWN)
     summary: Summary | None = None
     # What it reads of itself is asked for; in a crawl, reading without a draft makes up for what that misses.
     confirmed = work.now().text.set("", "draft", None)
@@ -171,7 +171,7 @@ def _trial(work: Work, crawl: Folder, host: str, to: str, progress: Progress) ->
 
 def _begun(crawl: Folder, host: str, stage: Staged) -> ToldProcess:
     folders = os.pathsep.join(map(str, stage.folders))
-    options = ["--json", "--pages", str(MOST_PAGES), "--kb", folders, *(["--host", host] if host else [])]
+    options = ["--json", "--pages", str(MAX_PAGES), "--kb", folders, *(["--host", host] if host else [])]
     return ToldProcess(["kb", "try", *options, "--", str(crawl.absolute())], stage.folders[-1], {})
 
 
