@@ -145,6 +145,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.listening": OUTSIDE,
     "aahcrawler.replay": OUTSIDE,
     "aahcrawler.page_index": OUTSIDE,
+    "aahcrawler.annotations": OUTSIDE,
     "aahcrawler.search": OUTSIDE,
     "aahcrawler.captures": OUTSIDE,
     "aahcrawler.jobs": OUTSIDE,

@@ -1,0 +1,51 @@
+"""An annotation: one thing that an annotator says of a web object (ARCOMEM, section 3.3)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What an annotation is about."""
+
+    LANGUAGE = "language"
+    PERSON = "person"
+    ORGANISATION = "organisation"
+    PLACE = "place"
+    NAME = "name"
+    """A name of which is not known what bears it."""
+    KEYWORD = "keyword"
+    TOPIC = "topic"
+    OPINION = "opinion"
+    EVENT = "event"
+    CLUSTER = "cluster"
+    """Objects that say nearly the same."""
+    CONVERSATION = "conversation"
+    """Who answers or quotes whom."""
+    COMMUNITY = "community"
+    MEDIUM = "medium"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One thing that an annotator says of one version of a web object.
+
+    ``object`` is the object's IRI, ``capture`` the id of the WARC record whose reading has that version. ``label`` is
+    shown to people: a name, a term, a title. ``iri`` is what is meant, the same in all objects that mean it, empty
+    where nothing can be told apart. ``start`` and ``end`` are offsets in characters of the object's text, -1 where the
+    annotation is of the object as a whole; ``quote`` are the words there, or else those that the annotation rests on.
+    ``confidence`` is from 0 to 1. ``annotator`` and ``version`` say what made it: a later version supersedes the
+    annotations of an earlier one. ``values`` are details by name, sorted, such as ``("polarity", "-0.41")``.
+    """
+
+    object: str
+    capture: str
+    kind: Kind
+    label: str
+    annotator: str
+    version: str
+    confidence: float
+    iri: str = ""
+    start: int = -1
+    end: int = -1
+    quote: str = ""
+    values: tuple[tuple[str, str], ...] = ()
