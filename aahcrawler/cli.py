@@ -21,6 +21,7 @@ from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.collection_commands import collection_app
 from offline.commands import store_app
+from offline.enrich_command import enrich_app
 from offline.export_command import export_app
 from offline.import_command import import_app
 from offline.refine_commands import refine_app
@@ -51,6 +52,7 @@ app.add_typer(selection_app)
 app.add_typer(simulation_app)
 app.add_typer(score_app)
 app.add_typer(reread_app)
+app.add_typer(enrich_app)
 app.add_typer(import_app)
 app.add_typer(export_app)
 app.add_typer(collection_app, name="collection")

@@ -21,17 +21,18 @@ def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:
     """Yield each damaged place of statements, scores and refusals. Raise ``OSError``."""
     urls = set(known.urls.values())
     for path in segments(crawl / OBJECTS, NQUADS):
-        for gap in walk(path, STATEMENTS, _read_whole):
+        for gap in walk(path, STATEMENTS, read_whole):
             for piece in damaged(crawl, gap, STATEMENTS):
                 yield from _owned(piece.place, _captures(piece.text, known), urls)
     for folder, extension in _LOGS:
         for path in segments(crawl / folder, extension):
-            for gap in walk(path, ENTRIES, _read_whole):
+            for gap in walk(path, ENTRIES, read_whole):
                 for piece in damaged(crawl, gap, ENTRIES):
                     yield from _owned(piece.place, _pages(piece.text), urls)
 
 
-def _read_whole(member: Member) -> None:
+def read_whole(member: Member) -> None:
+    """Read a member to its end. Raise ``MemberError`` where it is damaged."""
     while member.read():
         pass
 

@@ -8,8 +8,8 @@ import json
 import logging
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Set
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,8 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler import urls
+from aahcrawler.annotations.annotation_lock import AnnotationsBusyError, annotating
+from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
@@ -25,6 +27,7 @@ from aahcrawler.archive.record_access import Record, RecordError
 from aahcrawler.crawl_collections import packages_with
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
+    ANNOTATIONS,
     ARCHIVE,
     FORMER,
     IMPORT_READ,
@@ -47,11 +50,13 @@ from aahcrawler.report.report_page import ReportError, write_report
 from aahcrawler.segments import recover, segments
 from aahcrawler.segments.series import sync_folder
 from aahcrawler.takedown.archive_reading import STATEMENTS, graph, read_archive
-from aahcrawler.takedown.log_damage import ENTRIES, log_damage
+from aahcrawler.takedown.log_damage import ENTRIES, log_damage, read_whole
 from aahcrawler.takedown.rewriting import (
     PART,
     Original,
     Place,
+    damaged,
+    walk,
     with_payloads,
     without_members,
     without_places,
@@ -117,6 +122,8 @@ def remove(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Tombstone
     """
     with _alone(crawl):
         finish(crawl)
+        with _annotations_alone(crawl):
+            pass  # While they are written nothing is begun.
         for folder, extension in _LOGS:
             recover(crawl / folder, extension)
         selected, taken = plan(crawl, wanted)
@@ -239,7 +246,7 @@ def _judge_again(crawl: Path) -> None:
 
 def _clear(crawl: Path) -> None:
     """Delete what a kill left of files that were being rewritten."""
-    for folder, _ in _LOGS:
+    for folder in (*(name for name, _ in _LOGS), ANNOTATIONS):
         for path in (crawl / folder).glob(f"*{PART}"):
             path.unlink()
 
@@ -289,9 +296,40 @@ def _rewrite_logs(crawl: Path, journal: _Journal) -> None:
     gone, stone = frozenset(journal.captures), journal.tombstone
     for path in segments(crawl / OBJECTS, NQUADS):
         without_members(path, STATEMENTS, lambda text: graph(text.partition(b"\n")[0]) in gone)
+    if gone:
+        _rewrite_annotations(crawl, gone)
     for folder, extension in _LOGS[2:]:
         for path in segments(crawl / folder, extension):
             without_members(path, ENTRIES, lambda text: any(stone.covers(url) for url in _page_of(text)))
+
+
+def _rewrite_annotations(crawl: Path, gone: Set[str]) -> None:
+    """Take out what is said of captures, and all that rests on many: nobody knows what of it rests on these."""
+
+    def is_unwanted(text: bytes) -> bool:
+        name = graph(text.partition(b"\n")[0])
+        return is_of_run(name) or annotated_capture(name) in gone
+
+    with _annotations_alone(crawl) as paths:
+        for path in paths:
+            # Of what cannot be read nobody knows whose it is; it is made again.
+            gaps = walk(path, STATEMENTS, read_whole)
+            without_places(path, [each.place for gap in gaps for each in damaged(crawl, gap, STATEMENTS)])
+            without_members(path, STATEMENTS, is_unwanted)
+
+
+@contextmanager
+def _annotations_alone(crawl: Path) -> Iterator[tuple[Path, ...]]:
+    """Give the segments of annotations, with nobody writing to them. Raise ``TakedownError`` while somebody does."""
+    if not (crawl / ANNOTATIONS).is_dir():
+        yield ()
+        return
+    try:
+        with annotating(crawl) as folder:
+            recover(folder, NQUADS)
+            yield segments(folder, NQUADS)
+    except AnnotationsBusyError as error:
+        raise TakedownError(str(error)) from error
 
 
 def _page_of(text: bytes) -> Iterator[str]:

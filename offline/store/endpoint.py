@@ -14,7 +14,10 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pyoxigraph as ox
 
-from aahcrawler.objects.readings import capture_of, graph_of, renamed
+from aahcrawler.annotations.annotation_statements import annotated_capture, read_annotations, stored_graph
+from aahcrawler.objects import nquads
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.readings import capture_of, graph_of
 from aahcrawler.segments import Members
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
 
@@ -25,6 +28,10 @@ _BATCH = 512 << 10
 """The size in bytes of statements at which a batch is sent."""
 _STATEMENTS = 5_000
 """The most statements of one update; some stores refuse more than 10,000 lines."""
+_FORMER_RUNS = f"""DELETE {{{{ GRAPH ?g {{{{ ?s ?p ?o }}}} }}}} WHERE {{{{ GRAPH ?g {{{{
+  ?made <{v.RUN}> ?run ; <{v.ATTRIBUTED_TO}> ?by . ?by <{v.NAME}> {{annotator}} . ?s ?p ?o
+}}}} FILTER(?run != {{run}}) }}}} ;
+"""
 _ASK = f"SELECT ?segment ?bytes {{ GRAPH <{LEDGER}> {{ ?segment <{LOADED_BYTES}> ?bytes }} }}"
 
 
@@ -100,12 +107,19 @@ def _solutions(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def replacements(text: bytes, most: int) -> Iterator[str]:
-    """Yield updates that replace what there is of a capture by a later reading, in N-Quads, the first by removing it.
+    """Yield updates that put a later reading or annotations, in N-Quads, in the place of what there is of the capture.
 
-    Each inserts at most so many statements.
+    The first removes that, and each inserts at most so many statements. The end of a run of annotations removes those
+    of the runs before it.
     """
-    removal = f"DROP SILENT GRAPH <{capture_of(graph_of(text))}> ;\n" if text else ""
-    for insertion in _insertions(renamed(text), most):
+    written = graph_of(text)
+    stored = stored_graph(written) if written.startswith(v.ANNOTATIONS) else capture_of(written)
+    removal = f"DROP SILENT GRAPH <{stored}> ;\n" if text else ""
+    if written.startswith(v.ANNOTATIONS) and not annotated_capture(written):
+        ended = read_annotations(text)
+        removal += _FORMER_RUNS.format(annotator=nquads.text(ended.annotator), run=nquads.text(ended.run))
+    own, kept = f" <{written}> .\n".encode(), f" <{stored}> .\n".encode()
+    for insertion in _insertions(text.replace(own, kept), most):
         yield removal + insertion
         removal = ""
 

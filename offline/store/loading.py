@@ -5,6 +5,7 @@ up to there are in: after a kill in between a part is loaded a second time, whic
 a set and none has a blank node.
 """
 
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from aahcrawler.layout import OBJECTS
-from aahcrawler.objects.readings import Readings, first_segments, is_later
+from aahcrawler.annotations import AnnotationIndex
+from aahcrawler.annotations.annotation_statements import annotated_capture
+from aahcrawler.layout import ANNOTATIONS, NQUADS, OBJECTS
+from aahcrawler.objects.readings import Readings, first_segments, graph_of, is_later
 from aahcrawler.objects.vocabulary import AAH
-from aahcrawler.segments import DamageError, Members, identity, open_segment
+from aahcrawler.segments import OPEN, DamageError, Members, identity, open_segment, segments
 
 SEGMENT = "urn:aahcrawler:segment:"
 """The beginning of the IRI of a segment in the store's records; its identity follows."""
@@ -54,7 +57,7 @@ class Destination(Protocol):
         """
 
     def replace(self, segment: str, members: Members) -> None:
-        """Put the next member, a later reading, in the place of what the graph of its capture holds.
+        """Put the next member, a later reading or annotations, in the place of what its graph in the store holds.
 
         Promises, and raises, the same as ``add``.
         """
@@ -63,6 +66,7 @@ class Destination(Protocol):
 def load(crawl: Path, destination: Destination) -> Loaded:
     """Load the statements written since the last time, up to the last whole capture of segments still open.
 
+    Annotations come last: of each capture and annotator those that count, in place of those that did.
     Of captures that were read again the latest reading is loaded, and replaces those before it: whatever the order, the
     interruptions and the repetitions, the graph of a capture holds one reading. Raises ``LoadError``; everything before
     the fault is loaded and remembered.
@@ -73,6 +77,7 @@ def load(crawl: Path, destination: Destination) -> Loaded:
         readings = Readings(folder)
     paths = (*first_segments(folder), *readings.ends)
     counts = [count for path in paths if (count := _load(path, known, destination, readings)) is not None]
+    counts += _load_annotations(crawl, known, destination)
     return Loaded(len(counts), sum(counts))
 
 
@@ -102,6 +107,30 @@ def _load(path: Path, known: Mapping[str, int], destination: Destination, readin
         return None  # its writer had died before its first capture was whole, and another worker removed it
 
 
+def _load_annotations(crawl: Path, known: Mapping[str, int], destination: Destination) -> Iterator[int]:
+    """Load the new part of each segment of annotations up to where all is settled; yield the numbers of statements."""
+    paths = segments(crawl / ANNOTATIONS, NQUADS)
+    if not paths:
+        return
+    with _explained(crawl / ANNOTATIONS), AnnotationIndex(crawl) as index:
+        index.catch_up()
+        for path in paths:
+            source = f"{ANNOTATIONS}/{path.name.removesuffix(OPEN)}"
+            with open_segment(path) as file:
+                name = identity(path, file)
+                members = Members(file, known.get(name, 0), partial(_counts, index, source))
+                members.size = index.settled(source)
+                if members.end < members.size:
+                    while members.end < members.size:
+                        destination.replace(name, members)
+                    yield members.statements
+
+
+def _counts(index: AnnotationIndex, source: str, begin: int, text: bytes) -> bool:
+    """Return whether annotations count, or are the end of a run, which takes those of former runs out."""
+    return not annotated_capture(graph_of(text)) or index.is_shown(source, begin)
+
+
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
     """Raise trouble in reading as a ``LoadError``."""
@@ -109,9 +138,9 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         raise LoadError(
-            f"{path}: cannot be read ({error.strerror or error}). Check the disk and its permissions."
+            f"{path}: cannot be read ({getattr(error, 'strerror', None) or error}). Check the disk and its permissions."
         ) from error
     except MemoryError as error:
         raise LoadError(f"{path}: has a line too long to be read. Shorten it with aah archive repair.") from error

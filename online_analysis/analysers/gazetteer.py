@@ -82,6 +82,21 @@ def recogniser(name: str) -> Callable[[str], Iterator[str]]:
     return recognise
 
 
+def name_places(name: str) -> Callable[[str], Iterator[tuple[int, int, str]]]:
+    """Return what yields where the names begin and end that a model sees in a text, and its label for what bears them.
+
+    Raise EntityModelError.
+    """
+    model = load_model(name)
+
+    def recognise(text: str) -> Iterator[tuple[int, int, str]]:
+        for begin in range(0, len(text), _MAX_AT_ONCE):
+            for each in model(text[begin : begin + _MAX_AT_ONCE]).ents:
+                yield begin + each.start_char, begin + each.end_char, each.label_
+
+    return recognise
+
+
 class Gazetteer:
     """Finds names with spaCy; not for several threads. ``language_of`` gives the words of a language by its code.
 
@@ -109,6 +124,16 @@ class Gazetteer:
             passage = text[start:end]
             mentions += self._matching_for(names, passage).find(passage)
         return tuple(mentions)
+
+    def places(self, text: str, language: str | None) -> Iterator[tuple[str, int, int]]:
+        """Yield each entity that a text names by its whole name, and where that begins and ends, in order."""
+        names = self._names_in(language)
+        for start, end in _surroundings(text, names.words_in(text)):
+            passage = text[start:end]
+            matching = self._matching_for(names, passage)
+            for span, pattern in matching.names(matching.read(passage), passage):
+                if not pattern.is_part:
+                    yield pattern.entity, start + span.start_char, start + span.end_char
 
     def _names_in(self, code: str | None) -> "_Names":
         language = self._language_of(code)
@@ -221,19 +246,28 @@ class _Matching:
             self._matcher.add(f"name {number}", [self._normed(pipeline.make_doc(pattern.written))])
 
     def find(self, passage: str) -> Iterator[Mention]:
-        """Yield the mentions in a passage, in its order; of names that overlap the longest."""
-        doc = self._normed(self._pipeline(passage) if self._recognises else self._pipeline.make_doc(passage))
-        found = [(doc[start:end], self._patterns[key]) for key, start, end in self._matcher(doc)]
-        unspaced = is_unspaced(passage)
-        fitting = [
-            (span, pattern)
-            for span, pattern in found
-            if (not _goes_on(span, passage) if unspaced else _fits(span, pattern))
-        ]
-        for span, pattern in _longest(fitting):
+        """Yield the mentions in a passage, in its order."""
+        doc = self.read(passage)
+        for span, pattern in self.names(doc, passage):
             mention = self._recognised(doc, span, pattern) if self._recognises else _unjudged(pattern)
             if mention is not None:
                 yield mention
+
+    def read(self, passage: str) -> Doc:
+        """Return a passage as the pipeline reads it."""
+        return self._normed(self._pipeline(passage) if self._recognises else self._pipeline.make_doc(passage))
+
+    def names(self, doc: Doc, passage: str) -> list[tuple[Span, _Pattern]]:
+        """Return the names in a passage, in its order; of those that overlap the longest."""
+        found = [(doc[start:end], self._patterns[key]) for key, start, end in self._matcher(doc)]
+        unspaced = is_unspaced(passage)
+        return _longest(
+            [
+                (span, pattern)
+                for span, pattern in found
+                if (not _goes_on(span, passage) if unspaced else _fits(span, pattern))
+            ]
+        )
 
     def _normed(self, doc: Doc) -> Doc:
         for token in doc:

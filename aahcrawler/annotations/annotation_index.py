@@ -1,0 +1,226 @@
+"""The index of annotations, derived from their segments: what counts by now, by object, kind and what is meant."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from aahcrawler.annotations.annotation import Annotation, Kind
+from aahcrawler.annotations.annotation_statements import (
+    REFINES,
+    CaptureAnnotations,
+    annotation_iri,
+    read_annotations,
+)
+from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
+from aahcrawler.layout import ANNOTATION_INDEX, ANNOTATIONS, INDEXES, NQUADS
+
+_TABLES: Final = (
+    """CREATE TABLE unit (
+  id INTEGER PRIMARY KEY, capture TEXT NOT NULL, annotator TEXT NOT NULL, version TEXT NOT NULL, given TEXT NOT NULL,
+  run TEXT NOT NULL, is_shown INTEGER NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL,
+  UNIQUE (annotator, capture, run)
+)""",
+    "CREATE INDEX unit_by_capture ON unit (capture)",
+    "CREATE TABLE run (annotator TEXT PRIMARY KEY, version TEXT NOT NULL, run TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE object (id INTEGER PRIMARY KEY, iri TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE annotation (
+  id INTEGER PRIMARY KEY, unit INTEGER NOT NULL, object INTEGER NOT NULL, kind TEXT NOT NULL, meant TEXT NOT NULL,
+  label TEXT NOT NULL, iri TEXT NOT NULL, confidence REAL NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+  quote TEXT NOT NULL, details TEXT NOT NULL, name TEXT NOT NULL, refines TEXT
+)""",
+    "CREATE INDEX annotation_by_unit ON annotation (unit)",
+    "CREATE INDEX annotation_by_object ON annotation (object)",
+    "CREATE INDEX annotation_by_kind ON annotation (kind, meant)",
+    "CREATE INDEX annotation_by_refined ON annotation (refines) WHERE refines IS NOT NULL",
+)
+_SHOWN: Final = """
+FROM annotation JOIN unit ON unit.id = annotation.unit JOIN object ON object.id = annotation.object
+WHERE unit.is_shown AND NOT EXISTS (
+  SELECT 1 FROM annotation later JOIN unit other ON other.id = later.unit
+  WHERE later.refines = annotation.name AND other.is_shown)
+"""
+"""The annotations that count: no later run, version or refinement stands in their place."""
+_SHOWN_OF: Final = _SHOWN.replace("AND other.is_shown", "AND other.is_shown AND other.annotator IN ({0})")
+"""The same where some annotators alone have said anything."""
+_COLUMNS: Final = (
+    "SELECT object.iri, unit.capture, kind, label, unit.annotator, unit.version, confidence, annotation.iri, start, "
+    "end, quote, details"
+)
+_SAME: Final = "SELECT id FROM unit WHERE annotator = ? AND capture = ? AND run = ?"
+_OTHER_RUNS: Final = "SELECT id FROM unit WHERE annotator = ? AND run != ?"
+_PUT: Final = "INSERT INTO annotation VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Who or what annotations of a kind mean: ``meant`` is its IRI, or its label where it has none.
+
+    ``objects`` counts the web objects that are said to speak of it, ``times`` the annotations.
+    """
+
+    meant: str
+    label: str
+    objects: int
+    times: int
+
+
+class Annotations:
+    """The annotations of a crawl that count, as an index that is asked has them."""
+
+    def __init__(self, base: sqlite3.Connection) -> None:
+        self._base = base
+
+    def __iter__(self) -> Iterator[Annotation]:
+        """Yield all, object by object, each in the order of its text."""
+        return self._found("", (), "object.iri, start, end, kind, meant, unit.annotator, name")
+
+    def by(self, annotators: frozenset[str]) -> Iterator[Annotation]:
+        """Yield those that would count if some annotators alone had said anything, object by object."""
+        names = tuple(sorted(annotators))
+        shown = _SHOWN_OF.format(marks := ", ".join("?" * len(names)))
+        rows = self._base.execute(
+            f"{_COLUMNS} {shown} AND unit.annotator IN ({marks}) ORDER BY object.iri, start, end, name",
+            (*names, *names),
+        )
+        return map(_annotation, rows)
+
+    def of_object(self, iri: str) -> Iterator[Annotation]:
+        """Yield what is said of a web object, in the order of its text."""
+        return self._found("AND object.iri = ?", (iri,), "unit.capture, start, end, kind, meant, unit.annotator, name")
+
+    def of_capture(self, capture: str) -> Iterator[Annotation]:
+        """Yield what is said of the objects of a capture."""
+        return self._found(
+            "AND unit.capture = ?", (capture,), "object.iri, start, end, kind, meant, unit.annotator, name"
+        )
+
+    def of_meant(self, kind: Kind, meant: str) -> Iterator[Annotation]:
+        """Yield the annotations of a kind that mean the same: by its IRI, or by its label where it has none."""
+        return self._found("AND kind = ? AND meant = ?", (kind, meant), "object.iri, start, end, unit.annotator, name")
+
+    def counts(self, kind: Kind, most: int = -1) -> list[Named]:
+        """Return what annotations of a kind mean, what most objects speak of first."""
+        rows = self._base.execute(
+            "SELECT meant, min(label), count(DISTINCT annotation.object) AS objects, count(*) AS times "
+            f"{_SHOWN} AND kind = ? GROUP BY meant ORDER BY objects DESC, times DESC, meant LIMIT ?",
+            (kind, most),
+        )
+        return [Named(*row) for row in rows]
+
+    def kinds(self) -> dict[Kind, int]:
+        """Return how many annotations of each kind there are."""
+        rows = self._base.execute(f"SELECT kind, count(*) {_SHOWN} GROUP BY kind ORDER BY kind")
+        return {Kind(kind): count for kind, count in rows}
+
+    def _found(self, condition: str, values: tuple[str, ...], order: str) -> Iterator[Annotation]:
+        return map(_annotation, self._base.execute(f"{_COLUMNS} {_SHOWN} {condition} ORDER BY {order}", values))
+
+
+def _annotation(row: tuple[Any, ...]) -> Annotation:
+    details = tuple((name, value) for name, value in json.loads(row[11]))
+    return Annotation(row[0], row[1], Kind(row[2]), *row[3:11], details)
+
+
+class AnnotationIndex(DerivedIndex[CaptureAnnotations]):
+    """The index of the annotations in a crawl's folder."""
+
+    schema: ClassVar = _TABLES
+    version: ClassVar = 1
+
+    def __init__(self, crawl: Path) -> None:
+        super().__init__(crawl / INDEXES / ANNOTATION_INDEX)
+        self._crawl = crawl
+
+    def sources(self) -> Iterator[Source]:
+        """Find the segments."""
+        yield from segment_sources(self._crawl / ANNOTATIONS, NQUADS, f"{ANNOTATIONS}/")
+
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[CaptureAnnotations, int]]:
+        """Yield what each graph says."""
+        return ((read_annotations(text), end) for text, end in segment_members(source, begin))
+
+    def put(self, entry: CaptureAnnotations, source: int, place: int) -> None:
+        """Take in what an annotator says of a capture, or that its run has come to its end."""
+        if not entry.annotator:
+            raise ValueError("annotations without an annotator")
+        if not entry.capture:
+            self._end(entry)
+            return
+        told = entry.annotator, entry.capture, entry.run
+        self._forget(_SAME, told)
+        is_shown = not entry.run or self._shown_run(entry.annotator) == (entry.version, entry.run)
+        unit = self.base.execute(
+            "INSERT INTO unit (capture, annotator, version, given, run, is_shown, segment, place) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (entry.capture, entry.annotator, entry.version, entry.given, entry.run, is_shown, source, place),
+        ).lastrowid
+        self.base.executemany(_PUT, ((unit, *self._row(each)) for each in entry.annotations))
+
+    def _end(self, entry: CaptureAnnotations) -> None:
+        """Have a run take the place of those before."""
+        self._forget(_OTHER_RUNS, (entry.annotator, entry.run))
+        self.base.execute("UPDATE unit SET is_shown = 1 WHERE annotator = ?", (entry.annotator,))
+        self.base.execute("INSERT OR REPLACE INTO run VALUES (?, ?, ?)", (entry.annotator, entry.version, entry.run))
+
+    def _forget(self, units: str, values: tuple[str, ...]) -> None:
+        for (unit,) in self.base.execute(units, values).fetchall():
+            self.base.execute("DELETE FROM annotation WHERE unit = ?", (unit,))
+            self.base.execute("DELETE FROM unit WHERE id = ?", (unit,))
+
+    def _row(self, annotation: Annotation) -> tuple[object, ...]:
+        refines = next((value for name, value in annotation.values if name == REFINES), None)
+        return (
+            *(self._object(annotation.object), annotation.kind, annotation.iri or annotation.label, annotation.label),
+            *(annotation.iri, annotation.confidence, annotation.start, annotation.end, annotation.quote),
+            *(json.dumps(annotation.values), annotation_iri(annotation), refines),
+        )
+
+    def _object(self, iri: str) -> int:
+        known = self.base.execute("SELECT id FROM object WHERE iri = ?", (iri,)).fetchone()
+        return known[0] if known else self.base.execute("INSERT INTO object (iri) VALUES (?)", (iri,)).lastrowid or 0
+
+    def _shown_run(self, annotator: str) -> tuple[str, str] | None:
+        row = self.base.execute("SELECT version, run FROM run WHERE annotator = ?", (annotator,)).fetchone()
+        return (row[0], row[1]) if row else None
+
+    # What those who write or load annotations ask
+
+    def given(self, annotator: str, version: str) -> Iterator[tuple[str, str]]:
+        """Yield each capture that an annotator of this version has annotated, with the digest of what it was given."""
+        yield from self.base.execute(
+            "SELECT capture, given FROM unit WHERE annotator = ? AND version = ? AND run = ''", (annotator, version)
+        )
+
+    def has_run(self, annotator: str, version: str, run: str) -> bool:
+        """Return whether a run has come to its end, and none after it."""
+        return self._shown_run(annotator) == (version, run)
+
+    def is_shown(self, segment: str, place: int) -> bool:
+        """Return whether the graph at a byte of a segment, by its name in the crawl's folder, is one that counts."""
+        row = self.base.execute(
+            "SELECT 1 FROM unit JOIN segment ON segment.id = unit.segment WHERE segment.name = ? AND place = ? "
+            "AND is_shown",
+            (segment, place),
+        ).fetchone()
+        return row is not None
+
+    def settled(self, segment: str) -> int:
+        """Return the byte of a segment before which all is settled: no run that may still end is there."""
+        covered, waiting = self.base.execute(
+            "SELECT covered, (SELECT min(place) FROM unit WHERE unit.segment = segment.id AND NOT is_shown) "
+            "FROM segment WHERE name = ?",
+            (segment,),
+        ).fetchone() or (0, None)
+        return int(covered if waiting is None else min(covered, waiting))
+
+
+@contextmanager
+def annotations_of(crawl: Path) -> Iterator[Annotations]:
+    """Give the annotations of a crawl's folder, after its index has caught up. Raise ``sqlite3.Error``, ``OSError``."""
+    with AnnotationIndex(crawl) as index:
+        index.catch_up()
+        yield Annotations(index.base)

@@ -1,0 +1,333 @@
+"""Finds names in running text by their capitals, where no model of the language is installed.
+
+What is found may be a name, and no more is said: who or what bears it is known only where a word beside it tells, such
+as "Dr" before it or "University" in it. Where a capital says little, little is found: languages that write all nouns
+with one give names of two words and more alone, scripts without capitals give none.
+"""
+
+import re
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from aahcrawler.annotations import Kind
+from online_analysis.word_lists import function_words
+
+NOUNS_WITH_CAPITALS: Final = frozenset({"de", "lb"})
+"""Languages that write all nouns with a capital."""
+WITHOUT_CAPITALS: Final = frozenset(
+    {
+        "am",
+        "ar",
+        "bn",
+        "fa",
+        "gu",
+        "he",
+        "hi",
+        "ja",
+        "ka",
+        "km",
+        "kn",
+        "ko",
+        "lo",
+        "ml",
+        "mr",
+        "my",
+        "ne",
+        "or",
+        "pa",
+        "ps",
+    }
+    | {"si", "ta", "te", "th", "ug", "ur", "zh"}
+)
+"""Languages whose scripts know no capitals, or do not begin names with them."""
+MAX_WORDS: Final = 6
+_MAX_ACRONYM: Final = 6
+_MIN_HEADLINE: Final = 3
+_LONG: Final = 4
+_SHARE_OF_HEADLINES: Final = 0.7
+_WORD: Final = re.compile(r"[^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_]\.))*(?:[-'’&][^\W\d_]+)*\.?")
+_ENDS: Final = re.compile(r"[.!?…:;•*|>\n\r\t\"“”„«»()\[\]]")
+_PARTICLES: Final = frozenset(
+    {"al", "and", "bin", "da", "das", "de", "del", "della", "den", "der", "des", "di", "do", "dos", "du", "el", "et"}
+    | {"für", "ibn", "la", "le", "of", "ten", "ter", "the", "und", "van", "von", "y", "zu", "zum", "zur"}
+)
+_JOINING: Final = frozenset({"and", "et", "und", "y", "the"})
+"""Particles that join the words of one name only where it is an institution's."""
+_TITLES: Final = frozenset(
+    {
+        "mr",
+        "mrs",
+        "ms",
+        "miss",
+        "sir",
+        "dame",
+        "lord",
+        "lady",
+        "dr",
+        "prof",
+        "professor",
+        "rev",
+        "reverend",
+        "mme",
+        "mlle",
+    }
+    | {
+        "monsieur",
+        "madame",
+        "herr",
+        "herrn",
+        "frau",
+        "señor",
+        "señora",
+        "sr",
+        "sra",
+        "don",
+        "doña",
+        "signor",
+        "signora",
+    }
+    | {"dhr", "mevr", "mevrouw", "meneer", "hr", "fru", "pan", "pani", "captain", "mayor", "president", "senator"}
+    | {"minister", "chancellor", "bishop", "queen", "king", "prince", "princess", "judge", "colonel", "sergeant"}
+)
+_INSTITUTIONS: Final = frozenset(
+    {"university", "universität", "université", "universidad", "università", "universiteit", "college", "school"}
+    | {
+        "institute",
+        "institut",
+        "instituto",
+        "istituto",
+        "ministry",
+        "ministère",
+        "ministerium",
+        "ministerio",
+        "council",
+    }
+    | {"committee", "commission", "comisión", "association", "asociación", "verein", "verband", "society", "foundation"}
+    | {
+        "stiftung",
+        "fondation",
+        "fundación",
+        "agency",
+        "agence",
+        "agentur",
+        "authority",
+        "department",
+        "bureau",
+        "office",
+    }
+    | {"bank", "museum", "musée", "museo", "library", "bibliothek", "bibliothèque", "party", "partei", "parti", "union"}
+    | {"company", "corporation", "group", "ltd", "limited", "inc", "llc", "plc", "gmbh", "ag", "kg", "sa", "sarl", "bv"}
+    | {
+        "nv",
+        "srl",
+        "spa",
+        "oy",
+        "ab",
+        "club",
+        "federation",
+        "board",
+        "trust",
+        "hospital",
+        "police",
+        "parliament",
+        "court",
+    }
+)
+_GROUNDS: Final = frozenset(
+    {"river", "lake", "mount", "mountain", "valley", "bay", "island", "islands", "county", "province", "street", "road"}
+    | {
+        "avenue",
+        "bridge",
+        "city",
+        "lac",
+        "rivière",
+        "rue",
+        "mont",
+        "île",
+        "río",
+        "lago",
+        "isla",
+        "calle",
+        "see",
+        "fluss",
+    }
+)
+_CALENDAR: Final = frozenset(
+    {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march"}
+    | {"april", "may", "june", "july", "august", "september", "october", "november", "december", "i"}
+)
+"""Words that English begins with a capital, and that are no names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A name in a text: its place, and what bears it as far as its words tell."""
+
+    start: int
+    end: int
+    kind: Kind = Kind.NAME
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    start: int
+    end: int
+    begins: bool
+    """Whether a sentence, or something like one, begins with it."""
+
+    @property
+    def is_capital(self) -> bool:
+        return self.text[0].isupper()
+
+    @property
+    def plain(self) -> str:
+        return self.text.casefold().rstrip(".")
+
+
+def names_by_capitals(text: str, language: str) -> Iterator[Found]:
+    """Yield the names that capitals show in a text of a language (ISO 639-1, empty where unknown), in its order.
+
+    >>> text = "Yesterday we met Dr Ida Berg of the Water Board in Arnhem. Nobody came."
+    >>> [(text[each.start : each.end], str(each.kind)) for each in names_by_capitals(text, "en")]
+    [('Ida Berg', 'person'), ('Water Board', 'organisation'), ('Arnhem', 'name')]
+    """
+    if language in WITHOUT_CAPITALS:
+        return
+    common = _common_words(language)
+    lines = [(match.start(), match[0]) for match in re.finditer(r"[^\n\r]+", text)]
+    inside = _inside_sentences(lines)
+    for begin, line in lines:
+        words = list(_words(line, begin))
+        if not _is_headline(line, words):
+            yield from _in_line(text, words, language, common, inside)
+
+
+def _in_line(text: str, words: list[_Word], language: str, common: Set[str], inside: Set[str]) -> Iterator[Found]:
+    at = 0
+    while at < len(words):
+        if not _may_begin(words[at], language, common):
+            at += 1
+            continue
+        end = _end(text, words, at)
+        first = _first(words, at, end, common)
+        titled = any(word.plain in _TITLES for word in words[at:first])
+        kept = words[first:end]
+        if kept and _is_name(kept, language, inside, titled=titled):
+            yield Found(kept[0].start, kept[-1].end, _kind(kept, titled=titled))
+        at = end
+
+
+def _first(words: list[_Word], begin: int, end: int, common: Set[str]) -> int:
+    """Return where a name begins behind titles, and behind a common word that begins its sentence."""
+    while begin < end:
+        word = words[begin]
+        if word.is_capital and word.plain not in _TITLES and not (word.begins and word.plain in common):
+            break
+        begin += 1
+    return begin
+
+
+def _may_begin(word: _Word, language: str, common: Set[str]) -> bool:
+    if not word.is_capital or (language in {"en", ""} and word.plain in _CALENDAR):
+        return False
+    is_shouted = len(word.text) > 1 and word.text.isupper() and "." not in word.text
+    if is_shouted and (len(word.text) > _MAX_ACRONYM or word.plain in common):
+        return False
+    return word.begins or word.plain in _TITLES or word.plain not in common
+
+
+def _end(text: str, words: list[_Word], begin: int) -> int:
+    """Return where the words with capitals end that begin here, those between two of them included."""
+    end = at = begin
+    while at < len(words) and at - begin < MAX_WORDS:
+        word = words[at]
+        if at > begin and (word.begins or text[words[at - 1].end : word.start] not in {" ", "\u00a0"}):
+            break
+        is_another = word.plain in _INSTITUTIONS and at > begin and words[at - 1].text in _PARTICLES
+        if is_another and not _is_of_institution(words[begin:at]):
+            break
+        if word.is_capital and word.plain not in _CALENDAR:
+            end = at + 1
+        elif word.text not in _PARTICLES or (word.text in _JOINING and not _is_of_institution(words[begin:at])):
+            break
+        at += 1
+    return end
+
+
+def _is_of_institution(words: list[_Word]) -> bool:
+    return any(word.plain in _INSTITUTIONS for word in words)
+
+
+def _is_name(words: list[_Word], language: str, inside: Set[str], *, titled: bool) -> bool:
+    if len("".join(word.text for word in words)) < 2:
+        return False
+    if titled:
+        return True
+    if language in NOUNS_WITH_CAPITALS:
+        return sum(word.is_capital for word in words) > 1 and not words[0].begins
+    if len(words) > 1:
+        return True
+    return not words[0].begins or words[0].text in inside
+
+
+def _kind(words: list[_Word], *, titled: bool) -> Kind:
+    if titled:
+        return Kind.PERSON
+    plain = {word.plain for word in words}
+    if len(words) > 1 and plain & _INSTITUTIONS:
+        return Kind.ORGANISATION
+    return Kind.PLACE if len(words) > 1 and {words[0].plain, words[-1].plain} & _GROUNDS else Kind.NAME
+
+
+def _words(line: str, begin: int) -> Iterator[_Word]:
+    last, begins = 0, True
+    for match in _WORD.finditer(line):
+        between = line[last : match.start()]
+        begins = begins or bool(_ENDS.search(between))
+        written = match[0]
+        # A point ends initials and titles without ending the sentence.
+        is_short = written.endswith(".") and (
+            len(written) == 2 or "." in written[:-1] or written[:-1].casefold() in _TITLES
+        )
+        kept = written if is_short or not written.endswith(".") else written[:-1]
+        yield _Word(kept, begin + match.start(), begin + match.start() + len(kept), begins)
+        begins, last = written != kept, match.end()
+
+
+def _inside_sentences(lines: list[tuple[int, str]]) -> frozenset[str]:
+    """Return the words with capitals that stand where no sentence begins."""
+    found = set()
+    for begin, line in lines:
+        words = list(_words(line, begin))
+        if not _is_headline(line, words):
+            found |= {word.text for word in words if word.is_capital and not word.begins}
+    return frozenset(found)
+
+
+def _is_headline(line: str, words: list[_Word]) -> bool:
+    """Return whether capitals tell nothing in a line: most words of a headline have them, all letters of a shout."""
+    long = [word for word in words if len(word.text) >= _LONG]
+    if len(long) < _MIN_HEADLINE:
+        return False
+    if sum(word.text.isupper() for word in long) > len(long) / 2:
+        return True
+    is_sentence = line.rstrip(' \t"”»)').endswith((".", "!", "?", "…", ",", ";", ":"))
+    return not is_sentence and sum(word.is_capital for word in long) > _SHARE_OF_HEADLINES * len(long)
+
+
+@cache
+def _common_words(language: str) -> frozenset[str]:
+    """Return the words of a language that are part of no name where they begin a sentence."""
+    codes = (language,) if language else ("en", "de", "fr", "es", "it", "nl")
+    return frozenset(word.casefold() for word in function_words(codes)) - _PARTICLES | {
+        "the",
+        "der",
+        "die",
+        "das",
+        "la",
+        "le",
+        "el",
+    }

@@ -1,0 +1,264 @@
+"""Enriches a crawl: has annotators say what its web objects speak of, only where they have not said it yet.
+
+What has been done is known by the annotations themselves. So whatever ends a run, the next one goes on behind the last
+graph that was written, and ends with the same annotations; so it does while a crawl adds pages.
+"""
+
+import json
+import logging
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, CaptureAnnotations, Kind
+from aahcrawler.annotations.annotation_lock import annotating
+from aahcrawler.annotations.annotation_statements import read_annotations
+from aahcrawler.definitions import read_definition
+from aahcrawler.jobs import Job, Made, Work
+from aahcrawler.layout import DEFINITION, NQUADS
+from aahcrawler.segments import SegmentWriter, Series, recover
+from offline.enrichment.annotator import Annotator, ObjectText
+from offline.enrichment.object_texts import Sources, Survey, with_language
+from offline.enrichment.steps import EnrichError, EnrichmentStep, Setting, Telling
+
+logger = logging.getLogger(__name__)
+
+LANGUAGE: Final = "language"
+"""The step that tells languages, and is not told them."""
+_WORDED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME, Kind.OPINION, Kind.EVENT})
+"""Kinds of which nothing is said without the words that say it."""
+_AT_ONCE: Final = 16
+"""Captures of a unit: what a kill costs of each process."""
+
+
+@dataclass(slots=True)
+class Annotated:
+    """What became of some captures: objects that an annotator was given, what it said, and of how many it failed.
+
+    ``languages`` counts the objects by language, the empty one where it cannot be told.
+    """
+
+    objects: int = 0
+    annotations: int = 0
+    failures: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
+
+    def __iadd__(self, other: "Annotated") -> "Annotated":
+        self.objects += other.objects
+        self.annotations += other.annotations
+        self.failures += other.failures
+        self.languages += other.languages
+        return self
+
+
+_NOTES: Final = TypeAdapter(Annotated)
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step has done: ``done`` is what was new, and ``notes`` say in sentences what it went by."""
+
+    step: str
+    captures: int
+    done: Annotated
+    notes: tuple[str, ...] = ()
+
+
+def enrich(
+    crawl: Path,
+    steps: Sequence[EnrichmentStep],
+    *,
+    processes: int = 1,
+    seen: Callable[[str, int], object] = lambda _step, _captures: None,
+) -> Iterator[StepResult]:
+    """Have some steps annotate the objects of a crawl's folder, and yield what each has done.
+
+    Steps are done in the order given; those that go by all objects are told what the ones before them said. ``seen`` is
+    told how many more captures a step is done with. Raises ``AnnotationsBusyError``, ``DefinitionError``,
+    ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``, ``SegmentError`` and ``sqlite3.Error``.
+    """
+    setting = Setting(crawl, read_definition(crawl / DEFINITION))
+    with (
+        annotating(crawl) as folder,
+        Survey.of(crawl) as survey,
+        closing(SegmentWriter(Series(folder, setting.icd.id, NQUADS), lambda: datetime.now(UTC))) as writer,
+        AnnotationIndex(crawl) as index,
+    ):
+        recover(folder, NQUADS)
+        enriching = _Enriching(setting, survey, index, writer, processes)
+        told: list[str] = []
+        for step in steps:
+            index.catch_up()
+            yield enriching.collection(step, told, seen) if step.is_of_collection else enriching.objects(step, seen)
+            told.append(step.name)
+        index.catch_up()
+
+
+@dataclass(frozen=True, slots=True)
+class _Enriching:
+    setting: Setting
+    survey: Survey
+    index: AnnotationIndex
+    writer: SegmentWriter
+    processes: int
+
+    def objects(self, step: EnrichmentStep, seen: Callable[[str, int], object]) -> StepResult:
+        """Have a step annotate the objects that it has not annotated yet."""
+        annotator = step.annotator(self.setting)
+        done, captures = Annotated(), 0
+        job = Job(
+            AnnotatingStep(self.setting, step, annotator.version, _now()),
+            _NOTES,
+            keep=self._keep,
+            processes=self.processes,
+            seen=lambda more: seen(step.name, more),
+            at_once=_AT_ONCE,
+        )
+        with job.run(self._left(annotator)) as notes:
+            for _, note in notes:
+                done += note
+                captures += 1
+        notes_told = tuple(annotator.told(done.languages)) if isinstance(annotator, Telling) and captures else ()
+        return StepResult(step.name, captures, done, notes_told)
+
+    def _keep(self, texts: Sequence[bytes]) -> None:
+        for text in texts:
+            self.writer.append((text,))
+        self.writer.sync()
+
+    def _left(self, annotator: Annotator) -> Iterator[tuple[str, str]]:
+        """Yield the captures whose versions of objects are others than those that were annotated, with their sites."""
+        with closing(sqlite3.connect("")) as base:
+            base.execute("CREATE TABLE given (capture TEXT PRIMARY KEY, given TEXT) WITHOUT ROWID")
+            known = self.index.given(annotator.name, annotator.version)
+            base.executemany("INSERT INTO given VALUES (?, ?)", known)
+            for each in self.survey.captures():
+                row = base.execute("SELECT given FROM given WHERE capture = ?", (each.capture,)).fetchone()
+                if row is None or row[0] != each.given:
+                    yield each.site, json.dumps([each.capture, each.given, [key.hex() for key in each.keys]])
+            for (capture,) in base.execute("SELECT capture FROM given WHERE given != '' ORDER BY capture"):
+                if not self.survey.has(capture):
+                    yield "", json.dumps([capture, "", []])
+
+    def collection(self, step: EnrichmentStep, told: Sequence[str], seen: Callable[[str, int], object]) -> StepResult:
+        """Have a step annotate all objects together, unless it has done so with the very same."""
+        annotator = step.collection_annotator(self.setting)
+        annotations, before = Annotations(self.index.base), self._told_before(step, told)
+        run = self._run(annotator.version, before)
+        if self.index.has_run(step.name, annotator.version, run):
+            return StepResult(step.name, 0, Annotated())
+        done, captures, made_at = Annotated(), 0, _now()
+        with closing(sqlite3.connect("", isolation_level=None)) as base:
+            base.execute("CREATE TABLE made (capture TEXT, place INTEGER, said BLOB, PRIMARY KEY (capture, place))")
+            base.execute("BEGIN")
+            for place, each in enumerate(annotator.annotate(self.survey.newest, lambda: annotations.by(before))):
+                _check(each, step.name, annotator.version)
+                said = bytes(CaptureAnnotations(each.capture, step.name, annotator.version, "", made_at, run, (each,)))
+                base.execute("INSERT INTO made VALUES (?, ?, ?)", (each.capture, place, said))
+                done.annotations += 1
+            rows = base.execute("SELECT capture, said FROM made ORDER BY capture, place")
+            for _, group in groupby(rows, lambda row: row[0]):
+                units = [read_annotations(row[1]) for row in group]
+                said = tuple(each for unit in units for each in unit.annotations)
+                self.writer.append((bytes(replace(units[0], annotations=said)),))
+                captures += 1
+                seen(step.name, 1)
+        self.writer.append((bytes(CaptureAnnotations("", step.name, annotator.version, "", made_at, run)),))
+        self.writer.sync()
+        notes = tuple(annotator.told(done.languages)) if isinstance(annotator, Telling) else ()
+        return StepResult(step.name, captures, done, notes)
+
+    def _told_before(self, step: EnrichmentStep, told: Sequence[str]) -> frozenset[str]:
+        """Return the annotators whose annotations a step is told: all that go object by object, and those before it."""
+        rows = self.index.base.execute("SELECT DISTINCT annotator FROM unit WHERE run = ''")
+        return frozenset({*(name for (name,) in rows), *told} - {step.name})
+
+    def _run(self, version: str, before: frozenset[str]) -> str:
+        """Return what a run is known by: all that its annotations depend on."""
+        total = 0
+        for row in self.index.base.execute("SELECT annotator, version, capture, given, run FROM unit WHERE is_shown"):
+            if row[0] in before:
+                total += int.from_bytes(blake2b("\0".join(row).encode(), digest_size=16).digest())
+        known = (total % (1 << 128)).to_bytes(16)
+        return blake2b(self.survey.digest() + known + version.encode(), digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatingStep:
+    """The step of a job in which an annotator annotates the objects of captures."""
+
+    setting: Setting
+    step: EnrichmentStep
+    version: str
+    made_at: str
+
+    @contextmanager
+    def open(self) -> Iterator[Work[Annotated]]:
+        """Make the annotator. Raises ``EnrichError``."""
+        annotator = self.step.annotator(self.setting)
+        if annotator.version != self.version:
+            raise EnrichError(f"what the step {self.step.name} goes by was changed meanwhile; run aah enrich again")
+        with closing(Sources(self.setting.crawl)) as sources:
+            yield _Captures(annotator, sources, self.made_at).annotate
+
+
+@dataclass(frozen=True, slots=True)
+class _Captures:
+    annotator: Annotator
+    sources: Sources
+    made_at: str
+
+    def annotate(self, _: str, items: Sequence[str]) -> Made[Annotated]:
+        return [self._annotated(*json.loads(item)) for item in items]
+
+    def _annotated(self, capture: str, given: str, keys: Sequence[str]) -> tuple[Annotated, bytes]:
+        note, said = Annotated(), list[Annotation]()
+        for each in self.sources.versions(capture, map(bytes.fromhex, keys)):
+            told = with_language(each)
+            note.objects += 1
+            note.languages[told.language] += 1
+            try:
+                own = dict.fromkeys(self._sound(each if self.annotator.name == LANGUAGE else told))
+            except Exception:  # Whatever a text may provoke, the others are annotated.
+                logger.exception("%s: the step %s fails on it", each.object, self.annotator.name)
+                note.failures += 1
+                continue
+            note.annotations += len(own)
+            said += own
+        made = CaptureAnnotations(
+            capture, self.annotator.name, self.annotator.version, given, self.made_at, annotations=tuple(said)
+        )
+        return note, bytes(made)
+
+    def _sound(self, given: ObjectText) -> Iterable[Annotation]:
+        for each in self.annotator.annotate(given):
+            _check(each, self.annotator.name, self.annotator.version)
+            is_of_it = (each.object, each.capture) == (given.object, given.capture)
+            if not is_of_it or (each.start >= 0 and given.text[each.start : each.end] != each.quote):
+                raise ValueError(f"it annotates other words than there are: {each}")
+            yield each
+
+
+def _check(annotation: Annotation, annotator: str, version: str) -> None:
+    """Raise ``ValueError`` for an annotation that says what it cannot know, or not how it knows it."""
+    if (annotation.annotator, annotation.version) != (annotator, version):
+        raise ValueError(f"it says that another one made this: {annotation}")
+    if not (annotation.object and annotation.capture and 0.0 <= annotation.confidence <= 1.0):
+        raise ValueError(f"it lacks an object, a capture or a confidence: {annotation}")
+    if annotation.kind in _WORDED and not annotation.quote:
+        raise ValueError(f"it has no words: {annotation}")
+    if annotation.start >= 0 and not annotation.quote:
+        raise ValueError(f"it has a place without words: {annotation}")
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

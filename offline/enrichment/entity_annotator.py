@@ -1,0 +1,239 @@
+"""Finds the names of people, organisations and places: by a model of the text's language, or without any.
+
+Models are pipelines for spaCy that are installed, chosen by the language of each object. Beside them the entities of
+the crawl's definition are found, and in languages without a model what begins with capitals. Each annotation has the
+words that it rests on; who or what bears a name that no model knows is said only where its words tell.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from importlib.metadata import entry_points, version
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Self
+
+from aahcrawler.annotations import Annotation, Kind
+from offline.enrichment.annotator import ObjectText
+from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
+from offline.enrichment.entity_names import acronym, entity_iri, folded_name, stands_for, tidied
+from offline.enrichment.steps import Setting
+from online_analysis.terms import Lexicon
+
+if TYPE_CHECKING:
+    from online_analysis.analysers.gazetteer import Gazetteer
+
+_EDITION: Final = "1"
+MODELS: Final = "spacy_models"
+"""The group of entry points in which packages announce pipelines for spaCy."""
+_SIZES: Final = ("_lg", "_md", "_sm")
+_ANY: Final = "xx"
+_KINDS: Final = {
+    "PERSON": Kind.PERSON,
+    "PER": Kind.PERSON,
+    "ORG": Kind.ORGANISATION,
+    "GPE": Kind.PLACE,
+    "LOC": Kind.PLACE,
+    "FAC": Kind.PLACE,
+}
+"""What the labels of models mean; others, such as dates and amounts, are no names."""
+_OF_DEFINITION, _OF_MODEL, _OF_TITLE, _OF_CAPITALS, _OF_NOUNS = 0.95, 0.8, 0.7, 0.5, 0.3
+_FOLLOWING: Final = 0.9
+"""By how much a short name is as certain as the whole one that it stands for."""
+_MAX_NAMES: Final = 500
+"""Names of an object that are annotated."""
+_MAX_LENGTH: Final = 120
+_PART: Final = re.compile(r"[^()]+")
+_BESIDE: Final = " \t.,;:!?\"'’‘“”[]{}*_–—-#@"
+_GENITIVE: Final = re.compile(r"['’]s$")
+_ARTICLE: Final = re.compile(r"^[Tt]he ")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name in a text, and whom or what it means: ``label`` is its whole name, ``by`` how that is known."""
+
+    start: int
+    end: int
+    kind: Kind
+    label: str
+    confidence: float
+    by: str
+
+    def overlaps(self, other: "Mention") -> bool:
+        """Return whether both share characters."""
+        return self.start < other.end and other.start < self.end
+
+
+Recogniser = Callable[[str], Iterable[tuple[int, int, str]]]
+"""Yields the names in a text: begin, end, and the label of the model."""
+
+
+class EntityAnnotator:
+    """Annotates the names in the texts of objects.
+
+    ``entities`` are those of the definition. ``models`` names an installed pipeline for each language; they are loaded
+    when the first text of their language comes.
+    """
+
+    name = "entities"
+
+    def __init__(self, entities: Iterable[str], models: Mapping[str, str]) -> None:
+        self._entities, self._models = tuple(dict.fromkeys(entities)), dict(models)
+        self._recognisers: dict[str, Recogniser] = {}
+        named = blake2b("\n".join(sorted(self._entities)).encode(), digest_size=4).hexdigest()
+        installed = " ".join(f"{model}-{_version_of(model)}" for model in sorted(set(self._models.values())))
+        self.version = f"{_EDITION} {named} {installed}".rstrip()
+
+    @classmethod
+    def of(cls, setting: Setting) -> Self:
+        """Return the annotator of a crawl, with all models that are installed."""
+        return cls(setting.icd.topic.entities, installed_models())
+
+    def annotate(self, given: ObjectText) -> Iterator[Annotation]:
+        """Yield the names in an object's text; at most 500."""
+        mentions = sorted(self._mentions(given), key=lambda each: (each.start, -each.end))[:_MAX_NAMES]
+        for each in _within_document(mentions, given):
+            words = given.text[each.start : each.end]
+            yield Annotation(
+                object=given.object,
+                capture=given.capture,
+                kind=each.kind,
+                label=each.label,
+                annotator=self.name,
+                version=self.version,
+                confidence=round(each.confidence, 3),
+                iri=entity_iri(each.label),
+                start=each.start,
+                end=each.end,
+                quote=words,
+                values=(("by", each.by),),
+            )
+
+    def _mentions(self, given: ObjectText) -> list[Mention]:
+        """Return the names in a text; where one of the definition is, no other."""
+        found = [*islice(self._recognised(given), _MAX_NAMES)]
+        if not self._entities:
+            return found
+        own: list[Mention] = []
+        for entity, start, end in islice(self._gazetteer.places(given.text, given.language or None), _MAX_NAMES):
+            defined = Mention(start, end, Kind.NAME, entity, _OF_DEFINITION, "definition")
+            seen = next((each for each in found if each.overlaps(defined)), None)
+            own.append(replace(defined, kind=seen.kind) if seen else defined)
+        return own + [each for each in found if not any(map(each.overlaps, own))]
+
+    def _recognised(self, given: ObjectText) -> Iterator[Mention]:
+        recognise = self._recogniser(given.language)
+        if recognise is None:
+            unsure = _OF_NOUNS if given.language in NOUNS_WITH_CAPITALS else _OF_CAPITALS
+            for each in names_by_capitals(given.text, given.language):
+                label = tidied(given.text[each.start : each.end])
+                confidence = unsure if each.kind is Kind.NAME else _OF_TITLE
+                yield Mention(each.start, each.end, each.kind, label, confidence, "capitals")
+            return
+        for start, end, label in recognise(given.text):
+            for begin, behind in _trimmed(given.text, start, end) if label in _KINDS else ():
+                words = given.text[begin:behind]
+                if 1 < len(words) <= _MAX_LENGTH and any(map(str.isalpha, words)):
+                    yield Mention(begin, behind, _KINDS[label], tidied(words), _OF_MODEL, "model")
+
+    def _recogniser(self, language: str) -> Recogniser | None:
+        """Return the recogniser for a language; None where no model is installed."""
+        model = self._models.get(language) or self._models.get(_ANY)
+        if model is None:
+            return None
+        if model not in self._recognisers:
+            from online_analysis.analysers import gazetteer  # noqa: PLC0415 - spaCy takes seconds to import
+
+            self._recognisers[model] = gazetteer.name_places(model)
+        return self._recognisers[model]
+
+    @cached_property
+    def _gazetteer(self) -> "Gazetteer":
+        from online_analysis.analysers import gazetteer  # noqa: PLC0415 - spaCy takes seconds to import
+
+        return gazetteer.Gazetteer(self._entities, Lexicon().language)
+
+    def told(self, languages: Mapping[str, int]) -> Iterator[str]:
+        """Yield what names are found by in each of some languages, and what could be installed."""
+        for code, count in sorted(languages.items(), key=lambda each: (-each[1], each[0])):
+            model = self._models.get(code) or self._models.get(_ANY)
+            where = f"names in {count:,} objects in {code or 'no language that can be told'}"
+            own = "the definition's entities" if self._entities else "no entities in the definition"
+            if model is not None:
+                yield f"{where}: the model {model} {_version_of(model)}, and {own}"
+            elif code in WITHOUT_CAPITALS:
+                yield f"{where}: no model installed, and no capitals to go by; {own} alone"
+            elif code in NOUNS_WITH_CAPITALS:
+                yield f"{where}: no model installed; {own}, and words with capitals that stand together"
+            else:
+                yield f"{where}: no model installed; {own}, and words with capitals"
+        if missing := sorted(code for code in languages if code and code not in self._models):
+            yield f"to find more in {', '.join(missing)}: install a pipeline for spaCy with names (docs/enrichment.md)"
+
+
+def installed_models() -> dict[str, str]:
+    """Return an installed pipeline for each language, the largest, by its code; nothing is imported.
+
+    The code is what the name of the package begins with, as spaCy names packages: ``en_core_web_sm``.
+    """
+    found = {entry.name for entry in entry_points(group=MODELS)}
+
+    def preference(name: str) -> tuple[int, str]:
+        return next((place for place, size in enumerate(_SIZES) if size in name), len(_SIZES)), name
+
+    models: dict[str, str] = {}
+    for name in sorted(found, key=preference):
+        models.setdefault(name.partition("_")[0], name)
+    return models
+
+
+def _version_of(model: str) -> str:
+    found = next((entry for entry in entry_points(group=MODELS, name=model) if entry.dist is not None), None)
+    return found.dist.version if found is not None and found.dist is not None else version("spacy")
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the place of a name without what models take in beside it, such as articles, genitives and further lines.
+
+    A name with another one in parentheses behind it is two.
+    """
+    for part in _PART.finditer(text[start:end].partition("\n")[0]):
+        begin = start + part.start()
+        kept = _GENITIVE.sub("", part[0].rstrip(_BESIDE))
+        shorter = _ARTICLE.sub("", kept.lstrip(_BESIDE))
+        yield begin + len(kept) - len(shorter), begin + len(kept)
+
+
+def _within_document(mentions: list[Mention], given: ObjectText) -> Iterator[Mention]:
+    """Yield mentions with the whole name where a short one follows it in the same text.
+
+    A surname, or initials and a surname, stand for the one person whose whole name came before and fits; letters in
+    parentheses behind a name, and the same letters from then on, for that name.
+    """
+    people: dict[str, dict[str, Mention]] = {}
+    letters: dict[str, Mention] = {}
+    before: Mention | None = None
+    for each in mentions:
+        words = given.text[each.start : each.end]
+        if before is not None and given.text[before.end : each.start].strip() == "(" and acronym(before.label) == words:
+            letters[each.label] = letters.get(before.label, before)
+        before = each
+        if each.label in letters:
+            yield _standing_for(each, letters[each.label], "acronym")
+            continue
+        if each.kind in (Kind.PERSON, Kind.NAME):
+            namesakes = people.setdefault(folded_name(each.label).split()[-1], {})
+            whole = [known for known in namesakes.values() if stands_for(each.label, known.label)]
+            if len(whole) == 1 and each.by != "definition":
+                yield _standing_for(each, whole[0], "whole name before")
+                continue
+            if " " in each.label:
+                namesakes.setdefault(each.label, each)
+        yield each
+
+
+def _standing_for(short: Mention, whole: Mention, by: str) -> Mention:
+    kind = whole.kind if whole.kind is not Kind.NAME else short.kind
+    return replace(short, kind=kind, label=whole.label, confidence=whole.confidence * _FOLLOWING, by=by)

@@ -1,0 +1,172 @@
+"""The web objects of a crawl as annotators are given them, and which capture each of their versions is annotated at."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from aahcrawler.captures.crawl_statements import CrawlStatements
+from aahcrawler.helper.site_memory import site_of
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
+from aahcrawler.objects.reader import Statements
+from aahcrawler.page.generic import language as language_of
+from aahcrawler.tombstones import TakenDown
+from offline.enrichment.annotator import ObjectText
+
+MAX_TEXT: Final = 200_000
+"""Characters of a text that annotators are given."""
+_LANGUAGE: Final = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
+_DESCRIPTION: Final = v.predicate("description")
+_IN_LANGUAGE: Final = v.predicate("language")
+_TABLE: Final = """CREATE TABLE version (
+  key BLOB PRIMARY KEY, object BLOB NOT NULL, site TEXT NOT NULL, first TEXT NOT NULL, capture TEXT NOT NULL,
+  last TEXT NOT NULL
+) WITHOUT ROWID"""
+_SEE: Final = """
+INSERT INTO version VALUES (:key, :object, :site, :at, :capture, :at) ON CONFLICT DO UPDATE SET
+  last = max(last, excluded.last),
+  site = iif((excluded.first, excluded.capture) < (first, capture), excluded.site, site),
+  capture = iif((excluded.first, excluded.capture) < (first, capture), excluded.capture, capture),
+  first = min(first, excluded.first)
+"""
+
+
+def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
+    """Yield the objects that a capture states, with their languages as far as the reading tells them.
+
+    The text is the object's body, or its description where it has none: of that, the first 200,000 characters.
+    """
+    row = stated.row
+    for each in stated.objects:
+        said = _LANGUAGE.fullmatch((stated.first(each.iri, _IN_LANGUAGE) or "").strip())
+        yield ObjectText(
+            object=each.iri,
+            capture=stated.capture,
+            type=each.type,
+            url=each.url,
+            text=(each.body or stated.first(each.iri, _DESCRIPTION) or "")[:MAX_TEXT],
+            title=each.title or "",
+            author=each.author or "",
+            published=each.date or "",
+            captured=row.fetched_at,
+            language=said[1].lower() if said else "",
+            part_of=each.part_of or "",
+            site=site_of(row.url),
+        )
+
+
+def with_language(given: ObjectText) -> ObjectText:
+    """Return an object with the language of its text where the reading does not know it, and the text tells it."""
+    return given if given.language else replace(given, language=language_of(given.text) or "")
+
+
+def version_key(given: ObjectText) -> bytes:
+    """Return what a version of an object is known by: captures that have the same of it have the same version."""
+    said = given.object, given.type, given.text, given.title, given.author, given.published, given.part_of
+    written = "\0".join((*said, given.language)).encode("utf-8", "surrogatepass")
+    return blake2b(written, digest_size=16).digest()
+
+
+class Assigned(NamedTuple):
+    """The versions of objects that are annotated at a capture, by their keys: the first that has them."""
+
+    site: str
+    capture: str
+    keys: tuple[bytes, ...]
+
+    @property
+    def given(self) -> str:
+        """A digest of them."""
+        return blake2b(b"".join(self.keys), digest_size=16).hexdigest() if self.keys else ""
+
+
+class Survey:
+    """The versions of all objects in a crawl's folder, as they were when it was made.
+
+    Memory use does not grow with their number; captures that were taken down are left out.
+    """
+
+    def __init__(self, base: sqlite3.Connection, crawl: Path) -> None:
+        self._base, self._crawl = base, crawl
+
+    @classmethod
+    def of(cls, crawl: Path) -> Self:
+        """Survey a crawl's folder. Raises ``ReadError``."""
+        base, taken = sqlite3.connect("", isolation_level=None), TakenDown.of(crawl)
+        base.execute(_TABLE)
+        base.execute("BEGIN")
+        for stated in Statements.of(crawl).each(read_statements):
+            if not taken.covers(stated.row.url):
+                base.executemany(_SEE, map(_sighting, object_texts(stated)))
+        base.execute("COMMIT")
+        base.execute("CREATE INDEX version_by_object ON version (object, last)")
+        return cls(base, crawl)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._base.close()
+
+    def captures(self) -> Iterator[Assigned]:
+        """Yield each capture at which versions are annotated, site by site."""
+        rows = self._base.execute("SELECT site, capture, key FROM version ORDER BY site, capture, key")
+        for (site, capture), group in groupby(rows, lambda row: (row[0], row[1])):
+            yield Assigned(site, capture, tuple(row[2] for row in group))
+
+    def has(self, capture: str) -> bool:
+        """Return whether versions are annotated at a capture."""
+        return self._base.execute("SELECT 1 FROM version WHERE capture = ? LIMIT 1", (capture,)).fetchone() is not None
+
+    def newest(self) -> Iterator[ObjectText]:
+        """Yield each object once, in its newest version, site by site. Raises ``ReadError``."""
+        rows = self._base.execute(
+            "SELECT capture, key FROM version kept WHERE NOT EXISTS (SELECT 1 FROM version later "
+            "WHERE later.object = kept.object AND (later.last, later.key) > (kept.last, kept.key)) "
+            "ORDER BY site, capture, key"
+        )
+        with closing(Sources(self._crawl)) as sources:
+            for capture, group in groupby(rows, lambda row: row[0]):
+                yield from map(with_language, sources.versions(capture, [row[1] for row in group]))
+
+    def digest(self) -> bytes:
+        """Return what tells the newest versions of all objects from others."""
+        total = 0
+        for key, last in self._base.execute("SELECT key, last FROM version"):
+            total += int.from_bytes(blake2b(key + last.encode(), digest_size=16).digest())
+        return (total % (1 << 128)).to_bytes(16)
+
+
+class Sources:
+    """Reads versions of objects where captures state them."""
+
+    def __init__(self, crawl: Path) -> None:
+        self._statements = CrawlStatements(crawl)
+
+    def versions(self, capture: str, keys: Iterable[bytes]) -> Iterator[ObjectText]:
+        """Yield versions of objects that a capture has. Raises ``ReadError``."""
+        wanted, stated = set(keys), self._statements.reading(capture)
+        for each in object_texts(stated) if stated is not None else ():
+            if (key := version_key(each)) in wanted:
+                wanted.discard(key)
+                yield each
+
+    def close(self) -> None:
+        """Let go of what is known of the crawl."""
+        self._statements.forget()
+
+
+def _sighting(given: ObjectText) -> dict[str, object]:
+    return {
+        "key": version_key(given),
+        "object": blake2b(given.object.encode("utf-8", "surrogatepass"), digest_size=12).digest(),
+        "site": given.site,
+        "at": given.captured,
+        "capture": given.capture,
+    }

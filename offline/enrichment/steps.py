@@ -1,0 +1,106 @@
+"""The steps of enrichment: annotators by their names, those that ship and those of other distributions.
+
+A distribution announces an annotator as an entry point, ``name = module:factory``, of the group
+``aahcrawler.annotators``, or ``aahcrawler.collection_annotators`` for one that goes by all objects together. The
+factory is called with a ``Setting``, in each process that annotates.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Final, Protocol, cast, runtime_checkable
+
+from offline.enrichment.annotator import Annotator, CollectionAnnotator
+from online_analysis.icd import Icd
+
+ANNOTATORS: Final = "aahcrawler.annotators"
+COLLECTION_ANNOTATORS: Final = "aahcrawler.collection_annotators"
+SHIPPED: Final = {
+    ANNOTATORS: {
+        "language": "offline.enrichment.language_annotator:LanguageAnnotator.of",
+        "entities": "offline.enrichment.entity_annotator:EntityAnnotator.of",
+    },
+    COLLECTION_ANNOTATORS: {
+        "consolidation": "offline.enrichment.consolidation:Consolidation.of",
+    },
+}
+"""The steps that ship, by group, in the order in which they are done."""
+
+
+class EnrichError(Exception):
+    """Raised where a crawl cannot be enriched; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What annotators are made for: a crawl's folder, and its definition."""
+
+    crawl: Path
+    icd: Icd
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """An annotator that says what it goes by, such as which models are missing."""
+
+    def told(self, languages: Mapping[str, int]) -> Iterator[str]:
+        """Yield sentences about how it annotates objects of some languages, given with their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnrichmentStep:
+    """An annotator by its name; ``factory`` says where it is made, as entry points do."""
+
+    name: str
+    factory: str
+    group: str = ANNOTATORS
+    source: str = ""
+
+    @property
+    def is_of_collection(self) -> bool:
+        """Whether it goes by all objects together."""
+        return self.group == COLLECTION_ANNOTATORS
+
+    def annotator(self, setting: Setting) -> Annotator:
+        """Make one that annotates objects one by one. Raise ``EnrichError``."""
+        return cast("Annotator", self._made(setting))
+
+    def collection_annotator(self, setting: Setting) -> CollectionAnnotator:
+        """Make one that goes by all objects together. Raise ``EnrichError``."""
+        return cast("CollectionAnnotator", self._made(setting))
+
+    def _made(self, setting: Setting) -> object:
+        try:
+            made = EntryPoint(self.name, self.factory, self.group).load()(setting)
+            name, version = made.name, made.version
+        except Exception as error:  # A third party's code may raise anything.
+            problem = f"the step {self.name}{self.source} cannot be made ({type(error).__name__}: {error})"
+            raise EnrichError(f"{problem}; mend or remove its distribution, or leave it out with --steps") from error
+        if name != self.name or not isinstance(version, str):
+            raise EnrichError(f"the step {self.name}{self.source} is called {name!r} by itself; tell its authors")
+        return made
+
+
+def all_steps() -> tuple[EnrichmentStep, ...]:
+    """Return all steps in the order in which they are done: those that go by all objects come last.
+
+    A step of another distribution with the name of one that ships is left out.
+    """
+    found: dict[str, EnrichmentStep] = {}
+    for group, shipped in SHIPPED.items():
+        for name, factory in shipped.items():
+            found[name] = EnrichmentStep(name, factory, group)
+        for entry in sorted(entry_points(group=group), key=lambda each: (each.name, each.value)):
+            source = f" of the distribution {entry.dist.name}" if entry.dist else ""
+            found.setdefault(entry.name, EnrichmentStep(entry.name, entry.value, group, source))
+    return tuple(sorted(found.values(), key=lambda step: step.is_of_collection))
+
+
+def chosen_steps(names: Sequence[str]) -> tuple[EnrichmentStep, ...]:
+    """Return the steps of some names, all without any, in the order in which they are done. Raise ``EnrichError``."""
+    known = {step.name: step for step in all_steps()}
+    unknown = sorted(set(names) - known.keys())
+    if unknown:
+        raise EnrichError(f"there is no step {', '.join(unknown)}; there are {', '.join(known)}")
+    return tuple(step for step in known.values() if not names or step.name in names)
