@@ -125,7 +125,7 @@ def _annotation(row: tuple[Any, ...]) -> Annotation:
     return Annotation(row[0], row[1], Kind(row[2]), *row[3:11], details)
 
 
-class AnnotationIndex(DerivedIndex[CaptureAnnotations]):
+class AnnotationIndex(DerivedIndex[bytes]):
     """The index of the annotations in a crawl's folder."""
 
     schema: ClassVar = _TABLES
@@ -139,12 +139,15 @@ class AnnotationIndex(DerivedIndex[CaptureAnnotations]):
         """Find the segments."""
         yield from segment_sources(self._crawl / ANNOTATIONS, NQUADS, f"{ANNOTATIONS}/")
 
-    def entries(self, source: Source, begin: int) -> Iterator[tuple[CaptureAnnotations, int]]:
-        """Yield what each graph says."""
-        return ((read_annotations(text), end) for text, end in segment_members(source, begin))
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
+        """Yield the statements of each graph."""
+        return segment_members(source, begin)
 
-    def put(self, entry: CaptureAnnotations, source: int, place: int) -> None:
+    def put(self, entry: bytes, source: int, place: int) -> None:
         """Take in what an annotator says of a capture, or that its run has come to its end."""
+        self._put(read_annotations(entry), source, place)
+
+    def _put(self, entry: CaptureAnnotations, source: int, place: int) -> None:
         if not entry.annotator:
             raise ValueError("annotations without an annotator")
         if not entry.capture:

@@ -86,7 +86,7 @@ def enrich(
     told how many more captures a step is done with. Raises ``AnnotationsBusyError``, ``DefinitionError``,
     ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``, ``SegmentError`` and ``sqlite3.Error``.
     """
-    setting = Setting(crawl, read_definition(crawl / DEFINITION))
+    setting = setting_of(crawl)
     with (
         annotating(crawl) as folder,
         Survey.of(crawl) as survey,
@@ -103,6 +103,11 @@ def enrich(
         index.catch_up()
 
 
+def setting_of(crawl: Path) -> Setting:
+    """Return what annotators of a crawl are made for. Raises ``DefinitionError``."""
+    return Setting(crawl, read_definition(crawl / DEFINITION))
+
+
 @dataclass(frozen=True, slots=True)
 class _Enriching:
     setting: Setting
@@ -116,7 +121,7 @@ class _Enriching:
         annotator = step.annotator(self.setting)
         done, captures = Annotated(), 0
         job = Job(
-            AnnotatingStep(self.setting, step, annotator.version, _now()),
+            AnnotatingStep(self.setting.crawl, step, annotator.version, _now()),
             _NOTES,
             keep=self._keep,
             processes=self.processes,
@@ -196,7 +201,7 @@ class _Enriching:
 class AnnotatingStep:
     """The step of a job in which an annotator annotates the objects of captures."""
 
-    setting: Setting
+    crawl: Path
     step: EnrichmentStep
     version: str
     made_at: str
@@ -204,10 +209,10 @@ class AnnotatingStep:
     @contextmanager
     def open(self) -> Iterator[Work[Annotated]]:
         """Make the annotator. Raises ``EnrichError``."""
-        annotator = self.step.annotator(self.setting)
+        annotator = self.step.annotator(setting_of(self.crawl))
         if annotator.version != self.version:
             raise EnrichError(f"what the step {self.step.name} goes by was changed meanwhile; run aah enrich again")
-        with closing(Sources(self.setting.crawl)) as sources:
+        with closing(Sources(self.crawl)) as sources:
             yield _Captures(annotator, sources, self.made_at).annotate
 
 

@@ -1,0 +1,111 @@
+"""Annotators that are made as other distributions make theirs."""
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from aahcrawler.annotations import Annotation, Kind
+from offline.enrichment.annotator import ObjectText
+from offline.enrichment.steps import COLLECTION_ANNOTATORS, EnrichmentStep, Setting
+
+
+def step(name: str, factory: str, *, of_collection: bool = False) -> EnrichmentStep:
+    group = {"group": COLLECTION_ANNOTATORS} if of_collection else {}
+    return EnrichmentStep(name, f"{__name__}:{factory}", **group)
+
+
+@dataclass(frozen=True)
+class Words:
+    """Says that each word of five letters is a keyword."""
+
+    name: str = "words"
+    version: str = "1"
+
+    def annotate(self, given: ObjectText) -> Iterator[Annotation]:
+        place = 0
+        for word in given.text.split(" "):
+            if len(word) == 5:
+                yield self.keyword(given, word, place)
+            place += len(word) + 1
+
+    def keyword(self, given: ObjectText, word: str, place: int) -> Annotation:
+        says = given.object, given.capture, Kind.KEYWORD, word, self.name, self.version, 1.0
+        return Annotation(*says, start=place, end=place + len(word), quote=word)
+
+
+class NewerWords(Words):
+    """A later version, which finds nothing."""
+
+    def annotate(self, given: ObjectText) -> Iterator[Annotation]:
+        yield from ()
+
+
+class DyingWords(Words):
+    """Dies of a signal where a text speaks of death."""
+
+    def annotate(self, given: ObjectText) -> Iterator[Annotation]:
+        if "death" in given.text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from super().annotate(given)
+
+
+class UnsoundWords(Words):
+    """Says of each text that it holds a word that no text holds, and fails on some."""
+
+    def annotate(self, given: ObjectText) -> Iterator[Annotation]:
+        if "fails" in given.text:
+            raise RuntimeError("cannot read this")
+        yield from super().annotate(given)
+        if "lies" in given.text:
+            yield self.keyword(given, "never", 0)
+
+
+@dataclass(frozen=True)
+class Frequent:
+    """Says of each object which of its keywords most objects have."""
+
+    name: str = "frequent"
+    version: str = "1"
+
+    def annotate(
+        self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]
+    ) -> Iterator[Annotation]:
+        counts = Counter(each.label for each in known() if each.kind is Kind.KEYWORD)
+        best = max(counts, key=lambda word: (counts[word], word))
+        for each in objects():
+            if best in each.text:
+                yield Annotation(each.object, each.capture, Kind.TOPIC, best, self.name, self.version, 0.5)
+
+
+def words(_: Setting) -> Words:
+    return Words()
+
+
+def newer_words(_: Setting) -> Words:
+    return NewerWords(version="2")
+
+
+def dying_words(_: Setting) -> Words:
+    return DyingWords()
+
+
+def unsound_words(_: Setting) -> Words:
+    return UnsoundWords()
+
+
+def frequent(_: Setting) -> Frequent:
+    return Frequent()
+
+
+def broken(_: Setting) -> Words:
+    raise RuntimeError("no licence")
+
+
+WORDS = step("words", "words")
+NEWER = step("words", "newer_words")
+DYING = step("words", "dying_words")
+UNSOUND = step("words", "unsound_words")
+BROKEN = step("words", "broken")
+FREQUENT = step("frequent", "frequent", of_collection=True)
