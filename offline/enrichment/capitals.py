@@ -48,7 +48,8 @@ _MIN_HEADLINE: Final = 3
 _LONG: Final = 4
 _SHARE_OF_HEADLINES: Final = 0.7
 _WORD: Final = re.compile(r"[^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_]\.))*(?:[-'’&][^\W\d_]+)*\.?")
-_ENDS: Final = re.compile(r"[.!?…:;•*|>\n\r\t\"“”„«»()\[\]]")
+_LINE: Final = re.compile(r"[^\n\r]+")
+_ENDS: Final = re.compile(r"[.!?…:;•*|>\n\r\t\"“”„«»]")
 _PARTICLES: Final = frozenset(
     {"al", "and", "bin", "da", "das", "de", "del", "della", "den", "der", "des", "di", "do", "dos", "du", "el", "et"}
     | {"für", "ibn", "la", "le", "of", "ten", "ter", "the", "und", "van", "von", "y", "zu", "zum", "zur"}
@@ -154,6 +155,51 @@ _GROUNDS: Final = frozenset(
         "fluss",
     }
 )
+_OPENERS: Final = frozenset(
+    {"later", "yesterday", "today", "tomorrow", "meanwhile", "eventually", "finally", "recently", "today's", "tonight"}
+    | {
+        "last",
+        "next",
+        "earlier",
+        "soon",
+        "maybe",
+        "perhaps",
+        "sometimes",
+        "suddenly",
+        "apparently",
+        "according",
+        "while",
+    }
+    | {
+        "hier",
+        "aujourd'hui",
+        "demain",
+        "ensuite",
+        "enfin",
+        "selon",
+        "ayer",
+        "hoy",
+        "mañana",
+        "luego",
+        "según",
+        "finalmente",
+    }
+    | {
+        "ieri",
+        "oggi",
+        "domani",
+        "poi",
+        "infine",
+        "secondo",
+        "gisteren",
+        "vandaag",
+        "morgen",
+        "later",
+        "volgens",
+        "toen",
+    }
+)
+"""Words that often begin a sentence before a name, and that lists of function words lack."""
 _CALENDAR: Final = frozenset(
     {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march"}
     | {"april", "may", "june", "july", "august", "september", "october", "november", "december", "i"}
@@ -197,12 +243,10 @@ def names_by_capitals(text: str, language: str) -> Iterator[Found]:
     if language in WITHOUT_CAPITALS:
         return
     common = _common_words(language)
-    lines = [(match.start(), match[0]) for match in re.finditer(r"[^\n\r]+", text)]
-    inside = _inside_sentences(lines)
-    for begin, line in lines:
-        words = list(_words(line, begin))
-        if not _is_headline(line, words):
-            yield from _in_line(text, words, language, common, inside)
+    lines = [words for words in _lines(text) if words]
+    inside = frozenset(word.text for words in lines for word in words if word.is_capital and not word.begins)
+    for words in lines:
+        yield from _in_line(text, words, language, common, inside)
 
 
 def _in_line(text: str, words: list[_Word], language: str, common: Set[str], inside: Set[str]) -> Iterator[Found]:
@@ -211,7 +255,7 @@ def _in_line(text: str, words: list[_Word], language: str, common: Set[str], ins
         if not _may_begin(words[at], language, common):
             at += 1
             continue
-        end = _end(text, words, at)
+        end = _end(text, words, at, language)
         first = _first(words, at, end, common)
         titled = any(word.plain in _TITLES for word in words[at:first])
         kept = words[first:end]
@@ -224,23 +268,27 @@ def _first(words: list[_Word], begin: int, end: int, common: Set[str]) -> int:
     """Return where a name begins behind titles, and behind a common word that begins its sentence."""
     while begin < end:
         word = words[begin]
-        if word.is_capital and word.plain not in _TITLES and not (word.begins and word.plain in common):
+        if word.is_capital and word.plain not in _TITLES and not (word.begins and word.text.casefold() in common):
             break
         begin += 1
     return begin
 
 
 def _may_begin(word: _Word, language: str, common: Set[str]) -> bool:
-    if not word.is_capital or (language in {"en", ""} and word.plain in _CALENDAR):
+    if not word.is_capital or (language in {"en", ""} and word.text.casefold() in _CALENDAR):
         return False
     is_shouted = len(word.text) > 1 and word.text.isupper() and "." not in word.text
     if is_shouted and (len(word.text) > _MAX_ACRONYM or word.plain in common):
         return False
-    return word.begins or word.plain in _TITLES or word.plain not in common
+    is_initial = word.text.endswith(".")
+    return word.begins or is_initial or word.plain in _TITLES or word.plain not in common
 
 
-def _end(text: str, words: list[_Word], begin: int) -> int:
-    """Return where the words with capitals end that begin here, those between two of them included."""
+def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
+    """Return where the words with capitals end that begin here, particles between two of them included.
+
+    Where all nouns have capitals, what stands before "von" may be any of them.
+    """
     end = at = begin
     while at < len(words) and at - begin < MAX_WORDS:
         word = words[at]
@@ -249,9 +297,13 @@ def _end(text: str, words: list[_Word], begin: int) -> int:
         is_another = word.plain in _INSTITUTIONS and at > begin and words[at - 1].text in _PARTICLES
         if is_another and not _is_of_institution(words[begin:at]):
             break
-        if word.is_capital and word.plain not in _CALENDAR:
+        if word.is_capital and word.text.casefold() not in _CALENDAR:
             end = at + 1
-        elif word.text not in _PARTICLES or (word.text in _JOINING and not _is_of_institution(words[begin:at])):
+        elif (
+            language in NOUNS_WITH_CAPITALS
+            or word.text not in _PARTICLES
+            or (word.text in _JOINING and not _is_of_institution(words[begin:at]))
+        ):
             break
         at += 1
     return end
@@ -297,14 +349,12 @@ def _words(line: str, begin: int) -> Iterator[_Word]:
         begins, last = written != kept, match.end()
 
 
-def _inside_sentences(lines: list[tuple[int, str]]) -> frozenset[str]:
-    """Return the words with capitals that stand where no sentence begins."""
-    found = set()
-    for begin, line in lines:
-        words = list(_words(line, begin))
-        if not _is_headline(line, words):
-            found |= {word.text for word in words if word.is_capital and not word.begins}
-    return frozenset(found)
+def _lines(text: str) -> Iterator[list[_Word]]:
+    """Yield the words of each line in which capitals tell anything."""
+    for line in _LINE.finditer(text):
+        words = list(_words(line[0], line.start()))
+        if not _is_headline(line[0], words):
+            yield words
 
 
 def _is_headline(line: str, words: list[_Word]) -> bool:
@@ -322,12 +372,16 @@ def _is_headline(line: str, words: list[_Word]) -> bool:
 def _common_words(language: str) -> frozenset[str]:
     """Return the words of a language that are part of no name where they begin a sentence."""
     codes = (language,) if language else ("en", "de", "fr", "es", "it", "nl")
-    return frozenset(word.casefold() for word in function_words(codes)) - _PARTICLES | {
-        "the",
-        "der",
-        "die",
-        "das",
-        "la",
-        "le",
-        "el",
-    }
+    return (
+        frozenset(word.casefold() for word in function_words(codes))
+        | _OPENERS - _PARTICLES
+        | {
+            "the",
+            "der",
+            "die",
+            "das",
+            "la",
+            "le",
+            "el",
+        }
+    )

@@ -150,7 +150,7 @@ def _joined(entities: Mapping[str, Entity], explained: Mapping[str, set[str]]) -
     joined: dict[str, str] = {}
     for spellings in _alike(entities):
         alike = {_target(joined, name) for name in spellings}
-        best = max(alike, key=lambda name: (entities[name].is_defined, entities[name].times, name))
+        best = max(alike, key=lambda name: (entities[name].is_defined, entities[name].times, name.isascii(), name))
         joined |= {name: best for name in alike if name != best}
     for short, names in explained.items():
         targets = {_target(joined, name) for name in names} - {short}

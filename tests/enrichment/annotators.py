@@ -38,7 +38,7 @@ class Words:
 class NewerWords(Words):
     """A later version, which finds nothing."""
 
-    def annotate(self, given: ObjectText) -> Iterator[Annotation]:
+    def annotate(self, _: ObjectText) -> Iterator[Annotation]:
         yield from ()
 
 

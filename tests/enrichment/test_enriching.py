@@ -15,7 +15,7 @@ from aahcrawler.layout import ANNOTATIONS
 from aahcrawler.objects.readings import Method, Reading
 from offline.enrichment.enriching import StepResult, enrich
 from offline.enrichment.steps import EnrichError, EnrichmentStep
-from tests.enrichment.annotators import BROKEN, DYING, FREQUENT, NEWER, UNSOUND, WORDS
+from tests.enrichment.annotators import BROKEN, FREQUENT, NEWER, UNSOUND, WORDS
 from tests.enrichment.archives import define, write_posts
 from tests.offline.crawls import BEGUN, capture, graph, post, writer
 from tests.offline.shapes import violations

@@ -1,6 +1,7 @@
 """Takedowns: what is removed is in no file, all else is as before, and a kill in between changes nothing."""
 
 import fcntl
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -206,3 +207,17 @@ def test_a_folder_in_which_a_crawl_runs_is_left_alone(folder: Path) -> None:
     assert ended.code == 2
     assert "a crawl is running" in ended.err
     assert list(contents(folder)) == before
+
+
+def test_what_was_found_in_its_words_goes_at_once(folder: Path) -> None:
+    done = aah("enrich", folder)
+    assert done.code == 0, done.err
+    names = b"<urn:aahcrawler:term:kind>"
+    before = [gzip.decompress(path.read_bytes()).count(names) for path in (folder / "annotations").glob("*.nq.gz")]
+    assert holds(folder / "annotations", WORD)
+    assert removed(folder, "--url", url("/2")).code == 0
+    assert not holds(folder, WORD)
+    after = [gzip.decompress(path.read_bytes()).count(names) for path in (folder / "annotations").glob("*.nq.gz")]
+    assert 0 < sum(after) < sum(before)
+    assert aah("enrich", folder).code == 0
+    assert not holds(folder, WORD)

@@ -1,0 +1,121 @@
+"""``aah enrich``, and what becomes of annotations in stores and takedowns."""
+
+import json
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from typer.testing import CliRunner, Result
+
+from aahcrawler.annotations import Annotation, annotations_of
+from aahcrawler.annotations.annotation_lock import annotating
+from aahcrawler.cli import app
+from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, STORE
+from aahcrawler.takedown.removal import TakedownError, Wanted, remove
+from offline.enrichment import entity_annotator
+from offline.store.local import reading
+from tests.enrichment.archives import LONG, define, write_posts
+from tests.offline.crawls import THREAD
+
+TEXTS = [[("ann", f"We met Dr Ida Berg there. {LONG}")], [("bob", f"Then I. Berg of the Water Board left. {LONG}")]]
+
+
+@pytest.fixture
+def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write two threads, for a machine without models."""
+    monkeypatch.setattr(entity_annotator, "installed_models", dict)
+    define(tmp_path / "crawl")
+    write_posts(tmp_path / "crawl", TEXTS)
+    (tmp_path / "crawl" / ARCHIVE).mkdir()
+    return tmp_path / "crawl"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def said(crawl: Path) -> list[Annotation]:
+    with annotations_of(crawl) as annotations:
+        return list(annotations)
+
+
+def asked(crawl: Path, query: str) -> list[list[str]]:
+    """Load a crawl into its store, and return the rows of an answer."""
+    loaded = run("load", crawl)
+    assert loaded.exit_code == 0, loaded.output
+    with reading(crawl / STORE) as store:
+        found = store.query(
+            query, prefixes={"aah": "urn:aahcrawler:term:", "rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
+        )
+        assert isinstance(found, ox.QuerySolutions)
+        return sorted([getattr(value, "value", "") for value in row] for row in found)
+
+
+def test_each_step_says_what_it_did_and_what_it_went_by(crawl: Path) -> None:
+    ended = run("enrich", crawl)
+    assert ended.exit_code == 0, ended.output
+    assert ended.stdout.splitlines() == [
+        f"{crawl}: language: 2 annotations at 2 captures",
+        f"{crawl}: entities: 3 annotations at 2 captures",
+        f"{crawl}: consolidation: 1 annotations at 1 captures",
+    ]
+    assert "names in 2 objects in en: no model installed; no entities in the definition" in ended.stderr
+    assert "install a pipeline for spaCy" in ended.stderr
+    again = run("enrich", crawl)
+    assert again.stdout.splitlines() == [
+        f"{crawl}: {name}: nothing new" for name in ("language", "entities", "consolidation")
+    ]
+
+
+def test_steps_can_be_chosen_and_results_read_by_programs(crawl: Path) -> None:
+    ended = run("enrich", crawl, "--steps", "language", "--json")
+    (line,) = ended.stdout.splitlines()
+    told = json.loads(line)
+    assert (told["step"], told["annotations"], told["languages"]) == ("language", 2, {"en": 2})
+    assert run("enrich", "--list").stdout.splitlines()[:2] == ["language", "entities"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--steps", "spelling"), "there is no step spelling; there are language, entities"),
+        ((), "name the folder of a crawl"),
+    ],
+)
+def test_mistakes_are_told(crawl: Path, arguments: tuple[str, ...], message: str) -> None:
+    ended = run("enrich", *((crawl, *arguments) if arguments else ()))
+    assert (ended.exit_code, message in ended.stderr) == (2, True)
+
+
+def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
+    ended = run("enrich", tmp_path)
+    assert ended.exit_code == 2
+    assert "cannot be read" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_has_the_annotations_that_count(crawl: Path) -> None:
+    query = "SELECT ?label ?a { GRAPH ?g { ?a aah:kind 'person' ; rdfs:label ?label } } ORDER BY ?label"
+    run("enrich", crawl)
+    assert [row[0] for row in asked(crawl, query)] == ["Ida Berg", "Ida Berg"]
+    write_posts(crawl, [[("cy", f"We met Ira Berg there. {LONG}")]], first=8)
+    run("enrich", crawl)
+    # I. Berg may be either by now: the run before does not count any more.
+    assert [row[0] for row in asked(crawl, query)] == ["Ida Berg"]
+
+
+def test_nothing_is_said_of_what_was_taken_down(crawl: Path) -> None:
+    run("enrich", crawl)
+    remove(crawl, Wanted(urls=(THREAD.format(1),)), "Ida", "asked for")
+    run("enrich", crawl)
+    assert [each.label for each in said(crawl) if each.kind != "language"] == ["I. Berg", "Water Board"]
+    assert all(
+        row[0] != "Ida Berg" for row in asked(crawl, "SELECT ?l { GRAPH ?g { ?a aah:kind ?k ; rdfs:label ?l } }")
+    )
+
+
+def test_nothing_is_taken_down_while_annotations_are_written(crawl: Path) -> None:
+    with annotating(crawl), pytest.raises(TakedownError, match="aah enrich is at work"):
+        remove(crawl, Wanted(urls=(THREAD.format(1),)), "Ida", "asked for")
+    assert (crawl / ANNOTATIONS).is_dir()
+    assert not (crawl / INDEXES / "removing.json").exists()

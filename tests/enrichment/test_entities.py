@@ -1,0 +1,167 @@
+"""Names are found with and without models, and joined where they mean the same."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+import spacy
+
+from aahcrawler.annotations import REFINES, Annotation, annotation_iri
+from offline.enrichment.annotator import ObjectText
+from offline.enrichment.capitals import names_by_capitals
+from offline.enrichment.consolidation import Consolidation
+from offline.enrichment.entity_annotator import EntityAnnotator
+
+CAPTURE = "urn:uuid:00000000-0000-4000-8000-000000000001"
+
+
+def given(text: str, language: str = "en", *, author: str = "", number: int = 1) -> ObjectText:
+    return ObjectText(f"http://forum.test/t/1#p{number}", CAPTURE, "post", "", text, author=author, language=language)
+
+
+def capitals(text: str, language: str = "en") -> list[tuple[str, str]]:
+    return [(text[each.start : each.end], str(each.kind)) for each in names_by_capitals(text, language)]
+
+
+def named(annotations: Sequence[Annotation]) -> list[tuple[str, str, str]]:
+    return [(each.quote, each.kind, each.label) for each in annotations]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Save a pipeline that knows some names by heart, and return its folder."""
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler", name="ner")
+    known = {"Ida Berg": "PERSON", "Berg": "PERSON", "Arnhem": "GPE", "the Water Board (WB": "ORG", "Monday": "DATE"}
+    ruler.add_patterns([{"label": label, "pattern": name} for name, label in known.items()])
+    folder = tmp_path_factory.mktemp("model") / "en_small"
+    pipeline.to_disk(folder)
+    return str(folder)
+
+
+def test_capitals_inside_sentences_are_names() -> None:
+    text = "We saw Ida Berg in Arnhem on Monday. Nobody knew. Arnhem was wet, and I was NOT there with NATO."
+    assert capitals(text) == [("Ida Berg", "name"), ("Arnhem", "name"), ("Arnhem", "name"), ("NATO", "name")]
+
+
+def test_words_beside_a_name_tell_what_bears_it() -> None:
+    text = "Then Dr. J. Berg met Frau Müller of the University of Leeds at the River Aire."
+    assert capitals(text) == [
+        ("J. Berg", "person"),
+        ("Müller", "person"),
+        ("University of Leeds", "organisation"),
+        ("River Aire", "place"),
+    ]
+
+
+def test_where_capitals_tell_little_little_is_said() -> None:
+    assert capitals("Das Wasser stieg in der Stadt, und die Leute von Ida Berg gingen nach Hause.", "de") == [
+        ("Ida Berg", "name")
+    ]
+    assert capitals("東京都知事は北京を訪れた。", "ja") == []
+    assert capitals("How The Old Dike Broke At Night\nTHIS IS TERRIBLE NEWS FROM ARNHEM TODAY") == []
+
+
+def test_long_and_odd_texts_take_little_time() -> None:
+    for text in ("A" * 200_000, "A. " * 60_000, "Aa " * 60_000, "\n" * 200_000, "Dr. " * 50_000):
+        list(EntityAnnotator((), {}).annotate(given(text)))
+
+
+def test_entities_of_the_definition_are_found_in_any_language() -> None:
+    annotator = EntityAnnotator(["Hermann Scheer", "東京都"], {})
+    assert named([*annotator.annotate(given("wo HERMANN SCHEER war, weiß niemand", "de"))]) == [
+        ("HERMANN SCHEER", "name", "Hermann Scheer")
+    ]
+    assert named([*annotator.annotate(given("昨日は東京都へ行った", "ja"))]) == [("東京都", "name", "東京都")]
+
+
+def test_a_short_name_means_the_whole_one_before_it() -> None:
+    text = "We met Ida Berg. Later Berg spoke for the Old Water Board (OWB), and the OWB agreed with I. Berg."
+    assert [(each.quote, each.label) for each in EntityAnnotator((), {}).annotate(given(text))] == [
+        ("Ida Berg", "Ida Berg"),
+        ("Berg", "Ida Berg"),
+        ("Old Water Board", "Old Water Board"),
+        ("OWB", "Old Water Board"),
+        ("OWB", "Old Water Board"),
+        ("I. Berg", "Ida Berg"),
+    ]
+
+
+def test_a_surname_that_two_people_have_means_neither() -> None:
+    text = "We met Ida Berg and Jo Berg there. Then we saw that Berg left."
+    assert [each.label for each in EntityAnnotator((), {}).annotate(given(text))] == ["Ida Berg", "Jo Berg", "Berg"]
+
+
+def test_a_model_tells_people_from_places(model: str) -> None:
+    annotator = EntityAnnotator(["Ida Berg"], {"en": model})
+    text = "On Monday Ida Berg met the Water Board (WB) in Arnhem. Berg left."
+    assert named([*annotator.annotate(given(text))]) == [
+        ("Ida Berg", "person", "Ida Berg"),
+        ("Water Board", "organisation", "Water Board"),
+        ("WB", "organisation", "Water Board"),
+        ("Arnhem", "place", "Arnhem"),
+        ("Berg", "person", "Ida Berg"),
+    ]
+    for each in annotator.annotate(given(text)):
+        assert text[each.start : each.end] == each.quote
+
+
+def test_a_model_is_part_of_the_version_and_of_what_is_told(model: str) -> None:
+    with_model, without = EntityAnnotator(["Ida Berg"], {"en": model}), EntityAnnotator((), {})
+    assert with_model.version != without.version
+    told = [*with_model.told({"en": 1, "de": 2, "ja": 3})]
+    assert "the model" in told[2]
+    assert "no capitals to go by; the definition's entities alone" in told[0]
+    assert told[-1].startswith("to find more in de, ja: install")
+
+
+def consolidated(texts: Mapping[str, Sequence[str]], authors: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+    """Return what is said anew of the names in texts, given by language."""
+    annotator = EntityAnnotator(["Hermann Scheer"], {})
+    every = [(language, text) for language, own in texts.items() for text in own]
+    objects = [given(text, language, number=number) for number, (language, text) in enumerate(every)]
+    objects += [given("", author=author, number=100 + number) for number, author in enumerate(authors)]
+    known = [each for one in objects for each in annotator.annotate(one)]
+    found = [*Consolidation().annotate(lambda: iter(objects), lambda: iter(known))]
+    other = [*Consolidation().annotate(lambda: reversed(objects), lambda: reversed(known))]
+    assert sorted(map(repr, found)) == sorted(map(repr, other))
+    refined = {annotation_iri(each): each for each in known}
+    for each in found:
+        former = refined[dict(each.values)[REFINES]]
+        assert (former.object, former.start, former.quote) == (each.object, each.start, each.quote)
+    return named(found)
+
+
+def test_initials_mean_the_only_whole_name_that_fits() -> None:
+    texts = ["We met Ida Maria Berg there.", "We met I. Berg there.", "We met I. M. Berg there."]
+    assert consolidated({"en": texts}) == [
+        ("I. Berg", "name", "Ida Maria Berg"),
+        ("I. M. Berg", "name", "Ida Maria Berg"),
+    ]
+    assert consolidated({"en": [*texts, "We met Ira Berg there."]}) == [("I. M. Berg", "name", "Ida Maria Berg")]
+
+
+def test_spellings_are_joined_and_the_definition_has_its_own() -> None:
+    texts = ["We met Jürgen Müller there.", "And Jürgen Müller left.", "We met Juergen Mueller there, then H. Scheer."]
+    assert consolidated({"en": [*texts, "Nobody met Hermann Scheer."]}) == [
+        ("Juergen Mueller", "name", "Jürgen Müller"),
+        ("H. Scheer", "name", "Hermann Scheer"),
+    ]
+
+
+def test_a_name_in_another_script_is_joined() -> None:
+    pytest.importorskip("anyascii")
+    assert consolidated(
+        {"ru": ["Вчера мы видели, как Ида Берг ушла."], "en": ["We met Ida Berg.", "And Ida Berg left."]}
+    ) == [("Ида Берг", "name", "Ida Berg")]
+
+
+def test_what_bears_a_name_is_said_where_the_texts_that_tell_agree() -> None:
+    texts = ["We met Dr Ida Berg there.", "We met Ida Berg there."]
+    assert consolidated({"en": texts}) == [("Ida Berg", "person", "Ida Berg")]
+    assert consolidated({"en": ["We met Jo Berg there."]}, ["Jo Berg"] * 3) == [("Jo Berg", "person", "Jo Berg")]
+    assert consolidated({"en": ["We met Jo Berg there."]}, ["Jo Berg"] * 2) == []
+
+
+def test_letters_are_joined_to_what_one_text_explains() -> None:
+    texts = ["Then the Old Water Board (OWB) came.", "We saw the OWB there."]
+    assert consolidated({"en": texts}) == [("OWB", "organisation", "Old Water Board")]
