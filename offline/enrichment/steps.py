@@ -22,7 +22,7 @@ SHIPPED: Final = {
         "entities": "offline.enrichment.entity_annotator:EntityAnnotator.of",
     },
     COLLECTION_ANNOTATORS: {
-        "consolidation": "offline.enrichment.consolidation:Consolidation.of",
+        "consolidation": "offline.enrichment.name_joining:Consolidation.of",
     },
 }
 """The steps that ship, by group, in the order in which they are done."""

@@ -8,8 +8,8 @@ import spacy
 from aahcrawler.annotations import REFINES, Annotation, annotation_iri
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import names_by_capitals
-from offline.enrichment.consolidation import Consolidation
 from offline.enrichment.entity_annotator import EntityAnnotator
+from offline.enrichment.name_joining import Consolidation
 
 CAPTURE = "urn:uuid:00000000-0000-4000-8000-000000000001"
 

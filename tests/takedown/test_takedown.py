@@ -14,6 +14,7 @@ from tests.crawl.crawling import aah, rows, running, summary
 from tests.crawl.site import Site, html, links, serving
 from tests.crawl.verifying import archived, assert_whole
 from tests.crawl.world import define
+from tests.enrichment.archives import LONG, write_posts
 from tests.takedown.floods import WORD, contents, holds, indexed, removed, url
 
 STEPS = 14
@@ -210,6 +211,7 @@ def test_a_folder_in_which_a_crawl_runs_is_left_alone(folder: Path) -> None:
 
 
 def test_what_was_found_in_its_words_goes_at_once(folder: Path) -> None:
+    write_posts(folder, [[("ann", LONG)]])
     done = aah("enrich", folder)
     assert done.code == 0, done.err
     names = b"<urn:aahcrawler:term:kind>"
