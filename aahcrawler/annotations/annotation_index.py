@@ -122,7 +122,8 @@ class Annotations:
 
 def _annotation(row: tuple[Any, ...]) -> Annotation:
     details = tuple((name, value) for name, value in json.loads(row[11]))
-    return Annotation(row[0], row[1], Kind(row[2]), *row[3:11], details)
+    iri, capture, kind, *others = row[:11]
+    return Annotation(iri, capture, Kind(kind), *others, values=details)
 
 
 class AnnotationIndex(DerivedIndex[bytes]):

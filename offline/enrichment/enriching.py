@@ -173,8 +173,8 @@ class _Enriching:
             rows = base.execute("SELECT capture, said FROM made ORDER BY capture, place")
             for _, group in groupby(rows, lambda row: row[0]):
                 units = [read_annotations(row[1]) for row in group]
-                said = tuple(each for unit in units for each in unit.annotations)
-                self.writer.append((bytes(replace(units[0], annotations=said)),))
+                every = tuple(each for unit in units for each in unit.annotations)
+                self.writer.append((bytes(replace(units[0], annotations=every)),))
                 captures += 1
                 seen(step.name, 1)
         self.writer.append((bytes(CaptureAnnotations("", step.name, annotator.version, "", made_at, run)),))

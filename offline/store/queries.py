@@ -16,8 +16,10 @@ from aahcrawler.objects.vocabulary import XSD
 PREFIXES: Mapping[str, str] = {
     "aah": v.AAH,
     "dcterms": v.DCTERMS,
+    "oa": v.OA,
     "prov": v.PROV,
     "rdf": v.RDF,
+    "rdfs": v.RDFS,
     "schema": v.SCHEMA,
     "sioc": v.SIOC,
     "xsd": v.XSD,

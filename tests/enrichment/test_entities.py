@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 import spacy
+from spacy.pipeline import EntityRuler
 
 from aahcrawler.annotations import REFINES, Annotation, annotation_iri
 from offline.enrichment.annotator import ObjectText
@@ -31,6 +32,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Save a pipeline that knows some names by heart, and return its folder."""
     pipeline = spacy.blank("en")
     ruler = pipeline.add_pipe("entity_ruler", name="ner")
+    assert isinstance(ruler, EntityRuler)
     known = {"Ida Berg": "PERSON", "Berg": "PERSON", "Arnhem": "GPE", "the Water Board (WB": "ORG", "Monday": "DATE"}
     ruler.add_patterns([{"label": label, "pattern": name} for name, label in known.items()])
     folder = tmp_path_factory.mktemp("model") / "en_small"
