@@ -122,8 +122,14 @@ class Annotations:
 
 def _annotation(row: tuple[Any, ...]) -> Annotation:
     details = tuple((name, value) for name, value in json.loads(row[11]))
-    iri, capture, kind, *others = row[:11]
-    return Annotation(iri, capture, Kind(kind), *others, values=details)
+    return Annotation(
+        *(row[0], row[1], Kind(row[2]), *row[3:7]),
+        iri=row[7],
+        start=row[8],
+        end=row[9],
+        quote=row[10],
+        values=details,
+    )
 
 
 class AnnotationIndex(DerivedIndex[bytes]):

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Final, Self
+from typing import Final
 
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.page.generic import language as language_of
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.steps import Setting
 
 _EDITION: Final = "1"
 _CONFIDENCE: Final = 0.9
@@ -20,11 +19,6 @@ class LanguageAnnotator:
 
     def __init__(self) -> None:
         self.version = f"{_EDITION} py3langid {version('py3langid')}"
-
-    @classmethod
-    def of(cls, _: Setting) -> Self:
-        """Return it for any crawl."""
-        return cls()
 
     def annotate(self, given: ObjectText) -> Iterator[Annotation]:
         """Yield the language of the text, by its code of ISO 639-1; nothing where it is known, or in doubt."""

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Final, Self
+from typing import Final
 
 from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
 from offline.enrichment.annotator import ObjectText
@@ -23,7 +23,6 @@ from offline.enrichment.entity_names import (
     tidied,
     with_umlauts_written_out,
 )
-from offline.enrichment.steps import Setting
 
 _EDITION: Final = "1"
 NAMED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME})
@@ -61,11 +60,6 @@ class Consolidation:
 
     def __init__(self) -> None:
         self.version = f"{_EDITION} anyascii-{_anyascii()}" if _anyascii() else _EDITION
-
-    @classmethod
-    def of(cls, _: Setting) -> Self:
-        """Return it for any crawl."""
-        return cls()
 
     def annotate(
         self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]

@@ -2,12 +2,14 @@
 
 A distribution announces an annotator as an entry point, ``name = module:factory``, of the group
 ``aahcrawler.annotators``, or ``aahcrawler.collection_annotators`` for one that goes by all objects together. The
-factory is called with a ``Setting``, in each process that annotates.
+factory, such as the annotator's class, is called in each process that annotates: with a ``Setting`` where it has a
+parameter ``setting``, else with nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from pathlib import Path
 from typing import Final, Protocol, cast, runtime_checkable
 
@@ -18,11 +20,11 @@ ANNOTATORS: Final = "aahcrawler.annotators"
 COLLECTION_ANNOTATORS: Final = "aahcrawler.collection_annotators"
 SHIPPED: Final = {
     ANNOTATORS: {
-        "language": "offline.enrichment.language_annotator:LanguageAnnotator.of",
+        "language": "offline.enrichment.language_annotator:LanguageAnnotator",
         "entities": "offline.enrichment.entity_annotator:EntityAnnotator.of",
     },
     COLLECTION_ANNOTATORS: {
-        "consolidation": "offline.enrichment.name_joining:Consolidation.of",
+        "consolidation": "offline.enrichment.name_joining:Consolidation",
     },
 }
 """The steps that ship, by group, in the order in which they are done."""
@@ -72,7 +74,8 @@ class EnrichmentStep:
 
     def _made(self, setting: Setting) -> object:
         try:
-            made = EntryPoint(self.name, self.factory, self.group).load()(setting)
+            factory = EntryPoint(self.name, self.factory, self.group).load()
+            made = factory(setting=setting) if "setting" in signature(factory).parameters else factory()
             name, version = made.name, made.version
         except Exception as error:  # A third party's code may raise anything.
             problem = f"the step {self.name}{self.source} cannot be made ({type(error).__name__}: {error})"

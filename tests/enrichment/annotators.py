@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.steps import COLLECTION_ANNOTATORS, EnrichmentStep, Setting
+from offline.enrichment.steps import COLLECTION_ANNOTATORS, EnrichmentStep
 
 
 def step(name: str, factory: str, *, of_collection: bool = False) -> EnrichmentStep:
@@ -79,27 +79,27 @@ class Frequent:
                 yield Annotation(each.object, each.capture, Kind.TOPIC, best, self.name, self.version, 0.5)
 
 
-def words(_: Setting) -> Words:
+def words() -> Words:
     return Words()
 
 
-def newer_words(_: Setting) -> Words:
+def newer_words() -> Words:
     return NewerWords(version="2")
 
 
-def dying_words(_: Setting) -> Words:
+def dying_words() -> Words:
     return DyingWords()
 
 
-def unsound_words(_: Setting) -> Words:
+def unsound_words() -> Words:
     return UnsoundWords()
 
 
-def frequent(_: Setting) -> Frequent:
+def frequent() -> Frequent:
     return Frequent()
 
 
-def broken(_: Setting) -> Words:
+def broken() -> Words:
     raise RuntimeError("no licence")
 
 
