@@ -121,15 +121,10 @@ class Annotations:
 
 
 def _annotation(row: tuple[Any, ...]) -> Annotation:
-    details = tuple((name, value) for name, value in json.loads(row[11]))
-    return Annotation(
-        *(row[0], row[1], Kind(row[2]), *row[3:7]),
-        iri=row[7],
-        start=row[8],
-        end=row[9],
-        quote=row[10],
-        values=details,
-    )
+    iri, capture, kind, label, annotator, version, confidence, meant, start, end, quote, details = row
+    told = tuple((name, value) for name, value in json.loads(details))
+    made_by = annotator, version, confidence
+    return Annotation(iri, capture, Kind(kind), label, *made_by, meant, start, end, quote, told)
 
 
 class AnnotationIndex(DerivedIndex[bytes]):

@@ -11,7 +11,7 @@ LONGEST: Final = 2_000
 MAX_TERMS: Final = 64
 """Words, phrases and ranges that a query may have."""
 _DEEPEST: Final = 20
-WORDS: Final = ("text", "title", "author")
+WORDS: Final = ("text", "title", "author", "person", "organisation", "place", "topic")
 WHOLE: Final = ("site", "application", "kind", "type", "language", "media_type", "keyword", "entity", "url")
 MOMENTS: Final = ("published", "captured")
 NUMBERS: Final = ("score", "status", "crawl")

@@ -15,9 +15,11 @@ from typing import Final
 import tantivy
 
 from aahcrawler.search.query_language import All, Node, Not, Range, Some, Value, Words
-from aahcrawler.search.text_index import address_number, pairs_of, schema, stems_of, unspaced, words_of
+from aahcrawler.search.text_index import SAID, address_number, pairs_of, schema, stems_of, unspaced, words_of
 
 _WEIGHTS: Final = {"title": 2.0, "author": 1.5, "text": 1.0}
+_OF_NAMES: Final = frozenset({"author", *SAID})
+"""Fields that hold names, which have no other forms."""
 _STEM: Final = 0.8
 """What a word with the same stem counts, against the word itself."""
 _NEAR: Final = 0.4
@@ -115,18 +117,18 @@ class Compiler:
     def _spaced(self, text: str, words: Terms, node: Words) -> tantivy.Query:
         fields = (node.field,) if node.field else tuple(_WEIGHTS)
         found = [self._in_field(name, words, node) for name in fields]
-        if len(words) == 1 and not node.is_phrase and not node.is_prefix and node.field != "author":
+        if len(words) == 1 and not node.is_phrase and not node.is_prefix and node.field not in _OF_NAMES:
             found += self._stems(text, words[0])
             distance = self._distance(words[0], node)
             if distance:
                 fuzzy = [tantivy.Query.fuzzy_term_query(schema(), name, words[0], distance) for name in fields]
                 found += [tantivy.Query.boost_query(each, _NEAR) for each in fuzzy]
-        elif len(words) == 1 and node.field == "author" and (distance := self._distance(words[0], node)):
-            found.append(tantivy.Query.fuzzy_term_query(schema(), "author", words[0], distance))
+        elif len(words) == 1 and node.field in _OF_NAMES and (distance := self._distance(words[0], node)):
+            found.append(tantivy.Query.fuzzy_term_query(schema(), node.field, words[0], distance))
         return tantivy.Query.disjunction_max_query(found, _TIE)
 
     def _in_field(self, name: str, words: Terms, node: Words) -> tantivy.Query:
-        query, weight = tantivy.Query, _WEIGHTS[name]
+        query, weight = tantivy.Query, _WEIGHTS.get(name, 1.0)
         if node.is_prefix:
             if len(words) > 1:
                 return query.boost_query(query.phrase_prefix_query(schema(), name, [*words]), weight)
@@ -167,8 +169,8 @@ class Compiler:
         Names of authors hold it as one word.
         """
         query, pairs = tantivy.Query, pairs_of(run)[:_MAX_EXPANDED]
-        if node.field == "author":
-            return query.regex_query(schema(), "author", f".*{re.escape(run)}.*")
+        if node.field in _OF_NAMES:
+            return query.regex_query(schema(), node.field, f".*{re.escape(run)}.*")
         if len(run) == 1:
             return query.regex_query(schema(), "pairs", f"{re.escape(run)}.?|.{re.escape(run)}")
         weight = self.searched.weight(self.searcher, "pairs", pairs)

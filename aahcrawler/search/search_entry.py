@@ -54,7 +54,8 @@ class Entry:
     ``object`` or ``media``; ``type`` is that of the object, and for the others the first part of the media type.
     ``record`` and ``captured`` (microseconds since 1970) are of the first capture that has it in a row. ``date`` is as
     the object has it, ``published`` the same in seconds since 1970, None where that is no time. ``language`` is a code
-    of ISO 639-1. ``page`` is the URL of the page that has an object, where that is another than the object's.
+    of ISO 639-1. ``page`` is the URL of the page that has an object, where that is another than the object's. ``said``
+    are the names and topics that annotations say an object speaks of, each behind its kind.
     """
 
     thing: str
@@ -76,6 +77,7 @@ class Entry:
     crawl: int = 0
     part_of: str = ""
     page: str = ""
+    said: tuple[tuple[str, str], ...] = ()
 
     @property
     def digest(self) -> int:
@@ -88,7 +90,9 @@ class Entry:
     @classmethod
     def read(cls, kept: bytes) -> Self:
         """Return the entry that ``bytes`` made these of."""
-        return cls(*json.loads(kept))
+        values = json.loads(kept)
+        values[-1] = tuple((kind, label) for kind, label in values[-1])
+        return cls(*values)
 
     def with_facts(self, facts: Facts) -> Self:
         """Return the entry as a reading of its capture has it."""

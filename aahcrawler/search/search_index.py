@@ -15,17 +15,21 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
+from aahcrawler.annotations import AnnotationIndex, Annotations, CaptureAnnotations
+from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.captures.record_scan import Answer, Damage, scanned
-from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
-from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
+from aahcrawler.derived_index import DerivedIndex, Known, Source, segment_members, segment_sources
+from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.search.page_texts import PageTexts, shows_page
 from aahcrawler.search.search_entry import (
+    OBJECT,
     Entry,
     Facts,
     facts_in,
@@ -35,7 +39,7 @@ from aahcrawler.search.search_entry import (
     object_thing,
     page_thing,
 )
-from aahcrawler.search.text_index import STILL, TextIndex, Version, version_key
+from aahcrawler.search.text_index import SAID, STILL, TextIndex, Version, version_key
 from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.urls import canonicalize
@@ -51,6 +55,10 @@ _TABLES: Final = (
   PRIMARY KEY (thing, at, capture)
 ) WITHOUT ROWID""",
     "CREATE INDEX sighting_capture ON sighting (capture)",
+    """CREATE TABLE said (
+  thing INTEGER NOT NULL, annotator TEXT NOT NULL, capture TEXT NOT NULL, run TEXT NOT NULL,
+  PRIMARY KEY (annotator, capture, run, thing)
+) WITHOUT ROWID""",
     "CREATE TABLE language (code TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 _SIGHTINGS: Final = """
@@ -61,7 +69,11 @@ _GONE: Final = 0
 """The digest of a thing that a capture found gone."""
 _MAX_PENDING: Final = 16_000_000
 """Characters of texts that wait to be written."""
-Stated = CaptureStatements | Answer
+_MAX_SAID_ANEW: Final = 1_000
+"""Objects that wait to be written with what annotations say of them."""
+_SAYING: Final = "DELETE FROM said WHERE annotator = ? AND capture = ? AND run = ? RETURNING thing"
+_FORMER_RUNS: Final = "DELETE FROM said WHERE annotator = ? AND run != ? RETURNING thing"
+Stated = CaptureStatements | Answer | bytes
 _logger = logging.getLogger(__name__)
 
 
@@ -95,7 +107,7 @@ class SearchIndex(DerivedIndex[Stated]):
     """
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 1
+    version: ClassVar = 2
     at_once: ClassVar = 500
 
     def __init__(self, crawl: Path) -> None:
@@ -110,12 +122,38 @@ class SearchIndex(DerivedIndex[Stated]):
     # Sources
 
     def sources(self) -> Iterator[Source]:
-        """Find the segments of statements, then the WARC files."""
+        """Find the segments of statements, then the WARC files, then annotations, up to where a run may still end."""
         yield from segment_sources(self._crawl / OBJECTS, NQUADS, f"{OBJECTS}/")
         yield from segment_sources(self._crawl / ARCHIVE, WARC, f"{ARCHIVE}/")
+        with self._annotations() as annotations:
+            for source in segment_sources(self._crawl / ANNOTATIONS, NQUADS, f"{ANNOTATIONS}/"):
+                size = 0 if annotations is None else min(source.size, annotations.settled(source.name))
+                yield replace(source, size=size, is_open=source.is_open or size < source.size)
+
+    def is_other(self, known: Known, source: Source | None) -> bool:
+        """Return whether a source is gone, or not the one taken in; how far annotations are settled is none of that."""
+        if source is not None and source.is_open and known.name.startswith(f"{ANNOTATIONS}/"):
+            return source.inode != known.inode
+        return super().is_other(known, source)
+
+    @contextmanager
+    def _annotations(self) -> Iterator[AnnotationIndex | None]:
+        """Give the index of the annotations in the folder, None where there are none."""
+        if not (self._crawl / ANNOTATIONS).is_dir():
+            yield None
+            return
+        with AnnotationIndex(self._crawl) as index:
+            index.catch_up()
+            yield index
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[Stated, int]]:
-        """Yield the readings of captures, or the answers of a WARC file; what is damaged there is told at its end."""
+        """Yield the readings of captures, the answers of a WARC file, or annotations.
+
+        What is damaged in a WARC file is told at its end.
+        """
+        if source.name.startswith(f"{ANNOTATIONS}/"):
+            yield from segment_members(source, begin)
+            return
         if source.name.startswith(f"{OBJECTS}/"):
             yield from ((read_statements(text), end) for text, end in segment_members(source, begin))
             return
@@ -131,6 +169,7 @@ class SearchIndex(DerivedIndex[Stated]):
     def begin(self) -> None:
         """Begin a step."""
         self._pending, self._dirty, self._renewed, self._size = {}, {}, {}, 0
+        self._said_anew: set[int] = set()
         self._names = dict(self.base.execute("SELECT id, name FROM segment"))
         self._taken_down = TakenDown.of(self._crawl), being_removed(self._crawl)
         self._languages: set[str] = set()
@@ -139,9 +178,11 @@ class SearchIndex(DerivedIndex[Stated]):
         """Take in what a capture was found to hold, or the text of its page."""
         if isinstance(entry, Answer):
             self._put_answer(entry, self._names[source].removeprefix(f"{ARCHIVE}/"))
+        elif isinstance(entry, bytes):
+            self._put_annotations(read_annotations(entry))
         else:
             self._put_statements(entry)
-        if self._size > _MAX_PENDING:
+        if self._size > _MAX_PENDING or len(self._said_anew) > _MAX_SAID_ANEW:
             self.settle()
 
     def _put_statements(self, stated: CaptureStatements) -> None:
@@ -164,6 +205,20 @@ class SearchIndex(DerivedIndex[Stated]):
             self._see(each, number)
         for iri in stated.deleted:
             self._sight(number_of(object_thing(iri)), at, number, _GONE, stated.former)
+
+    def _put_annotations(self, made: CaptureAnnotations) -> None:
+        """Have the objects written anew of which something else is said now."""
+        if made.capture:
+            told = made.annotator, made.capture, made.run
+            things = {row[0] for row in self.base.execute(_SAYING, told).fetchall()}
+            now = {number_of(object_thing(each.object)) for each in made.annotations if each.kind in SAID}
+            self.base.executemany("INSERT INTO said VALUES (?, ?, ?, ?)", ((thing, *told) for thing in now))
+            things |= now
+        else:
+            things = {row[0] for row in self.base.execute(_FORMER_RUNS, (made.annotator, made.run)).fetchall()}
+        for thing in things:
+            self._touch(thing)
+        self._said_anew |= things
 
     def _put_answer(self, answer: Answer, name: str) -> None:
         if self._is_hidden(answer.url, answer.id) or not answer.id:
@@ -293,7 +348,8 @@ class SearchIndex(DerivedIndex[Stated]):
             gone += (version_key(thing, record) for record in before.keys() - now.keys())
             held = {run.digest: run for run in former}
             for record, run in now.items():
-                if run == before.get(record) and record not in self._renewed and not is_ahead:
+                is_same = run == before.get(record) and record not in self._renewed and thing not in self._said_anew
+                if is_same and not is_ahead:
                     continue
                 changed.append((thing, run))
                 if record in before:
@@ -301,12 +357,19 @@ class SearchIndex(DerivedIndex[Stated]):
                 if (thing, run.digest) not in self._pending and run.digest in held:
                     missing.append(version_key(thing, held[run.digest].record))
         found = {(number_of(each.thing), each.digest): each for each in texts.entries(missing)} if missing else {}
-        texts.write(self._versions(changed, found), gone)
+        with self._annotations() as annotations:
+            texts.write(self._versions(changed, found, annotations), gone)
         self.base.execute("UPDATE texts SET stamp = ?, is_ahead = ?", (texts.commit(), is_ahead))
         self.base.executemany("INSERT OR IGNORE INTO language VALUES (?)", [(code,) for code in self._languages])
         self._pending, self._dirty, self._renewed, self._size = {}, {}, {}, 0
+        self._said_anew = set()
 
-    def _versions(self, changed: Iterable[tuple[int, Run]], found: dict[tuple[int, int], Entry]) -> Iterator[Version]:
+    def _versions(
+        self,
+        changed: Iterable[tuple[int, Run]],
+        found: dict[tuple[int, int], Entry],
+        annotations: AnnotationIndex | None,
+    ) -> Iterator[Version]:
         for thing, run in changed:
             entry = self._pending.get((thing, run.digest)) or found.get((thing, run.digest))
             if entry is None:
@@ -314,6 +377,8 @@ class SearchIndex(DerivedIndex[Stated]):
             entry = replace(entry, record=run.record, captured=run.at)
             if run.record in self._renewed and entry.kind != "object":
                 entry = entry.with_facts(self._renewed[run.record])
+            if annotations is not None and entry.kind == OBJECT:
+                entry = replace(entry, said=_said_of(entry, annotations))
             yield Version(entry, run.until, run.is_last, run.is_gone)
 
     # The texts
@@ -406,6 +471,13 @@ def texts_folder(ledger: Path | None, base: sqlite3.Connection) -> Path:
 def languages_in(base: sqlite3.Connection) -> tuple[str, ...]:
     """Return the languages of the texts in an index that is asked."""
     return tuple(code for (code,) in base.execute("SELECT code FROM language ORDER BY code"))
+
+
+def _said_of(entry: Entry, annotations: AnnotationIndex) -> tuple[tuple[str, str], ...]:
+    """Return what annotations say of a version of an object: with words that stand in it, or without any."""
+    every = Annotations(annotations.base).of_object(entry.thing.removeprefix(object_thing("")))
+    said = ((str(each.kind), each.label) for each in every if each.kind in SAID and each.quote in entry.text)
+    return tuple(sorted(set(said)))
 
 
 def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:

@@ -20,14 +20,17 @@ from aahcrawler.search.query_terms import Compiler, Searched, between, is_unknow
 from aahcrawler.search.search_entry import EPOCH, Entry, number_of
 from aahcrawler.search.search_index import SearchIndex, languages_in, texts_folder
 from aahcrawler.search.snippets import Marker, Piece
-from aahcrawler.search.text_index import STILL, TextIndex, entry_at, schema, words_of
+from aahcrawler.search.text_index import SAID, STILL, TextIndex, entry_at, schema, words_of
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.traps.sketch import distance
 from aahcrawler.urls import canonicalize, queue_of
 
 MAX_HITS: Final = 1_000
 """Hits that can be gone through; there may be more."""
-COUNTED: Final = ("kind", "type", "site", "author", "application", "language", "media_type", "status", "crawl")
+COUNTED: Final = (
+    *("kind", "type", "site", "author", "application", "language", "media_type", "status", "crawl"),
+    *SAID,
+)
 """The facets: fields whose values are counted."""
 NAMED: Final = ("keyword", "entity")
 """Facets of what the definition in a folder names."""
@@ -448,7 +451,7 @@ def _any_of(name: str, values: Sequence[str]) -> tantivy.Query:
         elif name in ("status", "crawl"):
             with suppress(ValueError):
                 made.append(tantivy.Query.term_query(schema(), name, int(value)))
-        elif name == "author":
+        elif name == "author" or name in SAID:
             words = words_of(value)
             phrase = tantivy.Query.phrase_query(schema(), name, [*words]) if len(words) > 1 else None
             made.append(phrase or tantivy.Query.term_query(schema(), name, *words or [value]))

@@ -40,6 +40,8 @@ STEMMED: Final = {
 }
 """The languages whose words are reduced to stems, by their codes, as Tantivy names them."""
 TEXTS: Final = ("title", "author", "text")
+SAID: Final = ("person", "organisation", "place", "topic")
+"""What annotations say that an object speaks of: fields of words, each value of which is counted."""
 NAMES: Final = ("site", "application", "kind", "type", "language", "media_type")
 """Fields of one value, compared as a whole and without regard to case; their values are counted."""
 STILL: Final = (1 << 62) - 1
@@ -105,6 +107,8 @@ def schema() -> tantivy.Schema:
         made.add_boolean_field(name, indexed=True, fast=name == "gone")
     for name in TEXTS:
         made.add_text_field(name, tokenizer_name=_FOLDED, fast=name == "author")
+    for name in SAID:
+        made.add_text_field(name, tokenizer_name=_FOLDED, fast=True)
     made.add_text_field("stems", tokenizer_name=_SPACED, index_option="freq")
     made.add_text_field("pairs", tokenizer_name=_SPACED)
     for name in NAMES:
@@ -265,6 +269,8 @@ def _document(version: Version) -> tantivy.Document:
     for name in TEXTS:
         if value := getattr(entry, name):
             made.add_text(name, value)
+    for name, label in entry.said:
+        made.add_text(name, label)
     if entry.language in STEMMED:
         both = f"{entry.title}\n{entry.text}"
         pairs = zip(words_of(both), stems_of(both, entry.language), strict=False)

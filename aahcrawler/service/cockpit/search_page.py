@@ -32,6 +32,10 @@ _LABELS: Final = {
     "application": "Application",
     "language": "Language",
     "media_type": "Media type",
+    "person": "Person",
+    "organisation": "Organisation",
+    "place": "Place",
+    "topic": "Topic",
     "keyword": "Keyword of the definition",
     "entity": "Name of the definition",
 }
