@@ -1,0 +1,103 @@
+"""Tells how coherent the topics of a model are, and so how many topics there are."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from offline.enrichment.topic_texts import Words
+
+NAMING_TERMS: Final = 10
+"""Terms that a topic is judged by."""
+NUMBERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40)
+"""The numbers of topics that are tried."""
+_TOLERANCE: Final = 0.03
+"""How much less coherent topics may be that are about as coherent."""
+_LARGE: Final = 10
+_MUCH_WORSE: Final = 0.75
+_MAX_WORSE: Final = 3
+_TINY: Final = 1e-12
+
+Numbers = NDArray[np.float64]
+
+
+class FittedTopics(Protocol):
+    """Topics that a model has found in texts."""
+
+    @property
+    def terms(self) -> Numbers:
+        """How much each term of the vocabulary (columns) names each topic (rows), 0 or more."""
+
+    def shares(self, counts: csr_matrix) -> Numbers:
+        """Return which share of each text (rows) is of each topic (columns), by the counts of its terms.
+
+        A row adds up to 1, or to 0 where the text has none of the terms, and depends on no other text.
+        """
+
+
+class TopicModel(Protocol):
+    """A way to find topics. Equal counts give equal topics."""
+
+    @property
+    def name(self) -> str:
+        """What it is known by, and in which version."""
+
+    def fit(self, counts: csr_matrix, number: int) -> FittedTopics:
+        """Find a number of topics in the counts of terms (columns) in texts (rows), neither of them empty."""
+
+
+def best_topics(words: Words, model: TopicModel, most: int, former: int = 0) -> tuple[FittedTopics, Numbers]:
+    """Return topics, as many as are most coherent, at most ``most``, and the coherence of each.
+
+    How well a number does is the mean coherence of its topics by the share of their naming terms that name no other
+    topic (topic quality: Dieng, Ruiz and Blei, 2020). Of numbers that do about as well as the best the one of a
+    ``former`` run is taken, else the greatest: fewer topics are as coherent, but leave out what the others are about.
+    Numbers are tried upwards until three in a row, all of them large, do much worse than the best.
+    """
+    tried: dict[int, tuple[float, FittedTopics, Numbers]] = {}
+    best, worse = 0.0, 0
+    for number in sorted({*NUMBERS, former}):
+        if number < min(NUMBERS) or number > most or (worse >= _MAX_WORSE and number != former):
+            continue
+        fitted = model.fit(words.counts, number)
+        naming = [[term for term, _ in ranked_terms(row, NAMING_TERMS)] for row in fitted.terms]
+        coherent = np.array([coherence(words.windows, terms) for terms in naming])
+        named = [term for terms in naming for term in terms]
+        quality = float(coherent.mean()) * len(set(named)) / max(1, len(named))
+        tried[number] = quality, fitted, coherent
+        best = max(best, quality)
+        worse = worse + 1 if number > _LARGE and quality < _MUCH_WORSE * best else 0
+    good = [number for number, (quality, _, _) in tried.items() if quality >= best - _TOLERANCE]
+    _, fitted, coherent = tried[former if former in good else max(good, default=max(tried))]
+    return fitted, coherent
+
+
+def ranked_terms(weights: Numbers, most: int) -> list[tuple[int, float]]:
+    """Return the terms of a topic with their weights, the weightiest first, of equal ones the first in the vocabulary.
+
+    The first weight is 1. Weights are given to three digits: further ones may be others on another machine.
+    """
+    rounded = np.round(weights / max(float(weights.max(initial=0)), _TINY), 3)
+    order = np.lexsort((np.arange(len(rounded)), -rounded))[:most]
+    return [(int(term), float(rounded[term])) for term in order if rounded[term] > 0]
+
+
+def coherence(windows: csr_matrix, terms: Sequence[int]) -> float:
+    """Return how much terms keep together: the mean NPMI of their pairs over windows of the texts, from -1 to 1.
+
+    Normalised pointwise mutual information (Bouma, 2009) is 0 of terms that meet by chance and 1 of such as are only
+    met together; as a measure of topics it agrees with people best (Röder, Both and Hinneburg, 2015). Fewer than two
+    terms have none: 0.
+    """
+    if len(terms) < 2:
+        return 0.0
+    chosen = windows[:, list(terms)]
+    together = np.asarray((chosen.T @ chosen).todense(), np.float64) / windows.shape[0]
+    alone = np.diag(together)
+    first, second = np.triu_indices(len(terms), 1)
+    both = together[first, second]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        npmi = np.log(both / (alone[first] * alone[second])) / -np.log(both)
+    return float(np.mean(np.where(both <= 0, -1.0, np.where(both >= 1, 0.0, npmi))))
