@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Final
 from urllib.parse import urlsplit
@@ -160,6 +161,7 @@ def distinctive_terms(
     return sorted(terms, key=lambda term: (-term.distinction, term.words))[:most]
 
 
+@lru_cache(maxsize=100_000)
 def _term(word: str, language: Language) -> str:
     """Return what a word counts as, empty for one that says nothing: function words, numbers, parts of words."""
     tokens = tokenize(word)

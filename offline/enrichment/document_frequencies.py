@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -36,6 +37,7 @@ class DocumentFrequencies:
         return int(counts[-most - 1]) + 1
 
 
+@lru_cache(maxsize=100_000)
 def _places(term: str) -> tuple[int, ...]:
     digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4 * _ROWS).digest()
     return tuple(int.from_bytes(digest[at : at + 4]) % _WIDTH for at in range(0, len(digest), 4))

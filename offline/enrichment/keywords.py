@@ -104,6 +104,19 @@ class _Idf:
 
 
 def _first_place(text: str, term: Term) -> tuple[int, int] | None:
-    words = r"[^\w.,;:!?]+".join(map(re.escape, term.words.split()))
-    found = re.search(rf"(?<!\w){words}(?!\w)", text)
-    return None if found is None else (found.start(), found.end())
+    first, _, second = term.words.partition(" ")
+    for start, end in _places(text, first):
+        follows = re.compile(rf"[^\w.,;:!?]+{re.escape(second)}(?!\w)").match(text, end) if second else None
+        if follows or not second:
+            return start, follows.end() if follows else end
+    return None
+
+
+def _places(text: str, word: str) -> Iterator[tuple[int, int]]:
+    """Yield where a word stands that is no part of another one."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (_WORD.match(text, end) or (start and _WORD.match(text[start - 1]))):
+            yield start, end
+        start = text.find(word, end)
