@@ -1,6 +1,7 @@
 """Tells how coherent the topics of a model are, and so how many topics there are."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final, Protocol
 
 import numpy as np
@@ -13,8 +14,8 @@ NAMING_TERMS: Final = 10
 """Terms that a topic is judged by."""
 NUMBERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40)
 """The numbers of topics that are tried."""
-_TOLERANCE: Final = 0.03
-"""How much less coherent topics may be that are about as coherent."""
+_GOOD: Final = 0.9
+"""The share of the best from which on a number does about as well."""
 _LARGE: Final = 10
 _MUCH_WORSE: Final = 0.75
 _MAX_WORSE: Final = 3
@@ -52,9 +53,9 @@ def best_topics(words: Words, model: TopicModel, most: int, former: int = 0) -> 
     """Return topics, as many as are most coherent, at most ``most``, and the coherence of each.
 
     How well a number does is the mean coherence of its topics by the share of their naming terms that name no other
-    topic (topic quality: Dieng, Ruiz and Blei, 2020). Of numbers that do about as well as the best the one of a
-    ``former`` run is taken, else the greatest: fewer topics are as coherent, but leave out what the others are about.
-    Numbers are tried upwards until three in a row, all of them large, do much worse than the best.
+    topic (topic quality: Dieng, Ruiz and Blei, 2020). Taken is the number of a ``former`` run where it does about as
+    well as the best, else the best or a greater one up to which all do: fewer topics may be as coherent, but leave out
+    what others are about. Numbers are tried upwards until three in a row, all of them large, do much worse.
     """
     tried: dict[int, tuple[float, FittedTopics, Numbers]] = {}
     best, worse = 0.0, 0
@@ -69,8 +70,14 @@ def best_topics(words: Words, model: TopicModel, most: int, former: int = 0) -> 
         tried[number] = quality, fitted, coherent
         best = max(best, quality)
         worse = worse + 1 if number > _LARGE and quality < _MUCH_WORSE * best else 0
-    good = [number for number, (quality, _, _) in tried.items() if quality >= best - _TOLERANCE]
-    _, fitted, coherent = tried[former if former in good else max(good, default=max(tried))]
+    chosen = max(tried, key=lambda number: (tried[number][0], number))
+    good = [number for number in tried if tried[number][0] >= _GOOD * best]
+    if former in good:
+        chosen = former
+    else:
+        following = [number for number in tried if number > chosen]
+        chosen = max([chosen, *takewhile(good.__contains__, following)])
+    _, fitted, coherent = tried[chosen]
     return fitted, coherent
 
 

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import heappush, heappushpop
@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.document_frequencies import DocumentFrequencies
 from online_analysis.terms import Language, Lexicon, is_unspaced
+from online_analysis.word_lists import function_words
 
 MAX_CHARACTERS: Final = 20_000
 """Characters of a text that are read, from its beginning."""
@@ -57,11 +58,13 @@ class Words:
 class TermReader:
     """Returns the terms of texts, each with the word as it is written: ``(stem, word)``.
 
-    A stem has three letters or more and is no number. Of scripts that write no spaces a pair of characters is a term.
+    A stem has three letters or more, is no number and of no function word. Of scripts that write no spaces a pair of
+    characters is a term.
     """
 
     def __init__(self) -> None:
         self._lexicon = Lexicon()
+        self._function_words: dict[str, frozenset[str]] = {}
         self._known: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
 
     def terms(self, given: ObjectText) -> list[tuple[str, str]]:
@@ -73,21 +76,27 @@ class TermReader:
         for chunk in given.text[:MAX_CHARACTERS].split():
             terms = known.get((code, chunk))
             if terms is None:
-                terms = tuple(_terms(chunk, language))
+                terms = tuple(_terms(chunk, language, self._function_words_of(code)))
                 if len(chunk) <= _MAX_CHUNK:
                     known[code, chunk] = terms
             found.extend(terms)
         return found
 
+    def _function_words_of(self, code: str) -> frozenset[str]:
+        if code not in self._function_words:
+            self._function_words[code] = frozenset(map(str.casefold, function_words((code,))))
+        return self._function_words[code]
 
-def _terms(chunk: str, language: Language) -> Iterator[tuple[str, str]]:
+
+def _terms(chunk: str, language: Language, left_out: Container[str]) -> Iterator[tuple[str, str]]:
     terms = language.terms_of(chunk)
     words = [word for word in _WORD.findall(chunk) if language.terms_of(word)]
     for number, term in enumerate(terms):
+        written = words[number] if len(words) == len(terms) else term
         if is_unspaced(term):
             yield term, term
-        elif len(term) >= _MIN_LETTERS and not term.isdigit():
-            yield term, words[number] if len(words) == len(terms) else term
+        elif len(term) >= _MIN_LETTERS and not term.isdigit() and written.casefold() not in left_out:
+            yield term, written
 
 
 def sampled_words(objects: Objects, reader: TermReader) -> dict[str, Words]:
