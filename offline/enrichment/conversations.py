@@ -15,7 +15,7 @@ from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.objects.nquads import person
 from aahcrawler.webobject import Person
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.answers import STRENGTH, Answer, Threads, Tie, TieKind
+from offline.enrichment.reply_ties import STRENGTH, Answer, Threads, Tie, TieKind
 from offline.enrichment.social_graph import communities, influence
 
 MIN_MEMBERS: Final = 3
@@ -83,7 +83,7 @@ class Conversation:
 class Conversations:
     """Annotates objects with whom they answer, and with the community of who speaks in them.
 
-    ``answers`` yields which objects say that they answer or quote others (``answers.answers_in``). Beside that count
+    ``answers`` yields which objects say that they answer or quote others (``reply_ties.answers_in``). Beside that count
     names that a text calls, parts of other objects, and, weakly, whoever opened the thread; the kind is in ``values``,
     and ``confidence`` is its strength. Objects without author are nobody's. Of several versions of an object the last
     counts. ``conversations`` returns the same as graphs.

@@ -16,6 +16,8 @@ NUMBERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40)
 """The numbers of topics that are tried."""
 _GOOD: Final = 0.9
 """The share of the best from which on a number does about as well."""
+_CLEARLY: Final = 0.75
+"""The share of the best below which a number does clearly worse."""
 _LARGE: Final = 10
 _MUCH_WORSE: Final = 0.75
 _MAX_WORSE: Final = 3
@@ -53,9 +55,10 @@ def best_topics(words: Words, model: TopicModel, most: int, former: int = 0) -> 
     """Return topics, as many as are most coherent, at most ``most``, and the coherence of each.
 
     How well a number does is the mean coherence of its topics by the share of their naming terms that name no other
-    topic (topic quality: Dieng, Ruiz and Blei, 2020). Taken is the number of a ``former`` run where it does about as
-    well as the best, else the best or a greater one up to which all do: fewer topics may be as coherent, but leave out
-    what others are about. Numbers are tried upwards until three in a row, all of them large, do much worse.
+    topic (topic quality: Dieng, Ruiz and Blei, 2020). Taken is the number of a ``former`` run unless another one
+    does clearly better, else the best or a greater one up to which all do about as well: fewer topics may be as
+    coherent, but leave out what others are about. Numbers are tried upwards until three in a row, all of them large,
+    do much worse.
     """
     tried: dict[int, tuple[float, FittedTopics, Numbers]] = {}
     best, worse = 0.0, 0
@@ -72,7 +75,7 @@ def best_topics(words: Words, model: TopicModel, most: int, former: int = 0) -> 
         worse = worse + 1 if number > _LARGE and quality < _MUCH_WORSE * best else 0
     chosen = max(tried, key=lambda number: (tried[number][0], number))
     good = [number for number in tried if tried[number][0] >= _GOOD * best]
-    if former in good:
+    if former in tried and tried[former][0] >= _CLEARLY * best:
         chosen = former
     else:
         following = [number for number in tried if number > chosen]

@@ -9,8 +9,8 @@ import pytest
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.objects import vocabulary as v
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.answers import MAX_ANSWERED, Answer, TieKind
 from offline.enrichment.conversations import Conversation, Conversations
+from offline.enrichment.reply_ties import MAX_ANSWERED, Answer, TieKind
 from offline.enrichment.social_graph import Edges, communities, influence
 
 
@@ -198,7 +198,7 @@ def test_answers_are_read_from_what_a_crawl_states(tmp_path: Path, monkeypatch: 
     statement = (
         f'<urn:2> <{v.PROPERTIES["parent"]}> <urn:1> <urn:uuid:c> .\n<urn:2> <{v.TITLE}> "<urn:3>" <urn:uuid:c> .\n'
     )
-    monkeypatch.setattr("offline.enrichment.answers.texts", lambda _: iter([statement.encode()]))
-    from offline.enrichment.answers import answers_in
+    monkeypatch.setattr("offline.enrichment.reply_ties.texts", lambda _: iter([statement.encode()]))
+    from offline.enrichment.reply_ties import answers_in
 
     assert [*answers_in(tmp_path)] == [Answer("urn:2", "urn:1")]
