@@ -1,8 +1,8 @@
 """Tells how coherent the topics of a model are, and so how many topics there are."""
 
 from collections.abc import Sequence
-from itertools import takewhile
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ NAMING_TERMS: Final = 10
 """Terms that a topic is judged by."""
 NUMBERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40)
 """The numbers of topics that are tried."""
+MIN_COHERENCE: Final = 0.1
+"""Coherence below which the terms of a topic meet hardly more often than by chance."""
+MIN_SHARE: Final = 0.3
+"""The share of a text from which on it is said to be of a topic."""
 _GOOD: Final = 0.9
 """The share of the best from which on a number does about as well."""
 _CLEARLY: Final = 0.75
@@ -21,6 +25,7 @@ _CLEARLY: Final = 0.75
 _LARGE: Final = 10
 _MUCH_WORSE: Final = 0.75
 _MAX_WORSE: Final = 3
+_MAX_DIPS: Final = 2
 _TINY: Final = 1e-12
 
 Numbers = NDArray[np.float64]
@@ -51,37 +56,50 @@ class TopicModel(Protocol):
         """Find a number of topics in the counts of terms (columns) in texts (rows), neither of them empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Topics that were tried, the coherence of each, and how well they do together."""
+
+    fitted: FittedTopics
+    coherence: Numbers
+    quality: float
+
+    @classmethod
+    def of(cls, fitted: FittedTopics, words: Words) -> Self:
+        naming = [[term for term, _ in ranked_terms(row, NAMING_TERMS)] for row in fitted.terms]
+        coherent = np.array([coherence(words.windows, terms) for terms in naming])
+        named = [term for terms in naming for term in terms]
+        diversity = len(set(named)) / max(1, len(named))
+        told = (fitted.shares(words.counts) >= MIN_SHARE) & (coherent >= MIN_COHERENCE)
+        return cls(fitted, coherent, float(coherent.mean() * diversity * told.any(axis=1).mean()))
+
+
 def best_topics(words: Words, model: TopicModel, most: int, former: int = 0) -> tuple[FittedTopics, Numbers]:
-    """Return topics, as many as are most coherent, at most ``most``, and the coherence of each.
+    """Return topics, as many as do best, at most ``most``, and the coherence of each.
 
     How well a number does is the mean coherence of its topics by the share of their naming terms that name no other
-    topic (topic quality: Dieng, Ruiz and Blei, 2020). Taken is the number of a ``former`` run unless another one
-    does clearly better, else the best or a greater one up to which all do about as well: fewer topics may be as
-    coherent, but leave out what others are about. Numbers are tried upwards until three in a row, all of them large,
-    do much worse.
+    topic (topic quality: Dieng, Ruiz and Blei, 2020), by the share of the texts that they tell of. Taken is the number
+    of a ``former`` run unless another one does clearly better, else the greatest that does about as well as the best,
+    up to where two in a row do not: fewer topics may be as coherent, but join what is not together. Numbers are tried
+    upwards until three in a row, all of them large, do much worse.
     """
-    tried: dict[int, tuple[float, FittedTopics, Numbers]] = {}
+    tried: dict[int, _Trial] = {}
     best, worse = 0.0, 0
     for number in sorted({*NUMBERS, former}):
         if number < min(NUMBERS) or number > most or (worse >= _MAX_WORSE and number != former):
             continue
-        fitted = model.fit(words.counts, number)
-        naming = [[term for term, _ in ranked_terms(row, NAMING_TERMS)] for row in fitted.terms]
-        coherent = np.array([coherence(words.windows, terms) for terms in naming])
-        named = [term for terms in naming for term in terms]
-        quality = float(coherent.mean()) * len(set(named)) / max(1, len(named))
-        tried[number] = quality, fitted, coherent
-        best = max(best, quality)
-        worse = worse + 1 if number > _LARGE and quality < _MUCH_WORSE * best else 0
-    chosen = max(tried, key=lambda number: (tried[number][0], number))
-    good = [number for number in tried if tried[number][0] >= _GOOD * best]
-    if former in tried and tried[former][0] >= _CLEARLY * best:
+        tried[number] = _Trial.of(model.fit(words.counts, number), words)
+        best = max(best, tried[number].quality)
+        worse = worse + 1 if number > _LARGE and tried[number].quality < _MUCH_WORSE * best else 0
+    if former in tried and tried[former].quality >= _CLEARLY * best:
         chosen = former
     else:
-        following = [number for number in tried if number > chosen]
-        chosen = max([chosen, *takewhile(good.__contains__, following)])
-    _, fitted, coherent = tried[chosen]
-    return fitted, coherent
+        chosen = max(tried, key=lambda number: (tried[number].quality, number))
+        worse = 0
+        for number, trial in tried.items():
+            if number > chosen and worse < _MAX_DIPS:
+                chosen, worse = (number, 0) if trial.quality >= _GOOD * best else (chosen, worse + 1)
+    return tried[chosen].fitted, tried[chosen].coherence
 
 
 def ranked_terms(weights: Numbers, most: int) -> list[tuple[int, float]]:

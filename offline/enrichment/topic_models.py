@@ -52,8 +52,9 @@ class _NmfTopics:
         likeness = np.asarray(_weighed(counts, self.idf) @ self.terms.T)
         between = self.terms @ self.terms.T
         weights = likeness.copy()
-        for _ in range(_STEPS):  # The multiplicative updates of Lee and Seung.
-            weights *= likeness / np.maximum(weights @ between, _TINY)
+        with _quietly():
+            for _ in range(_STEPS):  # The multiplicative updates of Lee and Seung.
+                weights *= likeness / np.maximum(weights @ between, _TINY)
         return _as_shares(weights)
 
 
@@ -84,7 +85,8 @@ class _LdaTopics:
     model: Any
 
     def shares(self, counts: csr_matrix) -> Numbers:
-        found = np.asarray(self.model.transform(counts), np.float64)
+        with _quietly():
+            found = np.asarray(self.model.transform(counts), np.float64)
         found[np.asarray(counts.sum(axis=1)).ravel() == 0] = 0
         return _as_shares(found)
 

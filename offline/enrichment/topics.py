@@ -15,16 +15,21 @@ from scipy.sparse import csr_matrix
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.topic_coherence import NAMING_TERMS, NUMBERS, FittedTopics, best_topics, ranked_terms
+from offline.enrichment.topic_coherence import (
+    MIN_COHERENCE,
+    MIN_SHARE,
+    NAMING_TERMS,
+    NUMBERS,
+    FittedTopics,
+    best_topics,
+    ranked_terms,
+)
 from offline.enrichment.topic_texts import MAX_SAMPLE, TermReader, Words, sampled_words
 from online_analysis.terms import TermVector
 
 MAX_KNOWN: Final = 1_000
 """Topics that are known from run to run."""
 _TEXTS_PER_TOPIC: Final = 15
-_MIN_COHERENCE: Final = 0.1
-"""Coherence below which the terms of a topic meet hardly more often than by chance."""
-_MIN_SHARE: Final = 0.3
 _MIN_SUPPORT: Final = 2
 """Terms of a topic that a text has at least that is said to be of it."""
 _SUPPORTING: Final = 30
@@ -133,7 +138,7 @@ class Topics:
         for text, shares in zip(texts, topics.shares(texts), strict=True):
             for number in np.argsort(-shares, kind="stable"):
                 topic = topics.topics[number]
-                if shares[number] < _MIN_SHARE or topic is None:
+                if shares[number] < MIN_SHARE or topic is None:
                     continue
                 said = [written for term, written in text.written.items() if term in topic.supporting]
                 if len(said) >= _MIN_SUPPORT:
@@ -207,7 +212,7 @@ def _found(language: str, words: Words, model: str, state: KnownTopics) -> _Lang
         return None
     former = dict(state.numbers).get(language, 0)
     fitted, coherence = best_topics(words, MODELS[model](), most, former)
-    rows = [row for row in range(len(coherence)) if coherence[row] >= _MIN_COHERENCE]
+    rows = [row for row in range(len(coherence)) if coherence[row] >= MIN_COHERENCE]
     ranked = {row: ranked_terms(fitted.terms[row], _KEPT_TERMS) for row in rows}
     known = [topic for topic in state.topics if topic.language == language]
     told = {row: tuple((words.vocabulary[term], weight) for term, weight in ranked[row]) for row in rows}
