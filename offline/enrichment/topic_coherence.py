@@ -20,7 +20,7 @@ MIN_SHARE: Final = 0.3
 """The share of a text from which on it is said to be of a topic."""
 _GOOD: Final = 0.9
 """The share of the best from which on a number does about as well."""
-_CLEARLY: Final = 0.75
+_CLEARLY: Final = 0.6
 """The share of the best below which a number does clearly worse."""
 _LARGE: Final = 10
 _MUCH_WORSE: Final = 0.75

@@ -76,15 +76,17 @@ class TermReader:
         for chunk in given.text[:MAX_CHARACTERS].split():
             terms = known.get((code, chunk))
             if terms is None:
-                terms = tuple(_terms(chunk, language, self._function_words_of(code)))
+                terms = tuple(_terms(chunk, language, self._function_words_of(language)))
                 if len(chunk) <= _MAX_CHUNK:
                     known[code, chunk] = terms
             found.extend(terms)
         return found
 
-    def _function_words_of(self, code: str) -> frozenset[str]:
+    def _function_words_of(self, language: Language) -> frozenset[str]:
+        code = language.code or ""
         if code not in self._function_words:
-            self._function_words[code] = frozenset(map(str.casefold, function_words((code,))))
+            listed = function_words((code,)) if code else ()
+            self._function_words[code] = frozenset(map(str.casefold, listed))
         return self._function_words[code]
 
 
