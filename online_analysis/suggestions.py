@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Final
 from urllib.parse import urlsplit
@@ -107,8 +108,11 @@ class Term:
     distinction: float
 
 
-class _Counts:
-    """Counts of words by their stems, of pairs of them, and how each is written."""
+class TermCounts:
+    """Counts of words by their stems, of pairs of them, and how each is written.
+
+    Function words, numbers and scripts that write no spaces are not counted; ``number`` counts all words.
+    """
 
     def __init__(self, lines: Iterable[str], language: Language) -> None:
         self.words: Counter[str] = Counter()
@@ -140,22 +144,24 @@ class _Counts:
         return {**{(term,): times for term, times in words.items()}, **pairs}
 
 
-def distinctive_terms(lines: Iterable[str], language: Language, most: int) -> list[Term]:
+def distinctive_terms(
+    lines: Iterable[str], language: Language, most: int, idf: Callable[[str], float] | None = None
+) -> list[Term]:
     """Return the most distinctive terms, the most distinctive first.
 
     Words are counted by their stems, and written as most of the text writes them. Of scripts that write no spaces there
-    are none: what a word is cannot be told by its characters alone.
+    are none: what a word is cannot be told by its characters alone. ``idf`` returns that of a stem, by default the
+    language's.
     """
-    counts = _Counts(lines, language)
+    counts, idf = TermCounts(lines, language), idf or language.idf.__getitem__
     terms = [
-        Term(
-            _spelling(counts.written[key]), times, (1 + math.log(times)) * math.fsum(language.idf[each] for each in key)
-        )
+        Term(_spelling(counts.written[key]), times, (1 + math.log(times)) * math.fsum(map(idf, key)))
         for key, times in counts.found().items()
     ]
     return sorted(terms, key=lambda term: (-term.distinction, term.words))[:most]
 
 
+@lru_cache(maxsize=100_000)
 def _term(word: str, language: Language) -> str:
     """Return what a word counts as, empty for one that says nothing: function words, numbers, parts of words."""
     tokens = tokenize(word)

@@ -64,8 +64,13 @@ def sketch(text: str) -> Sketch:
 
 def fingerprint(text: str) -> int:
     """Return the fingerprint of a text, at less cost than its whole sketch."""
+    return _simhash(shingles(text))
+
+
+def shingles(text: str) -> Hashes:
+    """Return the hashes of a text's shingles, sorted, each once."""
     characters = _characters(text)
-    return _simhash(_distinct(_shingles(characters, characters.kinds > 0)))
+    return _distinct(_shingles(characters, characters.kinds > 0))
 
 
 def shingle_sample(text: str) -> Hashes:

@@ -1,0 +1,273 @@
+"""Tells who answers whom on a site, who has influence, which communities there are, and when they speak.
+
+Social analysis of ARCOMEM, section 3.3. A name is known on one site alone: the same name elsewhere may be another
+person's.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.objects.nquads import person
+from aahcrawler.webobject import Person
+from offline.enrichment.annotator import ObjectText
+from offline.enrichment.reply_ties import STRENGTH, Answer, Threads, Tie, TieKind
+from offline.enrichment.social_graph import communities, influence
+
+MIN_MEMBERS: Final = 3
+MIN_MODULARITY: Final = 0.3
+"""Modularity from which on the relations of a site make communities (Newman and Girvan, 2004)."""
+_LABEL_NAMES: Final = 3
+_OPENING: Final = 120
+"""Characters of a text that stand for it."""
+_MONTH: Final = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How often one person answers another one on a site, by kind; ``weight`` sums up the strengths.
+
+    ``months`` counts answers by month, ``YYYY-MM``, as far as they are dated.
+    """
+
+    source: str
+    target: str
+    weight: float
+    kinds: tuple[tuple[TieKind, int], ...]
+    months: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A name under which objects of a site stand, with their number, by month as well, ``YYYY-MM``.
+
+    ``influence`` is the share of that of all who answer or are answered there, 0 of others, and ``rank`` the place by
+    it, 0 of others. ``community`` is the IRI of one, empty where the voice is in none; ``bound`` is the share of the
+    voice's ties that are in it.
+    """
+
+    name: str
+    iri: str
+    objects: int
+    months: tuple[tuple[str, int], ...]
+    influence: float = 0.0
+    rank: int = 0
+    community: str = ""
+    bound: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """People of a site who answer one another more than others; the most influential of them make the label."""
+
+    iri: str
+    label: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All that is said on a site: its voices by name, the relations between these names, its communities by IRI."""
+
+    site: str
+    voices: Mapping[str, Voice]
+    relations: tuple[Relation, ...]
+    communities: Mapping[str, Community]
+    modularity: float
+
+
+class Conversations:
+    """Annotates objects with whom they answer, and with the community of who speaks in them.
+
+    ``answers`` yields which objects say that they answer or quote others (``reply_ties.answers_in``). Beside that count
+    names that a text calls, parts of other objects, and, weakly, whoever opened the thread; the kind is in ``values``,
+    and ``confidence`` is its strength. Objects without author are nobody's. Of several versions of an object the last
+    counts. ``conversations`` returns the same as graphs.
+    """
+
+    name = "conversations"
+    version = "1"
+
+    def __init__(self, answers: Callable[[], Iterable[Answer]] = tuple) -> None:
+        self._answers = answers
+
+    def annotate(
+        self,
+        objects: Callable[[], Iterator[ObjectText]],
+        known: Callable[[], Iterator[Annotation]],  # noqa: ARG002 - rests on the objects alone
+    ) -> Iterator[Annotation]:
+        """Annotate all objects, which are read three times."""
+        threads = Threads(objects(), self._answers())
+        found = _conversations(threads, objects())
+        for given in filter(threads.is_current, objects()):
+            own = threads.spoken[given.object]
+            conversation = found[own.site]
+            voice = conversation.voices[own.name]
+            for tie in threads.ties(given):
+                yield self._relation(given, tie, conversation)
+            if voice.community:
+                yield self._membership(given, voice, conversation)
+
+    def conversations(self, objects: Callable[[], Iterator[ObjectText]]) -> Mapping[str, Conversation]:
+        """Return the conversations of all sites, reading the objects twice."""
+        return _conversations(Threads(objects(), self._answers()), objects())
+
+    def _relation(self, given: ObjectText, tie: Tie, conversation: Conversation) -> Annotation:
+        own = " ".join(given.author.split())
+        answered = conversation.voices[tie.name]
+        values = {
+            "author": own,
+            "influence": f"{answered.influence:.6f}",
+            "strength": f"{STRENGTH[tie.kind]:g}",
+            "tie": tie.kind.value,
+        }
+        return Annotation(
+            object=given.object,
+            capture=given.capture,
+            kind=Kind.CONVERSATION,
+            label=tie.name,
+            annotator=self.name,
+            version=self.version,
+            confidence=STRENGTH[tie.kind],
+            iri=answered.iri,
+            start=tie.start,
+            end=tie.end,
+            quote=given.text[tie.start : tie.end] if tie.start >= 0 else _opening(given),
+            values=tuple(sorted((values | ({"answers": tie.answered} if tie.answered else {})).items())),
+        )
+
+    def _membership(self, given: ObjectText, voice: Voice, conversation: Conversation) -> Annotation:
+        community = conversation.communities[voice.community]
+        return Annotation(
+            object=given.object,
+            capture=given.capture,
+            kind=Kind.COMMUNITY,
+            label=community.label,
+            annotator=self.name,
+            version=self.version,
+            confidence=voice.bound,
+            iri=community.iri,
+            quote=given.author,
+            values=(
+                ("author", voice.name),
+                ("influence", f"{voice.influence:.6f}"),
+                ("members", str(len(community.members))),
+                ("rank", str(voice.rank)),
+            ),
+        )
+
+
+def _opening(given: ObjectText) -> str:
+    return " ".join(given.text[: 2 * _OPENING].split())[:_OPENING]
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What is counted of one person's answers to another one."""
+
+    kinds: Counter[TieKind]
+    months: Counter[str]
+
+    @property
+    def weight(self) -> float:
+        return sum(STRENGTH[kind] * number for kind, number in self.kinds.items())
+
+
+def _month(published: str) -> list[str]:
+    found = _MONTH.match(published)
+    return [found[0]] if found else []
+
+
+def _conversations(threads: Threads, objects: Iterable[ObjectText]) -> dict[str, Conversation]:
+    relations: defaultdict[str, dict[tuple[str, str], _Counts]] = defaultdict(dict)
+    for given in filter(threads.is_current, objects):
+        own = threads.spoken[given.object]
+        for tie in threads.ties(given):
+            counts = relations[own.site].setdefault((own.name, tie.name), _Counts(Counter(), Counter()))
+            counts.kinds[tie.kind] += 1
+            counts.months.update(_month(own.published))
+    voices: defaultdict[str, defaultdict[str, _Said]] = defaultdict(lambda: defaultdict(_Said))
+    for spoken in threads.spoken.values():
+        said = voices[spoken.site][spoken.name]
+        said.objects += 1
+        said.first = min(said.first or spoken.first, spoken.first)
+        said.months.update(_month(spoken.published))
+    return {site: _conversation(site, voices[site], relations[site]) for site in sorted(voices)}
+
+
+@dataclass(slots=True)
+class _Said:
+    """What is counted of a person: objects, when the first of them was captured, and their months."""
+
+    objects: int = 0
+    first: str = ""
+    months: Counter[str] = field(default_factory=Counter)
+
+
+def _conversation(site: str, said: Mapping[str, _Said], relations: Mapping[tuple[str, str], _Counts]) -> Conversation:
+    names = sorted({name for pair in relations for name in pair})
+    numbers = {name: number for number, name in enumerate(names)}
+    edges = {(numbers[one], numbers[other]): counts.weight for (one, other), counts in sorted(relations.items())}
+    ranks = dict(zip(names, influence(len(names), edges), strict=True))
+    ranked = sorted(names, key=lambda name: (-ranks[name], name))
+    parted = communities(len(names), edges)
+    groups: defaultdict[int, list[str]] = defaultdict(list)
+    for name in ranked if parted.modularity >= MIN_MODULARITY else ():
+        groups[parted.of[numbers[name]]].append(name)
+    found = {
+        name: community
+        for members in groups.values()
+        if len(members) >= MIN_MEMBERS
+        for community in [_community(site, members, said)]
+        for name in members
+    }
+    bound = _bound(relations, found)
+    places = {name: place for place, name in enumerate(ranked, 1)}
+    voices = {
+        name: Voice(
+            name=name,
+            iri=person(Person(name), site).strip("<>"),
+            objects=counts.objects,
+            months=tuple(sorted(counts.months.items())),
+            influence=ranks.get(name, 0.0),
+            rank=places.get(name, 0),
+            community=found[name].iri if name in found else "",
+            bound=bound.get(name, 0.0),
+        )
+        for name, counts in sorted(said.items())
+    }
+    return Conversation(
+        site,
+        voices,
+        tuple(
+            Relation(
+                one, other, counts.weight, tuple(sorted(counts.kinds.items())), tuple(sorted(counts.months.items()))
+            )
+            for (one, other), counts in sorted(relations.items())
+        ),
+        {community.iri: community for community in found.values()},
+        parted.modularity,
+    )
+
+
+def _community(site: str, members: Sequence[str], said: Mapping[str, _Said]) -> Community:
+    """Return a community of people, the most influential first, known by whoever of them was captured first."""
+    oldest = min(members, key=lambda name: (said[name].first, name))
+    digest = blake2b(f"{site}\n{oldest}".encode("utf-8", "replace"), digest_size=12).hexdigest()
+    return Community(f"urn:aahcrawler:community:{digest}", ", ".join(members[:_LABEL_NAMES]), tuple(members))
+
+
+def _bound(relations: Mapping[tuple[str, str], _Counts], found: Mapping[str, Community]) -> dict[str, float]:
+    """Return which share of the weight of a person's relations is within the person's community."""
+    all_weights: defaultdict[str, float] = defaultdict(float)
+    own_weights: defaultdict[str, float] = defaultdict(float)
+    for (one, other), counts in sorted(relations.items()):
+        for name, neighbour in ((one, other), (other, one)):
+            all_weights[name] += counts.weight
+            if name in found and found[name] is found.get(neighbour):
+                own_weights[name] += counts.weight
+    return {name: round(own_weights[name] / all_weights[name], 4) for name in found}

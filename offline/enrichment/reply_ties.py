@@ -1,0 +1,185 @@
+"""Tells whom an object answers, by what its page says of it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.nquads import site_of
+from aahcrawler.objects.reader import texts
+from offline.enrichment.annotator import ObjectText
+
+MAX_CHARACTERS: Final = 20_000
+"""Characters of a text in which people are looked for that it calls."""
+MAX_ANSWERED: Final = 20
+"""People that one object answers at most."""
+_MAX_NAME: Final = 80
+_MAX_NAME_WORDS: Final = 3
+_ANSWERS: Final = frozenset({"reply", "answer", "comment"})
+"""Types of objects that open no thread."""
+_CALL: Final = re.compile(r"(?<![\w@./:])@(?=\w)")
+_PART: Final = re.compile(r"[\w.\-]+")
+_ANSWERING: Final = re.compile(rb"^<([^<>\n]+)> <%s> <([^<>\n]+)> " % re.escape(v.PROPERTIES["parent"].encode()), re.M)
+
+
+class TieKind(StrEnum):
+    """What a page says of an object by which it answers somebody. Order in a thread alone is no answer."""
+
+    REPLY = "reply"
+    """It names the object that this one answers or quotes."""
+    CALL = "call"
+    """The text calls somebody who speaks in the same thread: ``@name``."""
+    NESTED = "nested"
+    """It shows the object as a part of another one, as comments of an article are."""
+    OPENER = "opener"
+    """It says no more than which thread the object is in: whoever opened that is answered, though weakly."""
+
+
+STRENGTH: Final[Mapping[TieKind, float]] = {
+    TieKind.REPLY: 1.0,
+    TieKind.CALL: 1.0,
+    TieKind.NESTED: 0.5,
+    TieKind.OPENER: 0.25,
+}
+"""What a tie counts, and how sure it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An object that answers or quotes another one, as the page of the former says; both are IRIs."""
+
+    object: str
+    answered: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """That an object answers somebody, by name. ``answered`` is the IRI of the object that it answers.
+
+    That is empty where the text calls somebody, at ``start`` to ``end``, which are -1 otherwise.
+    """
+
+    name: str
+    kind: TieKind
+    answered: str = ""
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """An object of which is known whose it is: the version of it that was captured last.
+
+    ``site`` is the host without ``www.``: a name is that of one person there at most. ``first`` is when the object was
+    captured first.
+    """
+
+    site: str
+    name: str
+    type: str
+    part_of: str
+    published: str
+    captured: str
+    capture: str
+    first: str
+
+
+def answers_in(crawl: Path) -> Iterator[Answer]:
+    """Yield which objects of a crawl's folder say that they answer others. Raises ``ReadError``."""
+    for text in texts(crawl):
+        for found in _ANSWERING.finditer(text):
+            yield Answer(found[1].decode(), found[2].decode())
+
+
+class Threads:
+    """The objects of a collection by who speaks in them and what they are parts of; about half a KiB for each."""
+
+    def __init__(self, objects: Iterable[ObjectText], answers: Iterable[Answer]) -> None:
+        self.spoken: dict[str, Spoken] = {}
+        for given in objects:
+            self._add(given)
+        self._answered: defaultdict[str, set[str]] = defaultdict(set)
+        for answer in answers:
+            if answer.object in self.spoken and answer.answered in self.spoken:
+                self._answered[answer.object].add(answer.answered)
+        parts: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for iri, spoken in sorted(self.spoken.items()):
+            if spoken.part_of:
+                parts[spoken.site, spoken.part_of].append(iri)
+        self._openers = {thread: self._opener(iris) for thread, iris in parts.items()}
+        self._names = {
+            thread: {name.casefold(): name for name in sorted({self.spoken[iri].name for iri in iris}, reverse=True)}
+            for thread, iris in parts.items()
+        }
+
+    def is_current(self, given: ObjectText) -> bool:
+        """Return whether this is the version of an object that counts, and somebody's."""
+        spoken = self.spoken.get(given.object)
+        return spoken is not None and spoken.capture == given.capture
+
+    def ties(self, given: ObjectText) -> list[Tie]:
+        """Return whom an object answers, each once, by the surest kind, in the order of names; never its own author."""
+        own = self.spoken[given.object]
+        found: dict[str, Tie] = {}
+        for tie in self._told(given, own):
+            if tie.name != own.name:
+                found.setdefault(tie.name, tie)
+        if not found:
+            opener = self._openers.get((own.site, own.part_of), "")
+            if opener and opener != given.object and self.spoken[opener].name != own.name:
+                found[self.spoken[opener].name] = Tie(self.spoken[opener].name, TieKind.OPENER, opener)
+        return [found[name] for name in sorted(found)][:MAX_ANSWERED]
+
+    def _told(self, given: ObjectText, own: Spoken) -> Iterator[Tie]:
+        for iri in sorted(self._answered.get(given.object, ())):
+            if self.spoken[iri].site == own.site:
+                yield Tie(self.spoken[iri].name, TieKind.REPLY, iri)
+        yield from self._calls(given, self._names.get((own.site, own.part_of), {}))
+        whole = self.spoken.get(own.part_of)
+        if whole is not None and whole.site == own.site and given.object not in self._answered:
+            yield Tie(whole.name, TieKind.NESTED, own.part_of)
+
+    @staticmethod
+    def _calls(given: ObjectText, names: Mapping[str, str]) -> Iterator[Tie]:
+        """Yield who of a thread is called, by the longest of the names that stand behind an at sign."""
+        text = given.text[:MAX_CHARACTERS]
+        for found in _CALL.finditer(text):
+            parts = list(islice(_PART.finditer(text, found.end(), found.end() + _MAX_NAME), _MAX_NAME_WORDS))
+            written = (text[found.end() : part.end()] for part in reversed(parts))
+            for called in chain.from_iterable((each, each.rstrip(".-")) for each in written):
+                name = names.get(called.casefold())
+                if name is not None:
+                    yield Tie(name, TieKind.CALL, "", found.start(), found.end() + len(called))
+                    break
+
+    def _add(self, given: ObjectText) -> None:
+        name, site = " ".join(given.author.split()), given.site.removeprefix("www.") or site_of(given.url)
+        if not name or not site:
+            return
+        former = self.spoken.get(given.object)
+        first = min(given.captured, former.first) if former is not None else given.captured
+        if former is not None and (former.captured, former.capture) >= (given.captured, given.capture):
+            self.spoken[given.object] = replace(former, first=first)
+            return
+        self.spoken[given.object] = Spoken(
+            site, name, given.type, given.part_of, given.published, given.captured, given.capture, first
+        )
+
+    def _opener(self, iris: Sequence[str]) -> str:
+        """Return the object that opens a thread, empty where that is in doubt.
+
+        That is the only one of a type that opens threads beside such as answer, else the only one published first.
+        """
+        opening = [iri for iri in iris if self.spoken[iri].type not in _ANSWERS]
+        if len(opening) == 1 < len(iris):
+            return opening[0]
+        if len(opening) != len(iris) or not all(self.spoken[iri].published for iri in iris):
+            return ""
+        earliest = min(self.spoken[iri].published for iri in iris)
+        first = [iri for iri in iris if self.spoken[iri].published.startswith(earliest)]
+        return first[0] if len(first) == 1 else ""
