@@ -28,6 +28,7 @@ from benchmarks.enrichment_world import Planted, World, world
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 from offline.enrichment.annotator import Annotator, CollectionAnnotator
+from offline.enrichment.opinions import Opinions
 
 _ALL = "all"
 _TIMEOUT = 3600
@@ -160,7 +161,9 @@ def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
     return _with_all(counts)
 
 
-STEPS: dict[str, Step] = {}
+STEPS: dict[str, Step] = {
+    "opinions": Step(opinions, lambda: [Opinions()]),
+}
 """The steps by name; another one is one line more."""
 
 
