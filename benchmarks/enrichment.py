@@ -28,6 +28,7 @@ from benchmarks.enrichment_world import Planted, World, world
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 from offline.enrichment.annotator import Annotator, CollectionAnnotator
+from offline.enrichment.events import Events, JoinedEvents
 from offline.enrichment.opinions import Opinions
 
 _ALL = "all"
@@ -110,14 +111,14 @@ def same(*kinds: Kind) -> Scorer:
 
     def scored(within: World, annotations: Sequence[Annotation]) -> Counts:
         language = {each.object: each.language for each in within.objects}
-        by_object = _by_object(annotations, frozenset(kinds))
+        by_object = _by_object((each for each in annotations if each.iri), frozenset(kinds))
         meant: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         called: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, each in enumerate(each for each in within.planted if each.kind in kinds):
             match = next((one for one in by_object[each.object] if each.start < 0 or _is_there(one, each)), None)
             for code in (language[each.object], _ALL):
                 meant[code][each.meant].append(number)
-                if match is not None and match.iri:
+                if match is not None:
                     called[code][match.iri].append(number)
         return {code: _of_pairs(_pairs(groups), _pairs(called[code])) for code, groups in meant.items()}
 
@@ -161,8 +162,12 @@ def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
     return _with_all(counts)
 
 
+NAMES = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE})
+
 STEPS: dict[str, Step] = {
     "opinions": Step(opinions, lambda: [Opinions()]),
+    "events": Step(dates, lambda: [Events()]),
+    "joined-events": Step(same(Kind.EVENT), lambda: [Events()], lambda: [JoinedEvents()], NAMES),
 }
 """The steps by name; another one is one line more."""
 

@@ -405,6 +405,7 @@ def _filled(form: str, code: str, first: date, last: date | None = None, ago: in
         mm=f"{first.month:02}",
         mon=calendar.month_abbr[first.month],
         y=first.year,
+        yy=f"{first:%y}",
         w=weekdays[first.weekday()],
         n=ago,
         e=end.day,

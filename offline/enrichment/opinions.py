@@ -23,8 +23,10 @@ from offline.enrichment.sentences import VERSION as SENTENCES
 from offline.enrichment.sentences import sentences
 
 NEUTRAL: Final = 0.26
-"""The strength below which a sentence is neutral. A single word of weight 1, on a scale up to 4, stays below it: a report
-of a protest is no opinion."""
+"""The strength below which a sentence is neutral.
+
+A single word of weight 1, on a scale up to 4, stays below it: to report a protest is no opinion.
+"""
 
 MAX_SENTENCE: Final = 600
 """The characters of the longest sentence that is judged: what is longer is a list or a text without punctuation."""
@@ -37,8 +39,8 @@ _TURNED = -0.74
 """What a weight is multiplied by that is negated: "not good" is less bad than "good" is good (VADER)."""
 _NORMAL = 15.0
 """What sums of weights are brought into (-1, 1) by, as VADER does it."""
-_BEFORE, _BEHIND = 3, 2
-"""The words before and behind a weighted one among which a negation turns it."""
+_AROUND = 3
+"""The words before a weighted one, and those behind it, among which a negation turns it."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:.!?()]")
 
 
@@ -90,7 +92,7 @@ class Lexicon:
     A file has a line for each word: the word, a tab, and its weight from -4 to 4, or ``not`` where the word negates.
     Empty lines and lines that begin with ``#`` are skipped. Words are compared without regard to capitals, and as they
     stand: forms of a word are lines of their own. A weight is turned where a negation stands among the three words
-    before it or the two behind it, and no punctuation between them.
+    before it or the three behind it, and no punctuation between them.
     """
 
     def __init__(self, weights: Mapping[str, float], negations: Iterable[str], name: str) -> None:
@@ -114,10 +116,11 @@ class Lexicon:
             if not line.strip() or line.startswith("#"):
                 continue
             word, _, weight = line.partition("\t")
-            if weight.strip() == "not":
-                negations.add(_plain(word.strip()))
+            plain = _plain(word.strip())
+            if plain and weight.strip() == "not":
+                negations.add(plain)
             else:
-                weights[_plain(word.strip())] = _weight(weight, f"{path}, line {number}")
+                weights[plain] = _weight(plain, weight, f"{path}, line {number}")
         return cls(weights, negations, f"{path.name} {hashlib.sha256(content).hexdigest()[:12]}")
 
     def judge(self, sentence: str) -> Judgement:
@@ -133,8 +136,8 @@ class Lexicon:
         return Judgement(total / sqrt(total * total + _NORMAL), _agreement(total, positive, negative))
 
     def _is_negated(self, words: Sequence[str], at: int) -> bool:
-        before = _until_punctuation(reversed(words[max(0, at - _BEFORE) : at]))
-        behind = _until_punctuation(words[at + 1 : at + 1 + _BEHIND])
+        before = _until_punctuation(reversed(words[max(0, at - _AROUND) : at]))
+        behind = _until_punctuation(words[at + 1 : at + 1 + _AROUND])
         return not self._negations.isdisjoint([*before, *behind])
 
 
@@ -214,12 +217,12 @@ def _without_names(sentence: str) -> str:
     return _NAME_WORD.sub("it", sentence) if len(_SMALL.findall(sentence)) > len(names) else sentence
 
 
-def _weight(written: str, where: str) -> float:
+def _weight(word: str, written: str, where: str) -> float:
     try:
         weight = float(written)
     except ValueError:
         weight = _MAX_WEIGHT + 1
-    if not -_MAX_WEIGHT <= weight <= _MAX_WEIGHT:
+    if not word or not -_MAX_WEIGHT <= weight <= _MAX_WEIGHT:
         raise LexiconError(f"{where}: write a word, a tab, and a weight from -4 to 4 or the word not")
     return weight
 
