@@ -23,7 +23,7 @@ def when(text: str, language: str = "en", published: date | None = PUBLISHED) ->
         ("en", "in May 1953, in 1956.", [("1953-05", "May 1953"), ("1956", "1956")]),
         ("en", "from 28 December to 2 January 2019", [("2018-12-28/2019-01-02", "28 December to 2 January 2019")]),
         ("en", "between July 7 and July 15, 2007", [("2007-07-07/2007-07-15", "July 7 and July 15, 2007")]),
-        ("en", "3–7 May 2018; May 3–7, 2018", 
+        ("en", "3–7 May 2018; May 3–7, 2018",
          [("2018-05-03/2018-05-07", "3–7 May 2018"), ("2018-05-03/2018-05-07", "May 3–7, 2018")]),
         ("en", "between 3 and 7 May 2018", [("2018-05-03/2018-05-07", "3 and 7 May 2018")]),
         ("en", "3 and 7 May 2018", [("2018-05-07", "7 May 2018")]),
