@@ -24,11 +24,14 @@ from statistics import fmean, stdev
 from scipy.stats import t as student
 
 from aahcrawler.annotations import Annotation, Kind
+from benchmarks.enrichment_pictures import PlantedPicture, pictures
 from benchmarks.enrichment_world import Planted, World, world
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 from offline.enrichment.annotator import Annotator, CollectionAnnotator
 from offline.enrichment.events import Events, JoinedEvents
+from offline.enrichment.media import LookAlikes, Media
+from offline.enrichment.media_file import describe
 from offline.enrichment.opinions import Opinions
 
 _ALL = "all"
@@ -75,6 +78,13 @@ class Step:
     annotators: Callable[[], Iterable[Annotator]] = tuple
     collection: Callable[[], Iterable[CollectionAnnotator]] = tuple
     given: frozenset[Kind] = field(default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class PictureStep:
+    """Pictures instead of texts: each is annotated, and then those that look alike are."""
+
+    scorer: Callable[[Sequence[PlantedPicture], Sequence[Annotation]], Count]
 
 
 def mentions(*kinds: Kind) -> Scorer:
@@ -162,12 +172,38 @@ def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
     return _with_all(counts)
 
 
+def properties(planted: Sequence[PlantedPicture], annotations: Sequence[Annotation]) -> Count:
+    """Score what was written into pictures, each property by itself; others of these names count as found."""
+    told = {each.object: dict(each.values) for each in annotations if each.annotator == Media.name}
+    count = Count()
+    for each in planted:
+        said, found = dict(each.said), told.get(each.medium.object, {})
+        count.planted += len(said)
+        count.found += sum(name in found for name in ("width", "height", "taken", "latitude", "longitude"))
+        count.right += sum(found.get(name) == value for name, value in said.items())
+    return count
+
+
+def look_alikes(planted: Sequence[PlantedPicture], annotations: Sequence[Annotation]) -> Count:
+    """Score pairs of pictures that show the same."""
+    groups = {each.object: each.iri for each in annotations if each.iri}
+    meant: dict[str, list[int]] = defaultdict(list)
+    called: dict[str, list[int]] = defaultdict(list)
+    for number, each in enumerate(planted):
+        meant[str(each.shows)].append(number)
+        if each.medium.object in groups:
+            called[groups[each.medium.object]].append(number)
+    return _of_pairs(_pairs(meant), _pairs(called))
+
+
 NAMES = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE})
 
-STEPS: dict[str, Step] = {
+STEPS: dict[str, Step | PictureStep] = {
     "opinions": Step(opinions, lambda: [Opinions()]),
     "events": Step(dates, lambda: [Events()]),
     "joined-events": Step(same(Kind.EVENT), lambda: [Events()], lambda: [JoinedEvents()], NAMES),
+    "media": PictureStep(properties),
+    "look-alikes": PictureStep(look_alikes),
 }
 """The steps by name; another one is one line more."""
 
@@ -244,6 +280,22 @@ def _planted(within: World, kinds: frozenset[Kind]) -> Iterator[Annotation]:
             )
 
 
+def _measure_pictures(step: PictureStep, seed: int, number: int) -> dict[str, object]:
+    """Read pictures in this process; the time of handing them to another one is not measured."""
+    planted = list(pictures(seed, number))
+    media, alike = Media(describe), LookAlikes()
+    began = time.perf_counter()
+    found = [annotation for each in planted for annotation in media.annotate(each.medium)]
+    found += alike.annotate(lambda: iter(()), lambda: iter(list(found)))
+    seconds = time.perf_counter() - began
+    count = step.scorer(planted, found)
+    return {
+        "counts": {_ALL: (count.right, count.found, count.planted)},
+        "documents": len(planted),
+        "seconds": seconds,
+    }
+
+
 def _measure(step: Step, seed: int, documents: int, *, kept_aside: bool) -> dict[str, object]:
     """Run a step over a world in this process; return its counts by language and its documents and seconds."""
     within = world(seed, documents, kept_aside=kept_aside)
@@ -302,7 +354,11 @@ def main() -> None:
     seeds = range(1, given.seeds + 1)
     if given.within:
         for seed in seeds:
-            measured = _measure(STEPS[given.within], seed, given.documents, kept_aside=not given.building)
+            step = STEPS[given.within]
+            if isinstance(step, PictureStep):
+                measured = _measure_pictures(step, seed if given.building else -seed, given.documents)
+            else:
+                measured = _measure(step, seed, given.documents, kept_aside=not given.building)
             sys.stdout.write(json.dumps(measured) + "\n")
         return
     rows: list[Row] = []

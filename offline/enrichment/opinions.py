@@ -20,13 +20,17 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.sentences import VERSION as SENTENCES
-from offline.enrichment.sentences import sentences
+from offline.enrichment.sentences import Sentence, sentences
+from offline.enrichment.text_dates import dates_in, published_day
 
 NEUTRAL: Final = 0.26
 """The strength below which a sentence is neutral.
 
 A single word of weight 1, on a scale up to 4, stays below it: to report a protest is no opinion.
 """
+
+REPORT: Final = 2 * NEUTRAL
+"""The strength below which a sentence is neutral that names a date: it mostly reports what happened."""
 
 MAX_SENTENCE: Final = 600
 """The characters of the longest sentence that is judged: what is longer is a list or a text without punctuation."""
@@ -169,7 +173,8 @@ class Opinions:
             if len(sentence.text) > MAX_SENTENCE:
                 continue
             found = judge.judge(sentence.text)
-            if abs(found.polarity) >= NEUTRAL:
+            strength = abs(found.polarity)
+            if strength >= REPORT or (strength >= NEUTRAL and not _has_date(sentence, given)):
                 yield Annotation(
                     given.object,
                     given.capture,
@@ -184,7 +189,7 @@ class Opinions:
                     values=(
                         ("judge", judge.name),
                         ("polarity", f"{found.polarity:.4f}"),
-                        ("strength", f"{abs(found.polarity):.4f}"),
+                        ("strength", f"{strength:.4f}"),
                     ),
                 )
 
@@ -205,6 +210,10 @@ def about(opinions: Iterable[Annotation], others: Iterable[Annotation]) -> Itera
         for each in placed.get((opinion.object, opinion.capture), ()):
             if opinion.start <= each.start and each.end <= opinion.end:
                 yield opinion, each
+
+
+def _has_date(sentence: Sentence, given: ObjectText) -> bool:
+    return bool(dates_in(sentence.text, given.language, published_day(given.published)))
 
 
 def _as_vader_reads(sentence: str) -> str:

@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import replace
 
 from aahcrawler.annotations import Annotation, Kind
-from benchmarks.enrichment import Count, answers, dates, mentions, opinions, same, topics
+from benchmarks.enrichment import Count, answers, dates, look_alikes, mentions, opinions, properties, same, topics
+from benchmarks.enrichment_pictures import pictures
 from benchmarks.enrichment_world import Planted, World, world
 from offline.enrichment.annotator import ObjectText
 
@@ -79,3 +80,19 @@ def test_topics_are_right_by_the_most_of_each_and_answers_by_name() -> None:
     assert topics(made, [said(Kind.TOPIC, -1, -1, iri="urn:t")])["all"] == Count(1, 1, 2)
     assert answers(made, [said(Kind.CONVERSATION, -1, -1, to="Bert")])["all"] == Count(1, 1, 1)
     assert answers(made, [said(Kind.CONVERSATION, -1, -1, to="Carl")])["all"] == Count(0, 1, 1)
+
+
+def test_pictures_are_right_by_what_their_files_say_and_by_pairs_that_show_the_same() -> None:
+    planted = list(pictures(2, 4))
+    assert planted == list(pictures(2, 4))
+    media = [
+        Annotation(each.medium.object, "urn:c", Kind.MEDIUM, "x", "media", "1", 1.0, values=each.said)
+        for each in planted
+    ]
+    whole = properties(planted, media)
+    assert whole.right == whole.found == whole.planted
+    assert properties(planted, media[1:]).right == whole.right - len(planted[0].said)
+    alike = [replace(each, iri=f"urn:{one.shows}") for each, one in zip(media, planted, strict=True)]
+    pairs = look_alikes(planted, alike)
+    assert pairs.right == pairs.found == pairs.planted > 0
+    assert look_alikes(planted, [replace(each, iri="urn:all") for each in alike]).found > pairs.planted

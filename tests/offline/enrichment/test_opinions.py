@@ -55,6 +55,12 @@ def test_names_and_function_words_are_no_opinions() -> None:
     assert labels("A Wonderful Day For The Whole Town", Opinions())
 
 
+def test_a_report_of_what_happened_on_a_day_judges_only_by_strong_words() -> None:
+    assert labels("The mill was saved on 3 May 2019.", Opinions()) == []
+    assert labels("The mill was saved.", Opinions())
+    assert labels("The feast on 3 May 2019 was a wonderful success.", Opinions())
+
+
 def test_other_languages_are_not_judged_without_a_lexicon(tmp_path: Path) -> None:
     text = "Das ist nicht gut. Das ist gut. Das gefällt, ist aber schlecht. Es ist acht Uhr."
     assert labels(text, Opinions(), "de") == []
