@@ -27,6 +27,7 @@ MAX_CLAUSE: Final = 600
 _MIN_WORDS = 2
 """Words beside the date that an event has at least, those not counted that accompany dates: "Posted on 3 May 2019"."""
 _MAX_LABEL = 120
+_DASHES = ("—", "–", "-", "―")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONFIDENCE: Final[Mapping[str, float]] = {"day": 1.0, "days": 1.0, "month": 0.9, "year": 0.8}
 _RELATIVE, _NO_YEAR = 0.8, 0.6
@@ -63,11 +64,7 @@ class Events:
                 if clause.start <= dates[number].start and dates[number].end <= clause.end:
                     within.append(dates[number])
                 number += 1
-            if (
-                within
-                and len(clause.text) <= MAX_CLAUSE
-                and _words_beside(clause, within, given.language) >= _MIN_WORDS
-            ):
+            if within and _tells(clause, within, given.language):
                 yield from (_event(given, clause, each) for each in within)
 
 
@@ -84,12 +81,17 @@ def _clauses(text: str, language: str) -> Iterator[Sentence]:
             start += len(part) + 1
 
 
-def _words_beside(clause: Sentence, dates: Sequence[TextDate], language: str) -> int:
-    return sum(
+def _tells(clause: Sentence, dates: Sequence[TextDate], language: str) -> bool:
+    """Return whether a clause tells what happened, and is not too long, a mere date, or the line below a quotation."""
+    is_signature = clause.text[0] in _DASHES and dates[-1].end == clause.end
+    if is_signature or len(clause.text) > MAX_CLAUSE:
+        return False
+    words = sum(
         not any(each.start <= clause.start + match.start() < each.end for each in dates)
         and not accompanies(match[0], language)
         for match in _WORD.finditer(clause.text)
     )
+    return words >= _MIN_WORDS
 
 
 def _event(given: ObjectText, clause: Sentence, found: TextDate) -> Annotation:

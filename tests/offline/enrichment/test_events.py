@@ -42,7 +42,14 @@ def test_a_year_that_is_taken_from_publication_is_marked() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Posted on 3 May 2019", "Last updated: 3 May 2019.", "3 May 2019", "", "so " * MAX_CLAUSE + "on 3 May 2019."],
+    [
+        "Posted on 3 May 2019",
+        "Last updated: 3 May 2019.",
+        "3 May 2019",
+        "",
+        "— Anna Bell of the Mill Guild (@bell) May 3, 2019",
+        "so " * MAX_CLAUSE + "on 3 May 2019.",
+    ],
 )
 def test_a_date_of_which_nothing_is_told_is_no_event(text: str) -> None:
     assert found(text) == []
