@@ -70,7 +70,7 @@ def _saved(picture: Image.Image, rng: Random) -> tuple[bytes, dict[str, str]]:
         said["taken"] = f"2016-05-{day:02}T{hour:02}:15:00"
     if rng.random() < 0.3:
         degrees, minutes = rng.randrange(80), rng.randrange(60)
-        position = {
+        position: dict[int, object] = {
             ExifTags.GPS.GPSLatitude: (float(degrees), float(minutes), 0.0),
             ExifTags.GPS.GPSLatitudeRef: "S",
             ExifTags.GPS.GPSLongitude: (float(degrees), float(minutes), 0.0),

@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.media_file import VERSION, Values, describe, limit, limit_next
+from offline.enrichment.media_metadata import VERSION, Values, describe, limit, limit_next
 
 LOOK_ALIKE: Final = "urn:aahcrawler:look-alike:"
 """What the IRIs of groups of pictures that look alike begin with."""

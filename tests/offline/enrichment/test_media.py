@@ -11,7 +11,7 @@ from PIL import ExifTags, Image, ImageDraw
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.media import LookAlikes, Media, MediaReader, Medium, Tesseract
-from offline.enrichment.media_file import MAX_PIXELS, describe
+from offline.enrichment.media_metadata import MAX_PIXELS, describe
 
 MEDIUM = Medium("urn:o", "urn:c", "https://a.test/mill.jpg", b"", "The mill in spring")
 
@@ -41,7 +41,7 @@ def with_exif(tags: Mapping[int, object], details: Mapping[int, object], gps: Ma
     return saved(drawn(), exif=exif)
 
 
-EXIF = (
+EXIF: tuple[Mapping[int, object], Mapping[int, object], Mapping[int, object]] = (
     {ExifTags.Base.Make: "Lumen", ExifTags.Base.Model: "L 3", ExifTags.Base.Copyright: "A. Bell\0"},
     {ExifTags.Base.DateTimeOriginal: "2019:03:14 10:20:30", ExifTags.Base.OffsetTimeOriginal: "+01:00"},
     {
