@@ -1,0 +1,373 @@
+"""What annotators find of what was planted in worlds of made-up texts, how fast, and in how much memory.
+
+    python -m benchmarks.enrichment --json FILE [--step NAME ...] [--seeds 20] [--documents 200]
+
+Each step is run in a process of its own, over worlds that were kept aside (``enrichment_world.py``); with
+``--building``, over those that annotators may be built by. ``precision``, ``recall`` and ``f1`` are means over the
+worlds, ``interval`` is the half width of the 95 % confidence interval of f1 (Student's t); a step that says nothing in
+a language has no precision there.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+
+from scipy.stats import t as student
+
+from aahcrawler.annotations import Annotation, Kind
+from benchmarks.enrichment_pictures import PlantedPicture, pictures
+from benchmarks.enrichment_world import Planted, World, world
+from benchmarks.process_memory import run
+from benchmarks.results import Row, report
+from offline.enrichment.annotator import Annotator, CollectionAnnotator
+from offline.enrichment.events import Events, JoinedEvents
+from offline.enrichment.media import LookAlikes, Media
+from offline.enrichment.media_metadata import describe
+from offline.enrichment.opinions import Opinions
+
+_ALL = "all"
+_TIMEOUT = 3600
+_DOCUMENTS_FOR_SCENE = 8
+"""The documents of a world for which there is one scene of pictures: these take longer to make than to read."""
+
+
+@dataclass
+class Count:
+    """How much was found rightly, how much was found at all, and how much there was to find."""
+
+    right: int = 0
+    found: int = 0
+    planted: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        """The share of what was found that is right, None where nothing was found."""
+        return self.right / self.found if self.found else None
+
+    @property
+    def recall(self) -> float:
+        """The share of what was planted that was found."""
+        return self.right / self.planted if self.planted else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both."""
+        return 2 * self.right / (self.found + self.planted) if self.found + self.planted else 0.0
+
+
+Counts = Mapping[str, Count]
+"""By language, and of all of them."""
+Scorer = Callable[[World, Sequence[Annotation]], Counts]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Annotators that are measured together: what each object is given to, and then all objects, in that order.
+
+    ``given`` are kinds of annotations that collection annotators get as they were planted, since other steps find them.
+    """
+
+    scorer: Scorer
+    annotators: Callable[[], Iterable[Annotator]] = tuple
+    collection: Callable[[], Iterable[CollectionAnnotator]] = tuple
+    given: frozenset[Kind] = field(default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class PictureStep:
+    """Pictures instead of texts: each is annotated, and then those that look alike are."""
+
+    scorer: Callable[[Sequence[PlantedPicture], Sequence[Annotation]], Count]
+
+
+def mentions(*kinds: Kind) -> Scorer:
+    """Score annotations of kinds by their places: the same kind, and half of all characters of both in common."""
+
+    def scored(within: World, annotations: Sequence[Annotation]) -> Counts:
+        return _matched(within, annotations, frozenset(kinds), lambda found, meant: found.kind == meant.kind)
+
+    return scored
+
+
+def opinions(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score opinions by their sentences and the signs of their polarity."""
+
+    def agree(found: Annotation, meant: Planted) -> bool:
+        return (float(dict(found.values)["polarity"]) > 0) == (meant.meant == "positive")
+
+    return _matched(within, annotations, frozenset({Kind.OPINION}), agree)
+
+
+def dates(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score events by their sentences and dates; also where a text has words of which nothing else is known."""
+    bare = World(within.objects, within.planted, {})
+    return _matched(
+        bare, annotations, frozenset({Kind.EVENT}), lambda found, meant: dict(found.values)["when"] == meant.when
+    )
+
+
+def same(*kinds: Kind) -> Scorer:
+    """Score by pairs of what means the same, all of what was planted of these kinds, by the IRIs of annotations.
+
+    What was not found is a group of its own. What is planted without a place is compared by its object.
+    """
+
+    def scored(within: World, annotations: Sequence[Annotation]) -> Counts:
+        language = {each.object: each.language for each in within.objects}
+        by_object = _by_object((each for each in annotations if each.iri), frozenset(kinds))
+        meant: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        called: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for number, each in enumerate(each for each in within.planted if each.kind in kinds):
+            match = next((one for one in by_object[each.object] if each.start < 0 or _is_there(one, each)), None)
+            for code in (language[each.object], _ALL):
+                meant[code][each.meant].append(number)
+                if match is not None:
+                    called[code][match.iri].append(number)
+        return {code: _of_pairs(_pairs(groups), _pairs(called[code])) for code, groups in meant.items()}
+
+    return scored
+
+
+def topics(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score the first topic of each object: right where most objects of it are of the same planted topic (purity)."""
+    language = {each.object: each.language for each in within.objects}
+    best: dict[str, Annotation] = {}
+    for each in annotations:
+        known = best.get(each.object)
+        if each.kind == Kind.TOPIC and (known is None or each.confidence > known.confidence):
+            best[each.object] = each
+    counts: dict[str, Count] = defaultdict(Count)
+    within_topic: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for planted in within.planted:
+        if planted.kind == Kind.TOPIC:
+            code = language[planted.object]
+            counts[code].planted += 1
+            if planted.object in best:
+                within_topic[code, best[planted.object].iri or best[planted.object].label][planted.meant] += 1
+    for (code, _), found in within_topic.items():
+        counts[code].right += max(found.values())
+        counts[code].found += found.total()
+    return _with_all(counts)
+
+
+def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score who answers whom: the author who is answered is the label of the annotation or one of its values."""
+    language = {each.object: each.language for each in within.objects}
+    planted = {(each.object, each.meant) for each in within.planted if each.kind == Kind.CONVERSATION}
+    counts: dict[str, Count] = defaultdict(Count)
+    for iri, _ in planted:
+        counts[language[iri]].planted += 1
+    for each in annotations:
+        if each.kind == Kind.CONVERSATION:
+            said = {each.label, *(value for _, value in each.values)}
+            counts[language[each.object]].found += 1
+            counts[language[each.object]].right += any((each.object, name) in planted for name in said)
+    return _with_all(counts)
+
+
+def properties(planted: Sequence[PlantedPicture], annotations: Sequence[Annotation]) -> Count:
+    """Score what was written into pictures, each property by itself; others of these names count as found."""
+    told = {each.object: dict(each.values) for each in annotations if each.annotator == Media.name}
+    count = Count()
+    for each in planted:
+        said, found = dict(each.said), told.get(each.medium.object, {})
+        count.planted += len(said)
+        count.found += sum(name in found for name in ("width", "height", "taken", "latitude", "longitude"))
+        count.right += sum(found.get(name) == value for name, value in said.items())
+    return count
+
+
+def look_alikes(planted: Sequence[PlantedPicture], annotations: Sequence[Annotation]) -> Count:
+    """Score pairs of pictures that show the same."""
+    groups = {each.object: each.iri for each in annotations if each.iri}
+    meant: dict[str, list[int]] = defaultdict(list)
+    called: dict[str, list[int]] = defaultdict(list)
+    for number, each in enumerate(planted):
+        meant[str(each.shows)].append(number)
+        if each.medium.object in groups:
+            called[groups[each.medium.object]].append(number)
+    return _of_pairs(_pairs(meant), _pairs(called))
+
+
+NAMES = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE})
+
+STEPS: dict[str, Step | PictureStep] = {
+    "opinions": Step(opinions, lambda: [Opinions()]),
+    "events": Step(dates, lambda: [Events()]),
+    "joined-events": Step(same(Kind.EVENT), lambda: [Events()], lambda: [JoinedEvents()], NAMES),
+    "media": PictureStep(properties),
+    "look-alikes": PictureStep(look_alikes),
+}
+"""The steps by name; another one is one line more."""
+
+
+def _matched(
+    within: World,
+    annotations: Sequence[Annotation],
+    kinds: frozenset[Kind],
+    agree: Callable[[Annotation, Planted], bool],
+) -> Counts:
+    """Count annotations that stand where something was planted and agree with it, each with one of its own."""
+    by_object = _by_object(annotations, kinds)
+    planted: dict[str, list[Planted]] = defaultdict(list)
+    for each in within.planted:
+        if each.kind in kinds:
+            planted[each.object].append(each)
+    counts: dict[str, Count] = defaultdict(Count)
+    for given in within.objects:
+        count, left = counts[given.language], list(planted[given.object])
+        count.planted += len(left)
+        for found in by_object[given.object]:
+            match = next((each for each in left if _is_there(found, each) and agree(found, each)), None)
+            unknown = within.unknown.get(given.object, ())
+            if match is None and any(found.start < end and start < found.end for start, end in unknown):
+                continue
+            count.found += 1
+            if match is not None:
+                left.remove(match)
+                count.right += 1
+    return _with_all(counts)
+
+
+def _by_object(annotations: Iterable[Annotation], kinds: frozenset[Kind]) -> Mapping[str, list[Annotation]]:
+    found: dict[str, list[Annotation]] = defaultdict(list)
+    for each in annotations:
+        if each.kind in kinds:
+            found[each.object].append(each)
+    return found
+
+
+def _is_there(found: Annotation, planted: Planted) -> bool:
+    common = min(found.end, planted.end) - max(found.start, planted.start)
+    return 2 * common >= max(found.end, planted.end) - min(found.start, planted.start) and common > 0
+
+
+def _pairs(groups: Mapping[str, Sequence[int]]) -> set[tuple[int, int]]:
+    return {pair for numbers in groups.values() for pair in combinations(sorted(numbers), 2)}
+
+
+def _of_pairs(meant: set[tuple[int, int]], called: set[tuple[int, int]]) -> Count:
+    return Count(len(meant & called), len(called), len(meant))
+
+
+def _with_all(counts: Mapping[str, Count]) -> Counts:
+    return {
+        **counts,
+        _ALL: Count(
+            sum(each.right for each in counts.values()),
+            sum(each.found for each in counts.values()),
+            sum(each.planted for each in counts.values()),
+        ),
+    }
+
+
+def _planted(within: World, kinds: frozenset[Kind]) -> Iterator[Annotation]:
+    texts = {each.object: each for each in within.objects}
+    for each in within.planted:
+        if each.kind in kinds:
+            of = texts[each.object]
+            words = of.text[each.start : each.end] if each.start >= 0 else each.meant
+            iri = f"https://planted.test/{each.meant}".replace(" ", "-")
+            yield Annotation(
+                of.object, of.capture, each.kind, words, "planted", "1", 1.0, iri, each.start, each.end, words
+            )
+
+
+def _measure_pictures(step: PictureStep, seed: int, number: int) -> dict[str, object]:
+    """Read pictures in this process; the time of handing them to another one is not measured."""
+    planted = list(pictures(seed, number // _DOCUMENTS_FOR_SCENE))
+    media, alike = Media(describe), LookAlikes()
+    began = time.perf_counter()
+    found = [annotation for each in planted for annotation in media.annotate(each.medium)]
+    found += alike.annotate(lambda: iter(()), lambda: iter(list(found)))
+    seconds = time.perf_counter() - began
+    count = step.scorer(planted, found)
+    return {
+        "counts": {_ALL: (count.right, count.found, count.planted)},
+        "documents": len(planted),
+        "seconds": seconds,
+    }
+
+
+def _measure(step: Step, seed: int, documents: int, *, kept_aside: bool) -> dict[str, object]:
+    """Run a step over a world in this process; return its counts by language and its documents and seconds."""
+    within = world(seed, documents, kept_aside=kept_aside)
+    annotators, collection = list(step.annotators()), list(step.collection())
+    found: list[Annotation] = []
+    began = time.perf_counter()
+    for given in within.objects:
+        for annotator in annotators:
+            found += annotator.annotate(given)
+    seconds = time.perf_counter() - began
+    known = [*found, *_planted(within, step.given)]
+    began = time.perf_counter()
+    for each in collection:
+        found += each.annotate(lambda: iter(within.objects), lambda: iter(known))
+    seconds += time.perf_counter() - began
+    counts = {code: (each.right, each.found, each.planted) for code, each in step.scorer(within, found).items()}
+    return {"counts": counts, "documents": len(within.objects), "seconds": seconds}
+
+
+def _rows(name: str, seeds: Sequence[int], documents: int, *, building: bool) -> Iterator[Row]:
+    command = [sys.executable, "-m", "benchmarks.enrichment", "--within", name, "--documents", str(documents)]
+    command += ["--building"] if building else []
+    done = run([*command, "--seeds", str(len(seeds))], os.environ, _TIMEOUT)
+    if done.code:
+        raise SystemExit(f"{name}: {done.output}")
+    worlds = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
+    rate = sum(each["documents"] for each in worlds) / sum(each["seconds"] for each in worlds)
+    for code in sorted({code for each in worlds for code in each["counts"]}, key=lambda code: (code != _ALL, code)):
+        counts = [Count(*each["counts"][code]) for each in worlds if code in each["counts"]]
+        precisions = [each.precision for each in counts if each.precision is not None]
+        scores = [each.f1 for each in counts]
+        spread = student.ppf(0.975, len(scores) - 1) * stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else None
+        yield {
+            "step": name,
+            "language": code,
+            "precision": fmean(precisions) if precisions else None,
+            "recall": fmean(each.recall for each in counts),
+            "f1": fmean(scores),
+            "interval": None if spread is None else float(spread),
+            "planted": sum(each.planted for each in counts),
+            "docs_per_second": rate,
+            "peak_mib": done.peak_mib,
+        }
+
+
+def main() -> None:
+    """Measure the steps that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--step", action="append", choices=sorted(STEPS))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--documents", type=int, default=200)
+    parser.add_argument("--building", action="store_true")
+    parser.add_argument("--within", choices=sorted(STEPS), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    seeds = range(1, given.seeds + 1)
+    if given.within:
+        for seed in seeds:
+            step = STEPS[given.within]
+            if isinstance(step, PictureStep):
+                measured = _measure_pictures(step, seed if given.building else -seed, given.documents)
+            else:
+                measured = _measure(step, seed, given.documents, kept_aside=not given.building)
+            sys.stdout.write(json.dumps(measured) + "\n")
+        return
+    rows: list[Row] = []
+    for name in given.step or STEPS:
+        rows += _rows(name, seeds, given.documents, building=given.building)
+    report(rows, given.json)
+
+
+if __name__ == "__main__":
+    main()

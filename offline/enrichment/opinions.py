@@ -1,0 +1,252 @@
+"""Finds sentences that judge, and whether they praise or blame.
+
+English is judged by VADER (Hutto and Gilbert, 2014), a lexicon with rules for negation and emphasis. Any other language
+is judged only where the operator has a lexicon for it; texts without one are not judged, which is not the same as
+neutral.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from math import sqrt
+from pathlib import Path
+from typing import Final, Protocol
+
+from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+from aahcrawler.annotations import Annotation, Kind
+from offline.enrichment.annotator import ObjectText
+from offline.enrichment.sentences import VERSION as SENTENCES
+from offline.enrichment.sentences import Sentence, sentences
+from offline.enrichment.text_dates import dates_in, published_day
+
+NEUTRAL: Final = 0.26
+"""The strength below which a sentence is neutral.
+
+A single word of weight 1, on a scale up to 4, stays below it: to report a protest is no opinion.
+"""
+
+REPORT: Final = 2 * NEUTRAL
+"""The strength below which a sentence is neutral that names a date: it mostly reports what happened."""
+
+MAX_SENTENCE: Final = 600
+"""The characters of the longest sentence that is judged: what is longer is a list or a text without punctuation."""
+
+_VADER = "en"
+_MAX_LEXICON = 5_000_000
+"""Bytes of the largest lexicon."""
+_MAX_WEIGHT = 4.0
+_TURNED = -0.74
+"""What a weight is multiplied by that is negated: "not good" is less bad than "good" is good (VADER)."""
+_NORMAL = 15.0
+"""What sums of weights are brought into (-1, 1) by, as VADER does it."""
+_AROUND = 3
+"""The words before a weighted one, and those behind it, among which a negation turns it."""
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:.!?()]")
+
+
+_NAME_WORD = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+(?=\W|$)")
+_AS_WELL = re.compile(r"\bas well(?: as)?\b", re.IGNORECASE)
+_NEGATING = re.compile(r"\b(?:hardly|scarcely|barely|nobody|no one)\b", re.IGNORECASE)
+_SMALL = re.compile(r"\b[a-z]+")
+
+
+class LexiconError(ValueError):
+    """Raised for a lexicon that cannot be read; its message names the file, the line and what is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a sentence says: ``polarity`` from -1 (blame) to 1 (praise), 0 where nothing was weighed.
+
+    ``agreement`` is the share of the weight that speaks for the sign of the polarity, from 0 to 1.
+    """
+
+    polarity: float
+    agreement: float
+
+
+class _Judge(Protocol):
+    def judge(self, sentence: str) -> Judgement: ...
+
+
+class Vader:
+    """Judges English."""
+
+    name: Final = f"vader {version('vaderSentiment')}"
+
+    def __init__(self) -> None:
+        self._vader = SentimentIntensityAnalyzer()
+
+    def judge(self, sentence: str) -> Judgement:
+        """Judge a sentence; takes time that grows with the square of its words.
+
+        Words of names judge nothing ("Hospital Trust"), nor does "as well"; "hardly" and "nobody" negate.
+        """
+        scores: Mapping[str, float] = self._vader.polarity_scores(_without_names(_as_vader_reads(sentence)))
+        return Judgement(scores["compound"], _agreement(scores["compound"], scores["pos"], scores["neg"]))
+
+
+class Lexicon:
+    """Judges by weighted words of one language and by its words of negation.
+
+    A file has a line for each word: the word, a tab, and its weight from -4 to 4, or ``not`` where the word negates.
+    Empty lines and lines that begin with ``#`` are skipped. Words are compared without regard to capitals, and as they
+    stand: forms of a word are lines of their own. A weight is turned where a negation stands among the three words
+    before it or the three behind it, and no punctuation between them.
+    """
+
+    def __init__(self, weights: Mapping[str, float], negations: Iterable[str], name: str) -> None:
+        self.name = name
+        self._weights = dict(weights)
+        self._negations = frozenset(negations)
+
+    @classmethod
+    def read(cls, path: Path) -> "Lexicon":
+        """Read a file in UTF-8. Raise LexiconError where a line cannot be understood, or if the file is too large."""
+        content = path.read_bytes() if path.stat().st_size <= _MAX_LEXICON else None
+        if content is None:
+            raise LexiconError(f"{path}: has more than {_MAX_LEXICON:,} bytes; leave out rare words")
+        weights: dict[str, float] = {}
+        negations: set[str] = set()
+        try:
+            lines = content.decode("utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            raise LexiconError(f"{path}: is not in UTF-8 (byte {error.start}); save it so") from error
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            word, _, weight = line.partition("\t")
+            plain = _plain(word.strip())
+            if plain and weight.strip() == "not":
+                negations.add(plain)
+            else:
+                weights[plain] = _weight(plain, weight, f"{path}, line {number}")
+        return cls(weights, negations, f"{path.name} {hashlib.sha256(content).hexdigest()[:12]}")
+
+    def judge(self, sentence: str) -> Judgement:
+        """Judge a sentence; takes time that grows with its length."""
+        words = [_plain(each) for each in _WORD.findall(sentence)]
+        found = [
+            weight * (_TURNED if self._is_negated(words, at) else 1)
+            for at, word in enumerate(words)
+            if (weight := self._weights.get(word))
+        ]
+        total = sum(found)
+        positive, negative = sum(each for each in found if each > 0), -sum(each for each in found if each < 0)
+        return Judgement(total / sqrt(total * total + _NORMAL), _agreement(total, positive, negative))
+
+    def _is_negated(self, words: Sequence[str], at: int) -> bool:
+        before = _until_punctuation(reversed(words[max(0, at - _AROUND) : at]))
+        behind = _until_punctuation(words[at + 1 : at + 1 + _AROUND])
+        return not self._negations.isdisjoint([*before, *behind])
+
+
+class Opinions:
+    """Annotates the sentences of an object that judge; neutral ones, and those of other languages, get nothing.
+
+    ``lexicons`` is a folder of files named by language, ``de.tsv``; one for English takes the place of VADER. Raise
+    LexiconError where one of them cannot be read.
+    """
+
+    name = "opinions"
+
+    def __init__(self, lexicons: Path | None = None) -> None:
+        found = {path.stem: Lexicon.read(path) for path in sorted(lexicons.glob("*.tsv"))} if lexicons else {}
+        self._judges: dict[str, Vader | Lexicon] = {_VADER: Vader(), **found}
+        self.version = "; ".join(["1", f"sentencex {SENTENCES}", *(each.name for each in self._judges.values())])
+
+    @property
+    def judged(self) -> frozenset[str]:
+        """The languages whose texts are judged."""
+        return frozenset(self._judges)
+
+    def annotate(self, given: ObjectText) -> Iterator[Annotation]:
+        """Annotate each sentence that judges, with its polarity and strength as ``values``."""
+        judge = self._judges.get(given.language)
+        if judge is None:
+            return
+        for sentence in sentences(given.text, given.language):
+            if len(sentence.text) > MAX_SENTENCE:
+                continue
+            found = judge.judge(sentence.text)
+            strength = abs(found.polarity)
+            if strength >= REPORT or (strength >= NEUTRAL and not _has_date(sentence, given)):
+                yield Annotation(
+                    given.object,
+                    given.capture,
+                    Kind.OPINION,
+                    "positive" if found.polarity > 0 else "negative",
+                    self.name,
+                    self.version,
+                    round(found.agreement, 4),
+                    start=sentence.start,
+                    end=sentence.end,
+                    quote=sentence.text,
+                    values=(
+                        ("judge", judge.name),
+                        ("polarity", f"{found.polarity:.4f}"),
+                        ("strength", f"{strength:.4f}"),
+                    ),
+                )
+
+
+def about(opinions: Iterable[Annotation], others: Iterable[Annotation]) -> Iterator[tuple[Annotation, Annotation]]:
+    """Yield each opinion with each annotation whose words stand in its sentence, in the order of the text.
+
+    ``others`` are entities, terms or topics that have offsets, of the same objects; those without are passed over.
+    An opinion of a sentence is not always on all that it names: who shows it shows the sentence.
+    """
+    placed: dict[tuple[str, str], list[Annotation]] = {}
+    for each in others:
+        if each.start >= 0:
+            placed.setdefault((each.object, each.capture), []).append(each)
+    for named in placed.values():
+        named.sort(key=lambda each: (each.start, each.end, each.kind, each.label))
+    for opinion in opinions:
+        for each in placed.get((opinion.object, opinion.capture), ()):
+            if opinion.start <= each.start and each.end <= opinion.end:
+                yield opinion, each
+
+
+def _has_date(sentence: Sentence, given: ObjectText) -> bool:
+    return bool(dates_in(sentence.text, given.language, published_day(given.published)))
+
+
+def _as_vader_reads(sentence: str) -> str:
+    return _NEGATING.sub("not", _AS_WELL.sub("and", sentence))
+
+
+def _without_names(sentence: str) -> str:
+    """Return an English sentence without the words that begin with a capital within it; a headline stays whole."""
+    names = _NAME_WORD.findall(sentence)
+    return _NAME_WORD.sub("it", sentence) if len(_SMALL.findall(sentence)) > len(names) else sentence
+
+
+def _weight(word: str, written: str, where: str) -> float:
+    try:
+        weight = float(written)
+    except ValueError:
+        weight = _MAX_WEIGHT + 1
+    if not word or not -_MAX_WEIGHT <= weight <= _MAX_WEIGHT:
+        raise LexiconError(f"{where}: write a word, a tab, and a weight from -4 to 4 or the word not")
+    return weight
+
+
+def _plain(word: str) -> str:
+    return unicodedata.normalize("NFC", word.casefold()).replace("’", "'")
+
+
+def _agreement(polarity: float, positive: float, negative: float) -> float:
+    total = positive + negative
+    return (positive if polarity > 0 else negative) / total if total and polarity else 0.0
+
+
+def _until_punctuation(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        if not word[0].isalnum():
+            return
+        yield word
