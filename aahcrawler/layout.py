@@ -5,6 +5,8 @@ from typing import Final
 ARCHIVE: Final = "archive"
 OBJECTS: Final = "objects"
 ANNOTATIONS: Final = "annotations"
+TOPICS: Final = "topics.json"
+"""What is known of the topics of a crawl, beside its annotations."""
 SCORES: Final = "scores"
 REFUSED: Final = "refused"
 WARC: Final = "warc.gz"

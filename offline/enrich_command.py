@@ -33,6 +33,17 @@ def enrich(
     listing: Annotated[
         bool, typer.Option("--list", help="List the steps, in the order in which they are done.")
     ] = False,
+    lexicons: Annotated[
+        Path | None,
+        typer.Option(
+            "--lexicons",
+            metavar="FOLDER",
+            envvar="AAH_LEXICONS",
+            help="Words of opinions by language, such as de.tsv. Without one, only English texts are judged.",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write a line of JSON for each step.")] = False,
 ) -> None:
     """Find who and what the web objects of crawls speak of, also while they run; what is done is not repeated."""
@@ -56,10 +67,12 @@ def enrich(
         raise typer.Exit(MISTAKE)
     mistakes = (AnnotationsBusyError, DamageError, DefinitionError, EnrichError, JobError, ReadError, SegmentError)
     with told(*mistakes, OSError, sqlite3.Error):
-        chosen = chosen_steps([name.strip() for name in steps.split(",") if name.strip()])
+        named = [name.strip() for name in steps.split(",") if name.strip()]
+        chosen = chosen_steps(named)
         for crawl in crawls:
             with counting(*(step.name for step in chosen)) as count:
-                results = list(enriched(crawl, chosen, processes=processes, seen=count))
+                made = enriched(crawl, chosen, processes=processes, seen=count, leave_out=not named, lexicons=lexicons)
+                results = list(made)
             _tell(crawl, results, as_json=as_json)
 
 
@@ -75,5 +88,7 @@ def _tell(crawl: Path, results: "Iterable[StepResult]", *, as_json: bool) -> Non
             typer.echo(f"note: {each.step}: {note}", err=True)
         if done.failures:
             typer.echo(f"note: {each.step}: fails on {done.failures:,} objects, which are left as they are", err=True)
+        if each.is_left_out:
+            continue
         what = f"{done.annotations:,} annotations at {each.captures:,} captures" if each.captures else "nothing new"
         typer.echo(f"{crawl}: {each.step}: {what}")

@@ -44,6 +44,7 @@ from aahcrawler.layout import (
     SEARCH_TEXTS,
     STORE,
     SUMMARY,
+    TOPICS,
     WARC,
 )
 from aahcrawler.report.report_page import ReportError, write_report
@@ -311,6 +312,7 @@ def _rewrite_annotations(crawl: Path, gone: Set[str]) -> None:
         return is_of_run(name) or annotated_capture(name) in gone
 
     with _annotations_alone(crawl) as paths:
+        (crawl / ANNOTATIONS / TOPICS).unlink(missing_ok=True)
         for path in paths:
             # Of what cannot be read nobody knows whose it is; it is made again.
             gaps = walk(path, STATEMENTS, read_whole)

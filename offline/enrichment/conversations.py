@@ -9,14 +9,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Final
+from typing import Final, Self
 
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.objects.nquads import person
 from aahcrawler.webobject import Person
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.reply_ties import STRENGTH, Answer, Threads, Tie, TieKind
+from offline.enrichment.reply_ties import STRENGTH, Answer, Threads, Tie, TieKind, answers_in
 from offline.enrichment.social_graph import communities, influence
+from offline.enrichment.steps import Setting
 
 MIN_MEMBERS: Final = 3
 MIN_MODULARITY: Final = 0.3
@@ -94,6 +95,11 @@ class Conversations:
 
     def __init__(self, answers: Callable[[], Iterable[Answer]] = tuple) -> None:
         self._answers = answers
+
+    @classmethod
+    def of(cls, setting: Setting) -> Self:
+        """Return the annotator of a crawl, by what its objects say of one another."""
+        return cls(lambda: answers_in(setting.crawl))
 
     def annotate(
         self,

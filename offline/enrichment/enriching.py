@@ -28,7 +28,7 @@ from aahcrawler.layout import DEFINITION, NQUADS
 from aahcrawler.segments import SegmentWriter, Series, recover
 from offline.enrichment.annotator import Annotator, ObjectText
 from offline.enrichment.object_texts import Sources, Survey, with_language
-from offline.enrichment.steps import EnrichError, EnrichmentStep, Setting, Telling
+from offline.enrichment.steps import EnrichError, EnrichmentStep, MissingLibraryError, Setting, Telling
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +71,7 @@ class StepResult:
     captures: int
     done: Annotated
     notes: tuple[str, ...] = ()
+    is_left_out: bool = False
 
 
 def enrich(
@@ -79,14 +80,18 @@ def enrich(
     *,
     processes: int = 1,
     seen: Callable[[str, int], object] = lambda _step, _captures: None,
+    leave_out: bool = False,
+    lexicons: Path | None = None,
 ) -> Iterator[StepResult]:
     """Have some steps annotate the objects of a crawl's folder, and yield what each has done.
 
     Steps are done in the order given; those that go by all objects are told what the ones before them said. ``seen`` is
-    told how many more captures a step is done with. Raises ``AnnotationsBusyError``, ``DefinitionError``,
-    ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``, ``SegmentError`` and ``sqlite3.Error``.
+    told how many more captures a step is done with. With ``leave_out``, a step that rests on a library which is not
+    installed is left out, and its result says so. ``lexicons`` is the operator's folder of them. Raises
+    ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
+    ``SegmentError`` and ``sqlite3.Error``.
     """
-    setting = setting_of(crawl)
+    setting = setting_of(crawl, lexicons)
     with (
         annotating(crawl) as folder,
         Survey.of(crawl) as survey,
@@ -98,14 +103,19 @@ def enrich(
         told: list[str] = []
         for step in steps:
             index.catch_up()
-            yield enriching.collection(step, told, seen) if step.is_of_collection else enriching.objects(step, seen)
+            try:
+                yield enriching.collection(step, told, seen) if step.is_of_collection else enriching.objects(step, seen)
+            except MissingLibraryError as error:
+                if not leave_out:
+                    raise
+                yield StepResult(step.name, 0, Annotated(), (str(error),), is_left_out=True)
             told.append(step.name)
         index.catch_up()
 
 
-def setting_of(crawl: Path) -> Setting:
+def setting_of(crawl: Path, lexicons: Path | None = None) -> Setting:
     """Return what annotators of a crawl are made for. Raises ``DefinitionError``."""
-    return Setting(crawl, read_definition(crawl / DEFINITION))
+    return Setting(crawl, read_definition(crawl / DEFINITION), lexicons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +131,7 @@ class _Enriching:
         annotator = step.annotator(self.setting)
         done, captures = Annotated(), 0
         job = Job(
-            AnnotatingStep(self.setting.crawl, step, annotator.version, _now()),
+            AnnotatingStep(self.setting.crawl, step, annotator.version, _now(), self.setting.lexicons),
             _NOTES,
             keep=self._keep,
             processes=self.processes,
@@ -205,11 +215,12 @@ class AnnotatingStep:
     step: EnrichmentStep
     version: str
     made_at: str
+    lexicons: Path | None = None
 
     @contextmanager
     def open(self) -> Iterator[Work[Annotated]]:
         """Make the annotator. Raises ``EnrichError``."""
-        annotator = self.step.annotator(setting_of(self.crawl))
+        annotator = self.step.annotator(setting_of(self.crawl, self.lexicons))
         if annotator.version != self.version:
             raise EnrichError(f"what the step {self.step.name} goes by was changed meanwhile; run aah enrich again")
         with closing(Sources(self.crawl)) as sources:

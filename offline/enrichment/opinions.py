@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from math import sqrt
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
@@ -21,6 +21,7 @@ from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.sentences import VERSION as SENTENCES
 from offline.enrichment.sentences import Sentence, sentences
+from offline.enrichment.steps import Setting
 from offline.enrichment.text_dates import dates_in, published_day
 
 NEUTRAL: Final = 0.26
@@ -158,6 +159,11 @@ class Opinions:
         found = {path.stem: Lexicon.read(path) for path in sorted(lexicons.glob("*.tsv"))} if lexicons else {}
         self._judges: dict[str, Vader | Lexicon] = {_VADER: Vader(), **found}
         self.version = "; ".join(["1", f"sentencex {SENTENCES}", *(each.name for each in self._judges.values())])
+
+    @classmethod
+    def of(cls, setting: Setting) -> Self:
+        """Return the annotator with the lexicons of the operator."""
+        return cls(setting.lexicons)
 
     @property
     def judged(self) -> frozenset[str]:

@@ -22,9 +22,16 @@ SHIPPED: Final = {
     ANNOTATORS: {
         "language": "offline.enrichment.language_annotator:LanguageAnnotator",
         "entities": "offline.enrichment.entity_annotator:EntityAnnotator.of",
+        "opinions": "offline.enrichment.opinions:Opinions.of",
+        "events": "offline.enrichment.events:Events",
     },
     COLLECTION_ANNOTATORS: {
         "consolidation": "offline.enrichment.name_joining:Consolidation",
+        "joined-events": "offline.enrichment.events:JoinedEvents",
+        "keywords": "offline.enrichment.keywords:Keywords",
+        "topics": "offline.enrichment.topics:Topics.of",
+        "near-duplicates": "offline.enrichment.near_duplicates:NearDuplicates",
+        "conversations": "offline.enrichment.conversations:Conversations.of",
     },
 }
 """The steps that ship, by group, in the order in which they are done."""
@@ -34,12 +41,17 @@ class EnrichError(Exception):
     """Raised where a crawl cannot be enriched; the message tells cause and remedy."""
 
 
+class MissingLibraryError(EnrichError):
+    """Raised where a step that ships rests on a library that is not installed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What annotators are made for: a crawl's folder, and its definition."""
+    """What annotators are made for: a crawl's folder, its definition, and the operator's folder of lexicons."""
 
     crawl: Path
     icd: Icd
+    lexicons: Path | None = None
 
 
 @runtime_checkable
@@ -77,6 +89,11 @@ class EnrichmentStep:
             factory = EntryPoint(self.name, self.factory, self.group).load()
             made = factory(setting=setting) if "setting" in signature(factory).parameters else factory()
             name, version = made.name, made.version
+        except ModuleNotFoundError as error:
+            if not self.source:
+                problem = f"{self.name} is left out: it rests on {error.name}, which is not installed"
+                raise MissingLibraryError(f"{problem}; pip install 'aahcrawler[enrich]' adds it") from error
+            raise EnrichError(f"the step {self.name}{self.source} lacks {error.name}; install that") from error
         except Exception as error:  # A third party's code may raise anything.
             problem = f"the step {self.name}{self.source} cannot be made ({type(error).__name__}: {error})"
             raise EnrichError(f"{problem}; mend or remove its distribution, or leave it out with --steps") from error

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping, 
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from itertools import chain
+from pathlib import Path
 from typing import Final, Literal, Self
 
 import numpy as np
@@ -14,7 +15,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
 from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.layout import ANNOTATIONS, TOPICS
+from aahcrawler.tombstones import replace_durably
 from offline.enrichment.annotator import ObjectText
+from offline.enrichment.steps import Setting
 from offline.enrichment.topic_coherence import (
     MIN_COHERENCE,
     MIN_SHARE,
@@ -95,16 +99,24 @@ class Topics:
     where there are too few texts. Of many texts a sample is looked at.
 
     ``state`` is what former runs know: a topic that is much like one of theirs keeps its IRI and name. When all
-    annotations were taken it is what to give to the next run. ``confidence`` is the share of the text that is of the
-    topic, ``quote`` the words of the text that are; a text has three topics at most.
+    annotations were taken it is what to give to the next run, and is written to ``kept``. ``confidence`` is the share
+    of the text that is of the topic, ``quote`` the words of the text that are; a text has three topics at most.
     """
 
     name = "topics"
 
-    def __init__(self, model: Literal["nmf", "lda"] = "nmf", state: KnownTopics | None = None) -> None:
-        self.state = state or KnownTopics()
+    def __init__(
+        self, model: Literal["nmf", "lda"] = "nmf", state: KnownTopics | None = None, kept: Path | None = None
+    ) -> None:
+        self.state, self._kept = state or KnownTopics(), kept
         self._model = model
         self._reader = TermReader()
+
+    @classmethod
+    def of(cls, setting: Setting) -> Self:
+        """Return the annotator of a crawl, with what its former runs know. Raise ``ValueError`` for a damaged file."""
+        kept = setting.crawl / ANNOTATIONS / TOPICS
+        return cls(state=KnownTopics.parse(kept.read_text("utf-8")) if kept.exists() else None, kept=kept)
 
     @property
     def version(self) -> str:
@@ -133,6 +145,8 @@ class Topics:
         for code, texts in waiting.items():
             yield from self._annotations(texts, found[code])
         self.state = _following(self.state, found.values())
+        if self._kept is not None:
+            replace_durably(self._kept, str(self.state).encode())
 
     def _annotations(self, texts: Sequence["_Text"], topics: "_LanguageTopics") -> Iterator[Annotation]:
         for text, shares in zip(texts, topics.shares(texts), strict=True):
