@@ -185,6 +185,7 @@ def ending(body: bytes) -> dict[str, str]:
     return describe(body)
 
 
+@pytest.mark.slow
 @pytest.mark.starts
 def test_a_file_that_ends_the_reading_process_costs_no_other_file() -> None:
     with MediaReader(ending) as reader:
