@@ -3,7 +3,8 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from aahcrawler.annotations import Annotation, Kind
@@ -18,6 +19,8 @@ MAX_KEYWORDS: Final = 8
 """Keywords of a text at most."""
 _WORDS_PER_KEYWORD: Final = 8
 _MAX_LENGTH: Final = 80
+_MAX_TRIED: Final = 4
+"""Terms that are looked at for each keyword: some share a word with a better one."""
 _TEXTS_BEFOREHAND: Final = 10
 """Texts that the background frequency of a word counts as (additive smoothing)."""
 _MIN_IDF: Final = math.log(2)
@@ -52,8 +55,8 @@ class Keywords:
     def _keywords(self, given: ObjectText, idf: "_Idf") -> Iterator[Annotation]:
         text = given.text[:MAX_CHARACTERS]
         wanted = min(MAX_KEYWORDS, -(-sum(1 for _ in _WORD.finditer(text)) // _WORDS_PER_KEYWORD))
-        found = distinctive_terms([text], idf.language, wanted, idf)
-        kept = [term for term in found if term.distinction > 0 and len(term.words) <= _MAX_LENGTH]
+        found = distinctive_terms([text], idf.language, _MAX_TRIED * wanted, idf)
+        kept = list(islice(_apart(term for term in found if term.distinction > 0), wanted))
         for term in kept:
             place = _first_place(text, term)
             if place is not None:
@@ -70,6 +73,16 @@ class Keywords:
                     quote=text[place[0] : place[1]],
                     values=(("count", str(term.count)),),
                 )
+
+
+def _apart(terms: Iterable[Term]) -> Iterator[Term]:
+    """Yield the terms that have no word in common with a better one."""
+    seen: set[str] = set()
+    for term in terms:
+        words = term.words.casefold().split()
+        if len(term.words) <= _MAX_LENGTH and seen.isdisjoint(words):
+            seen.update(words)
+            yield term
 
 
 class _Collection:

@@ -35,6 +35,13 @@ def test_pairs_that_repeat_are_keywords_as_they_are_written() -> None:
     assert labels([post(0, SURGE)])[0] == "storm surge"
 
 
+def test_no_two_keywords_of_a_text_have_a_word_in_common() -> None:
+    text = "The feather duvet lung is rare. Feather duvet lung comes of feather bedding, and feather bedding of geese."
+    found = labels([post(0, text)])
+    words = [word for each in found for word in each.casefold().split()]
+    assert len(words) == len(set(words)) > 2
+
+
 def test_a_word_of_most_texts_of_the_collection_is_no_keyword() -> None:
     others = [post(n, f"The harbour of {name} sleeps.") for n, name in enumerate(("Emden", "Leer", "Norden") * 20, 1)]
     assert "harbour" in labels([post(0, SURGE)])
