@@ -26,7 +26,7 @@ _MATRIX_TOP: Final = 34
 
 def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str:
     """Return a figure with a column for each period of time; ``what`` names what is counted."""
-    top = _round(max(counts.values()))
+    top = round_up(max(counts.values()))
     width = (WIDTH - _LEFT - 12) / len(counts)
     step = math.ceil(len(counts) / _LABELS)
     drawn = []
@@ -35,7 +35,7 @@ def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str
         told = f"{worded(name)}: {n:,} {what}"
         mark = f'<rect class="held" x="{x + width * 0.1:.1f}" y="{_BOTTOM - height:.1f}" width="{width * 0.8:.1f}" '
         whole = f'<rect class="room" x="{x:.1f}" y="{_TOP}" width="{width:.1f}" height="{_BOTTOM - _TOP}"/>'
-        drawn.append(_part(f'{whole}{mark}height="{height:.1f}"/>', told, lead(name) if n else ""))
+        drawn.append(part(f'{whole}{mark}height="{height:.1f}"/>', told, lead(name) if n else ""))
         if place % step == 0:
             x_label = f'<text class="mid" x="{x + width / 2:.1f}" y="{_BOTTOM + 18}">{escape(worded(name))}</text>'
             drawn.append(x_label)
@@ -45,7 +45,7 @@ def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str
         for n in ({0, top // 2, top} if top > 1 else {0, 1})
         for y in (_BOTTOM - (_BOTTOM - _TOP) * n / top,)
     )
-    return _figure(title, f"{grid}{''.join(drawn)}", _HEIGHT, f"{sum(counts.values()):,} {what}")
+    return figure(title, f"{grid}{''.join(drawn)}", _HEIGHT, f"{sum(counts.values()):,} {what}")
 
 
 def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: Lead, what: str) -> str:
@@ -57,12 +57,12 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
         width = max(2.0, (WIDTH - _NAMES - 80) * n / largest)
         inner = (
             f'<rect class="room" x="0" y="{y}" width="{WIDTH}" height="{_ROW}"/>'
-            f'<text x="0" y="{y + 20}">{escape(_short(shown))}</text>'
+            f'<text x="0" y="{y + 20}">{escape(short(shown))}</text>'
             f'<rect class="held" x="{_NAMES}" y="{y + 6}" width="{width:.1f}" height="{_ROW - 12}"/>'
         )
-        drawn.append(_part(inner, f"{shown}: {n:,} {what}", lead(name), _short(shown)))
+        drawn.append(part(inner, f"{shown}: {n:,} {what}", lead(name), short(shown)))
         drawn.append(f'<text x="{_NAMES + width + 6:.1f}" y="{y + 20}">{n:,}</text>')
-    return _figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
+    return figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
 
 
 def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
@@ -76,8 +76,8 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         middle = place * _CELL + _CELL / 2
         row, column = _MATRIX_TOP + middle, _MATRIX_LEFT + middle
         drawn.append(f'<path class="rule" d="M{_MATRIX_LEFT} {row}H{right}M{column} {_MATRIX_TOP}V{bottom}"/>')
-        inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(_short(name, 18))}</text>'
-        drawn.append(_part(inner, name, lead(name), _short(name, 18)))
+        inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(short(name, 18))}</text>'
+        drawn.append(part(inner, name, lead(name), short(name, 18)))
         drawn.append(f'<text class="end" x="{_MATRIX_LEFT - 8}" y="{row + 5}">{place + 1}</text>')
         drawn.append(f'<text class="mid" x="{column}" y="{_MATRIX_TOP - 10}">{place + 1}</text>')
     for edge in graph.links:
@@ -85,21 +85,21 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in _ends(edge.source, edge.target))
         inner = f'<circle class="held" cx="{x}" cy="{y}" r="{radius:.1f}"/>'
         captures = f"{edge.captures:,} capture{'' if edge.captures == 1 else 's'}"
-        drawn.append(_part(inner, f"{edge.source} to {edge.target}: {captures}, {edge.first} to {edge.last}", ""))
+        drawn.append(part(inner, f"{edge.source} to {edge.target}: {captures}, {edge.first} to {edge.last}", ""))
     told = f"{len(graph.links):,} links between the {size:,} strongest sites"
-    return _figure(title, "".join(drawn), bottom + 8, told, "matrix")
+    return figure(title, "".join(drawn), bottom + 8, told, "matrix")
 
 
 def _ends(source: str, target: str) -> Sequence[tuple[int, str]]:
     return (_MATRIX_LEFT, target), (_MATRIX_TOP, source)
 
 
-def _figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:
+def figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:
     labelled = f'role="group" aria-label="{escape(f"{title}: {told}")}"'
     return f'<figure class="plot {kind}"><svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
 
 
-def _part(inner: str, told: str, address: str, seen: str = "") -> str:
+def part(inner: str, told: str, address: str, seen: str = "") -> str:
     """Return a part that tells something; a link is named by that, behind the text ``seen`` where that is cut short."""
     content = f"<title>{escape(told)}</title>{inner}"
     if address:
@@ -108,11 +108,11 @@ def _part(inner: str, told: str, address: str, seen: str = "") -> str:
     return f'<g class="part">{content}</g>'
 
 
-def _short(name: str, most: int = _LONGEST) -> str:
+def short(name: str, most: int = _LONGEST) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def _round(most: int) -> int:
+def round_up(most: int) -> int:
     """Return the next number of one digit and noughts that is even, 1 for 1."""
     if most <= 1:
         return 1
@@ -162,8 +162,8 @@ def sections(
     """Return the sections of what is held; everything that came from a page is escaped. None reads links: no graph."""
     unknown = {"": "unknown"}
     return (
-        _over_time("captured", "Captures over time", held.months, leads.captured, "captures"),
-        _over_time("published", "Publications over time", held.published, leads.published, "web objects", held.undated),
+        over_time("captured", "Captures over time", held.months, leads.captured, "captures"),
+        over_time("published", "Publications over time", held.published, leads.published, "web objects", held.undated),
         _by_name("sites", "Sites", held.sites, unknown, leads.site, "captures"),
         _by_name("applications", "Applications", held.applications, unknown, leads.application, "captures"),
         _by_name("media", "Media types", held.media, unknown, leads.media, "captures"),
@@ -177,7 +177,7 @@ def sections(
     )
 
 
-def _over_time(name: str, title: str, months: Mapping[str, int], lead: Lead, what: str, undated: int = 0) -> Section:
+def over_time(name: str, title: str, months: Mapping[str, int], lead: Lead, what: str, undated: int = 0) -> Section:
     found = periods(months)
     without = f"<p>{undated:,} more have no date that can be read.</p>" if undated else ""
     if not found.counts:

@@ -474,10 +474,10 @@ def languages_in(base: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def _said_of(entry: Entry, annotations: AnnotationIndex) -> tuple[tuple[str, str], ...]:
-    """Return what annotations say of a version of an object: with words that stand in it, or without any."""
+    """Return what annotations say of a version of an object: of words that stand in it, or of it as a whole."""
     every = Annotations(annotations.base).of_object(entry.thing.removeprefix(object_thing("")))
-    said = ((str(each.kind), each.label) for each in every if each.kind in SAID and each.quote in entry.text)
-    return tuple(sorted(set(said)))
+    said = (each for each in every if each.kind in SAID and (each.start < 0 or each.quote in entry.text))
+    return tuple(sorted({(str(each.kind), each.label) for each in said}))
 
 
 def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:

@@ -76,7 +76,9 @@ class Frequent:
         best = max(counts, key=lambda word: (counts[word], word))
         for each in objects():
             if best in each.text:
-                yield Annotation(each.object, each.capture, Kind.TOPIC, best, self.name, self.version, 0.5)
+                terms = f"{best}, {each.text.split()[0]}"
+                about = each.object, each.capture, Kind.TOPIC, best
+                yield Annotation(*about, self.name, self.version, 0.5, quote=terms)
 
 
 def words() -> Words:

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
+from aahcrawler.layout import ANNOTATIONS
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
 from aahcrawler.service.cockpit.site import Reading, Site, address
@@ -154,6 +155,7 @@ def routes(site: Site) -> APIRouter:
             "is_url": len(urls) == 1 or archived,
             "archived": archived,
             "labels": _LABELS,
+            "not_enriched": _not_enriched(site, asked.filters["crawl"]),
             "bars": _bars(asked, found.timeline) if found is not None else (),
             "pictured": site.instruments.pictures is not None and site.instruments.pictures.available,
             "before": asked.leads_to(offset=max(0, offset - ROWS)) if offset else "",
@@ -189,6 +191,12 @@ def _urls(query: str) -> Sequence[str]:
     if re.match(r"https?://\S+$", query):
         return (query,)
     return (f"http://{query}", f"https://{query}") if _ADDRESS.fullmatch(query) else ()
+
+
+def _not_enriched(site: Site, asked: Sequence[str]) -> Sequence[str]:
+    """Return which of the crawls that are searched nobody has enriched."""
+    crawls = (each for each in site.instruments.reach.crawls() if each.id in asked or not asked)
+    return [each.id for each in crawls if each.folder is not None and not (each.folder / ANNOTATIONS).is_dir()]
 
 
 def _archived(site: Site, url: str) -> list[tuple[str, UrlCaptures]]:
