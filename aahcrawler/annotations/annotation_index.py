@@ -50,6 +50,9 @@ _COLUMNS: Final = (
     "SELECT object.iri, unit.capture, kind, label, unit.annotator, unit.version, confidence, annotation.iri, start, "
     "end, quote, details"
 )
+_COUNTS: Final = "SELECT meant, min(label), count(DISTINCT annotation.object) AS objects, count(*) AS times"
+_BY_OBJECTS: Final = "GROUP BY meant ORDER BY objects DESC, times DESC, meant LIMIT ?"
+_OBJECTS_OF: Final = f"SELECT annotation.object {_SHOWN} AND kind = ? AND meant = ?"
 _SAME: Final = "SELECT id FROM unit WHERE annotator = ? AND capture = ? AND run = ?"
 _OTHER_RUNS: Final = "SELECT id FROM unit WHERE annotator = ? AND run != ?"
 _PUT: Final = "INSERT INTO annotation VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -102,13 +105,40 @@ class Annotations:
         """Yield the annotations of a kind that mean the same: by its IRI, or by its label where it has none."""
         return self._found("AND kind = ? AND meant = ?", (kind, meant), "object.iri, start, end, unit.annotator, name")
 
+    def of_kind(self, kind: Kind) -> Iterator[Annotation]:
+        """Yield the annotations of a kind, object by object."""
+        return self._found("AND kind = ?", (kind,), "object.iri, start, end, unit.annotator, name")
+
+    def beside_meant(self, beside: Kind, kind: Kind, meant: str) -> Iterator[Annotation]:
+        """Yield the annotations of a kind of those objects that speak of something."""
+        wanted = f"AND kind = ? AND annotation.object IN ({_OBJECTS_OF})"
+        return self._found(wanted, (beside, kind, meant), "object.iri, start, end, unit.annotator, name")
+
+    def meant_beside(self, beside: Kind, kind: Kind, meant: str, most: int) -> list[Named]:
+        """Return what annotations of a kind mean in those objects that speak of something, the most frequent first."""
+        rows = self._base.execute(
+            f"{_COUNTS} {_SHOWN} AND kind = ? AND annotation.object IN ({_OBJECTS_OF}) "
+            f"AND NOT (kind = ? AND meant = ?) {_BY_OBJECTS}",
+            (beside, kind, meant, kind, meant, most),
+        )
+        return [Named(*row) for row in rows]
+
+    def objects_by_meant(self, kind: Kind) -> Iterator[tuple[str, str]]:
+        """Yield each object with what annotations of a kind mean in it, each once."""
+        yield from map(tuple, self._base.execute(f"SELECT DISTINCT object.iri, meant {_SHOWN} AND kind = ?", (kind,)))
+
+    def versions(self, annotator: str) -> tuple[str, ...]:
+        """Return the versions of an annotator whose annotations count."""
+        rows = self._base.execute("SELECT DISTINCT version FROM unit WHERE annotator = ? AND is_shown", (annotator,))
+        return tuple(sorted(str(version) for (version,) in map(tuple, rows)))
+
+    def total(self, kind: Kind) -> int:
+        """Return how much annotations of a kind mean."""
+        return int(self._base.execute(f"SELECT count(DISTINCT meant) {_SHOWN} AND kind = ?", (kind,)).fetchone()[0])
+
     def counts(self, kind: Kind, most: int = -1) -> list[Named]:
         """Return what annotations of a kind mean, what most objects speak of first."""
-        rows = self._base.execute(
-            "SELECT meant, min(label), count(DISTINCT annotation.object) AS objects, count(*) AS times "
-            f"{_SHOWN} AND kind = ? GROUP BY meant ORDER BY objects DESC, times DESC, meant LIMIT ?",
-            (kind, most),
-        )
+        rows = self._base.execute(f"{_COUNTS} {_SHOWN} AND kind = ? {_BY_OBJECTS}", (kind, most))
         return [Named(*row) for row in rows]
 
     def kinds(self) -> dict[Kind, int]:
@@ -132,6 +162,7 @@ class AnnotationIndex(DerivedIndex[bytes]):
 
     schema: ClassVar = _TABLES
     version: ClassVar = 1
+    counted_under: ClassVar = f"{ANNOTATIONS}/"
 
     def __init__(self, crawl: Path) -> None:
         super().__init__(crawl / INDEXES / ANNOTATION_INDEX)

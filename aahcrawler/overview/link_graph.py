@@ -26,7 +26,7 @@ _STRONGEST: Final = "SELECT name FROM site WHERE weight > 0 ORDER BY weight DESC
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Captures of one site that lead to another, and the days of the first and the last of them (UTC)."""
+    """Captures of one site that lead to another, and the days of the first and the last (UTC), empty if unknown."""
 
     source: str
     target: str
@@ -64,8 +64,9 @@ def strongest(base: sqlite3.Connection, most: int) -> StrongestSites:
     return StrongestSites(names, tuple(edges), sites)
 
 
-def _edge(row: tuple[str, str, int, int, int]) -> Edge:
-    return Edge(row[0], row[1], row[2], day(row[3]), day(row[4]))
+def _edge(row: tuple[str, str, int, int | None, int | None]) -> Edge:
+    first, last = ("" if at is None else day(at) for at in row[3:])
+    return Edge(row[0], row[1], row[2], first, last)
 
 
 def write_graph(base: sqlite3.Connection, path: Path) -> tuple[int, int]:
@@ -86,7 +87,8 @@ def _nodes(base: sqlite3.Connection) -> Iterator[tuple[str, int]]:
     return ((str(name), int(pages)) for name, pages in base.execute(_SITES))
 
 
-def _graphml(base: sqlite3.Connection, file: BinaryIO) -> Counter[str]:
+def write_graphml(base: sqlite3.Connection, file: BinaryIO) -> Counter[str]:
+    """Write all of a graph as GraphML; return how many nodes (``node``) and links (``edge``) it has."""
     keys = (
         ("label", "node", "string"),
         ("pages", "node", "long"),
@@ -152,6 +154,6 @@ def _with_values(tag: str, attributes: dict[str, str], told: dict[str, str]) -> 
 
 
 _WRITERS: Final[dict[str, Callable[[sqlite3.Connection, BinaryIO], Counter[str]]]] = {
-    ".graphml": _graphml,
+    ".graphml": write_graphml,
     ".gexf": _gexf,
 }

@@ -26,7 +26,7 @@ _MATRIX_TOP: Final = 34
 
 def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str:
     """Return a figure with a column for each period of time; ``what`` names what is counted."""
-    top = round_up(max(counts.values()))
+    top = _round(max(counts.values()))
     width = (WIDTH - _LEFT - 12) / len(counts)
     step = math.ceil(len(counts) / _LABELS)
     drawn = []
@@ -65,8 +65,11 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
     return figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
 
 
-def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
-    """Return a figure of the links between the strongest sites: from those in rows to those in columns."""
+def matrix(title: str, graph: StrongestSites, lead: Lead, what: str = "capture", of: str = "sites") -> str:
+    """Return a figure of the links between the strongest: from those in rows to those in columns.
+
+    ``what`` names what is counted of a link, one of them, and ``of`` what is linked.
+    """
     places = {name: place for place, name in enumerate(graph.names)}
     most = max((edge.captures for edge in graph.links), default=1)
     size = len(places)
@@ -84,9 +87,10 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         radius = max(1.5, (_CELL / 2 - 1) * math.sqrt(edge.captures / most))
         x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in _ends(edge.source, edge.target))
         inner = f'<circle class="held" cx="{x}" cy="{y}" r="{radius:.1f}"/>'
-        captures = f"{edge.captures:,} capture{'' if edge.captures == 1 else 's'}"
-        drawn.append(part(inner, f"{edge.source} to {edge.target}: {captures}, {edge.first} to {edge.last}", ""))
-    told = f"{len(graph.links):,} links between the {size:,} strongest sites"
+        counted = f"{edge.captures:,} {what}{'' if edge.captures == 1 else 's'}"
+        dates = f", {edge.first} to {edge.last}" if edge.first else ""
+        drawn.append(part(inner, f"{edge.source} to {edge.target}: {counted}{dates}", ""))
+    told = f"{len(graph.links):,} links between the {size:,} strongest {of}"
     return figure(title, "".join(drawn), bottom + 8, told, "matrix")
 
 
@@ -95,6 +99,7 @@ def _ends(source: str, target: str) -> Sequence[tuple[int, str]]:
 
 
 def figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:
+    """Return a figure of what was drawn; ``told`` says in words what it shows."""
     labelled = f'role="group" aria-label="{escape(f"{title}: {told}")}"'
     return f'<figure class="plot {kind}"><svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
 
@@ -109,10 +114,11 @@ def part(inner: str, told: str, address: str, seen: str = "") -> str:
 
 
 def short(name: str, most: int = _LONGEST) -> str:
+    """Return a name, cut where it is longer than so many characters."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def round_up(most: int) -> int:
+def _round(most: int) -> int:
     """Return the next number of one digit and noughts that is even, 1 for 1."""
     if most <= 1:
         return 1
@@ -178,6 +184,7 @@ def sections(
 
 
 def over_time(name: str, title: str, months: Mapping[str, int], lead: Lead, what: str, undated: int = 0) -> Section:
+    """Return a section with counts by month, or by year, and of what has no date."""
     found = periods(months)
     without = f"<p>{undated:,} more have no date that can be read.</p>" if undated else ""
     if not found.counts:

@@ -200,24 +200,6 @@ class Opinions:
                 )
 
 
-def about(opinions: Iterable[Annotation], others: Iterable[Annotation]) -> Iterator[tuple[Annotation, Annotation]]:
-    """Yield each opinion with each annotation whose words stand in its sentence, in the order of the text.
-
-    ``others`` are entities, terms or topics that have offsets, of the same objects; those without are passed over.
-    An opinion of a sentence is not always on all that it names: who shows it shows the sentence.
-    """
-    placed: dict[tuple[str, str], list[Annotation]] = {}
-    for each in others:
-        if each.start >= 0:
-            placed.setdefault((each.object, each.capture), []).append(each)
-    for named in placed.values():
-        named.sort(key=lambda each: (each.start, each.end, each.kind, each.label))
-    for opinion in opinions:
-        for each in placed.get((opinion.object, opinion.capture), ()):
-            if opinion.start <= each.start and each.end <= opinion.end:
-                yield opinion, each
-
-
 def _has_date(sentence: Sentence, given: ObjectText) -> bool:
     return bool(dates_in(sentence.text, given.language, published_day(given.published)))
 

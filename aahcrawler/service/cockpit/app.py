@@ -23,6 +23,7 @@ from aahcrawler.service.cockpit import (
     queue_page,
     search_page,
     sign_in_page,
+    spoken_pages,
     steer_page,
 )
 from aahcrawler.service.cockpit.origins import Hosts
@@ -44,6 +45,7 @@ ROUTES: Final = (
     captured_pages.routes,
     captured_pages.object_routes,
     archive_pages.routes,
+    spoken_pages.routes,
     captured_pages.finding_routes,
     queue_page.exclusion_routes,
     manage_page.log_routes,

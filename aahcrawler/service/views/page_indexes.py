@@ -13,6 +13,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from aahcrawler.annotations import AnnotationIndex
 from aahcrawler.derived_index import Standing, coverage, remove_base
 from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.page_index import PageIndex, captures_in
@@ -58,12 +59,12 @@ class Asked:
     progress: Progress
 
 
-IndexKind = type[PageIndex] | type[SiteLinks]
+IndexKind = type[PageIndex] | type[SiteLinks] | type[AnnotationIndex]
 """What is indexed of a crawl."""
 
 
 class PageIndexes:
-    """The indexes of a service's crawls: of pages and objects, and of links between sites.
+    """The indexes of a service's crawls: of pages and objects, of links between sites, and of annotations.
 
     Each is built by a thread of its own, which ends when it has caught up.
 
@@ -118,7 +119,7 @@ class PageIndexes:
 class _Keeper:
     """Keeps one index of a folder."""
 
-    def __init__(self, index: PageIndex | SiteLinks) -> None:
+    def __init__(self, index: PageIndex | SiteLinks | AnnotationIndex) -> None:
         self.index = index
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -152,7 +153,7 @@ class _Keeper:
     def progress(self, base: sqlite3.Connection) -> Progress:
         """Return how far the index reaches."""
         is_building = self._is_building  # Asked first: what it takes in meanwhile is not in the base.
-        found, captures = coverage(base, self.index.counted_under), captures_in(base)
+        found, captures = coverage(base, self.index.counted_under), self._captures(base)
         about = round(captures * found.size / found.covered) if found.covered else None
         is_complete = found.is_complete and not is_building and not self._fault
         notes = []
@@ -164,6 +165,11 @@ class _Keeper:
         if self._fault:
             notes.append(f"The index does not go on: {self._fault}.")
         return Progress(indexed=captures, about=about, complete=is_complete, note=" ".join(notes))
+
+    def _captures(self, base: sqlite3.Connection) -> int:
+        if isinstance(self.index, AnnotationIndex):
+            return int(base.execute("SELECT count(DISTINCT capture) FROM unit").fetchone()[0])
+        return captures_in(base)
 
     def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
         """Return the problem of an index that cannot be asked; one that is damaged is made anew."""

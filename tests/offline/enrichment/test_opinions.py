@@ -5,7 +5,8 @@ import pytest
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.opinions import MAX_SENTENCE, LexiconError, Opinions, about
+from offline.enrichment.judged_sentences import about
+from offline.enrichment.opinions import MAX_SENTENCE, LexiconError, Opinions
 
 POST = ObjectText("urn:o", "urn:c", "post", "https://a.test/", "", language="en")
 GERMAN = "# made up for this test\ngut\t2\nSchlecht\t-2.5\nnicht\tnot\n\nfroh\t1.9\n"

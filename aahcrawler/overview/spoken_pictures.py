@@ -1,0 +1,108 @@
+"""Pictures of what objects speak of: how much of each month topics have, and praise and blame over time."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from aahcrawler.overview.overview_sections import Lead, figure, part, short
+from aahcrawler.overview.periods import periods, worded
+from aahcrawler.report.chart import WIDTH
+
+_NAMES: Final = 220
+_ROW: Final = 30
+_TOP: Final = 8
+_LABELS: Final = 6
+_MIDDLE, _HALF, _LEFT = 110, 90, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a picture: what it is called, its counts by month or year, and where it leads as a whole."""
+
+    label: str
+    months: Mapping[str, int]
+    address: str
+
+
+def shares(title: str, rows: Sequence[Row], published: Mapping[str, int], lead: Callable[[int, str], str]) -> str:
+    """Return a figure with a row for each topic, and a disk for its share of the objects of each period.
+
+    ``lead`` gives the address of what a row, by its number, has in a period. Empty where no object has a date.
+    """
+    whole = periods(published).counts
+    if not whole or not rows:
+        return ""
+    width = (WIDTH - _NAMES - 12) / len(whole)
+    gathered = [_gathered(row.months, whole) for row in rows]
+    largest = max((n / whole[name] for counts in gathered for name, n in counts.items() if whole[name]), default=0) or 1
+    bottom, drawn = _TOP + _ROW * len(rows), list[str]()
+    for place, (row, counts) in enumerate(zip(rows, gathered, strict=True)):
+        y = _TOP + place * _ROW + _ROW / 2
+        shown = short(row.label, 28)
+        drawn.append(f'<path class="rule" d="M{_NAMES} {y}H{WIDTH - 12}"/>')
+        drawn.append(part(f'<text x="0" y="{y + 5}">{escape(shown)}</text>', row.label, row.address, shown))
+        for at, (name, n) in enumerate(counts.items()):
+            if not n or not whole[name]:
+                continue
+            share = n / whole[name]
+            x, most = _NAMES + (at + 0.5) * width, min(width, _ROW) / 2 - 1
+            radius = max(1.5, most * math.sqrt(min(1.0, share / largest)))
+            told = f"{row.label}, {worded(name)}: {n:,} of {whole[name]:,} objects, {100 * share:.0f} %"
+            place_of = f'x="{x - width / 2:.1f}" y="{y - _ROW / 2}" width="{width:.1f}" height="{_ROW}"'
+            disk = f'<rect class="room" {place_of}/><circle class="held" cx="{x:.1f}" cy="{y}" r="{radius:.1f}"/>'
+            drawn.append(part(disk, told, lead(place, name)))
+    drawn += _times(list(whole), _NAMES, width, bottom + 18)
+    return figure(title, "".join(drawn), bottom + 28, f"{len(rows):,} topics", "matrix")
+
+
+def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead) -> str:
+    """Return a figure of sentences that praise, upwards, and that blame, downwards; empty where none has a date."""
+    sums = {name: praise + blame for name, (praise, blame) in months.items() if name}
+    names = list(periods(sums).counts)
+    if not names:
+        return ""
+    up = _gathered({name: praise for name, (praise, _) in months.items()}, dict.fromkeys(names, 0))
+    down = _gathered({name: blame for name, (_, blame) in months.items()}, dict.fromkeys(names, 0))
+    top = max(*up.values(), *down.values()) or 1
+    width = (WIDTH - _LEFT - 12) / len(names)
+    drawn = []
+    for sign, n, words in ((-1, top, "praise"), (1, top, "blame")):
+        y = _MIDDLE + sign * _HALF
+        drawn.append(f'<path class="rule" d="M{_LEFT} {y}H{WIDTH - 12}"/>')
+        drawn.append(f'<text class="end" x="{_LEFT - 6}" y="{y + 5}">{n:,}</text>')
+        drawn.append(f'<text x="{_LEFT + 4}" y="{y + (16 if sign < 0 else -6)}">{words}</text>')
+    for place, name in enumerate(names):
+        x = _LEFT + place * width
+        above, below = _HALF * up[name] / top, _HALF * down[name] / top
+        told = f"{worded(name)}: {up[name]:,} sentences praise, {down[name]:,} blame"
+        inner = (
+            f'<rect class="room" x="{x:.1f}" y="{_MIDDLE - _HALF}" width="{width:.1f}" height="{2 * _HALF}"/>'
+            f'<rect class="held" x="{x + width * 0.1:.1f}" y="{_MIDDLE - above:.1f}" width="{width * 0.8:.1f}" '
+            f'height="{above:.1f}"/><rect class="blame" x="{x + width * 0.1:.1f}" y="{_MIDDLE}" '
+            f'width="{width * 0.8:.1f}" height="{below:.1f}"/>'
+        )
+        drawn.append(part(inner, told, lead(name) if up[name] + down[name] else ""))
+    drawn.append(f'<path class="axis" d="M{_LEFT} {_MIDDLE}H{WIDTH - 12}"/>')
+    drawn += _times(names, _LEFT, width, _MIDDLE + _HALF + 18)
+    told = f"{sum(up.values()):,} sentences praise, {sum(down.values()):,} blame"
+    return figure(title, "".join(drawn), _MIDDLE + _HALF + 28, told)
+
+
+def _gathered(months: Mapping[str, int], names: Mapping[str, int]) -> dict[str, int]:
+    """Return counts by the periods of some names, all of one length; what lies in none of them is left out."""
+    counts = dict.fromkeys(names, 0)
+    length = len(next(iter(names), ""))
+    for month, n in months.items():
+        if month[:length] in counts:
+            counts[month[:length]] += n
+    return counts
+
+
+def _times(names: Sequence[str], left: float, width: float, y: float) -> list[str]:
+    step = math.ceil(len(names) / _LABELS)
+    return [
+        f'<text class="mid" x="{left + (place + 0.5) * width:.1f}" y="{y}">{worded(names[place])}</text>'
+        for place in range(0, len(names), step)
+    ]

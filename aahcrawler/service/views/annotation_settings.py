@@ -1,0 +1,102 @@
+"""What an institution wants of what annotations show: whether people are shown, and where else names are looked up."""
+
+import tomllib
+from pathlib import Path
+from string import Formatter
+from typing import Annotated, Final, NamedTuple
+from urllib.parse import quote
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from aahcrawler.annotations import Kind
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+
+FILE: Final = "annotations.toml"
+"""The file, beside the folders of crawls."""
+_MAX_FILE: Final = 100_000
+
+
+def _template(text: str) -> str:
+    if not text.startswith(("https://", "http://")):
+        raise ValueError("begin it with https://")
+    try:
+        named = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+    except ValueError as error:
+        raise ValueError(f"{error}; write {{label}} where the name goes") from error
+    if named != {"label"}:
+        raise ValueError("write {label} where the name goes, and nothing else in braces")
+    return text
+
+
+class OutsideSource(BaseModel):
+    """A source that names are looked up in: what it is called, its address, and the kinds that it knows, all if none.
+
+    ``template`` has ``{label}`` where the name goes, which is written as parts of a URL are.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=80)]
+    template: Annotated[str, AfterValidator(_template)]
+    kinds: frozenset[Kind] = frozenset()
+
+
+class OutsideLink(NamedTuple):
+    """Where a name is looked up elsewhere. Nothing is ever fetched there."""
+
+    name: str
+    address: str
+
+
+class AnnotationSettings(BaseModel):
+    """What is wanted. Without a file no page is about a person, and no link leads to other sources.
+
+    ``note`` says why the file is not heeded, empty where it is.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    people: bool = False
+    sources: Annotated[tuple[OutsideSource, ...], Field(max_length=20)] = ()
+    note: Annotated[str, Field(exclude=True)] = ""
+
+    @classmethod
+    def of(cls, crawl: Crawl) -> "AnnotationSettings":
+        """Read the file beside the folder of a crawl."""
+        return cls.read(None if crawl.folder is None else crawl.folder.parent)
+
+    @classmethod
+    def read(cls, place: Path | None) -> "AnnotationSettings":
+        """Read the file in a folder; one that cannot be read counts as none, and ``note`` tells what is wrong."""
+        path = None if place is None else place / FILE
+        try:
+            if path is None or not path.is_file():
+                return cls()
+            if path.stat().st_size > _MAX_FILE:
+                return cls(note=f"{FILE} has more than {_MAX_FILE:,} bytes, and is not heeded; shorten it.")
+            told = tomllib.loads(path.read_text("utf-8"))
+            return cls.model_validate({name: value for name, value in told.items() if name != "note"})
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            return cls(note=f"{FILE} is not heeded: {where}: {first['msg']}. Mend it.")
+        except (OSError, ValueError) as error:
+            return cls(note=f"{FILE} is not heeded: {error}. Mend it.")
+
+    def links(self, kind: Kind, label: str) -> tuple[OutsideLink, ...]:
+        """Return where a name is looked up elsewhere.
+
+        >>> wiki = OutsideSource(name="Wikipedia", template="https://en.wikipedia.org/wiki/Special:Search?search={label}")
+        >>> AnnotationSettings(sources=(wiki,)).links(Kind.PLACE, "Den Haag")[0].address
+        'https://en.wikipedia.org/wiki/Special:Search?search=Den%20Haag'
+        """
+        known = (each for each in self.sources if kind in each.kinds or not each.kinds)
+        return tuple(OutsideLink(each.name, each.template.format(label=quote(label, safe=""))) for each in known)
+
+    def has_page(self, kind: Kind) -> bool:
+        """Return whether what annotations of a kind mean has a page of its own."""
+        return kind in PAGES or (self.people and kind is Kind.PERSON)
+
+
+PAGES: Final = (Kind.TOPIC, Kind.ORGANISATION, Kind.PLACE, Kind.EVENT, Kind.NAME)
+"""The kinds of what has pages of its own."""

@@ -1,0 +1,367 @@
+"""Shows what the objects of a crawl speak of: topics, organisations, places, events, and each of them by itself."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import islice
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, Named
+from aahcrawler.annotations import Kind as About
+from aahcrawler.layout import ANNOTATIONS
+from aahcrawler.objects.capture_statements import read_statements
+from aahcrawler.page_index import PageIndex
+from aahcrawler.segments import DamageError
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.views.annotation_settings import AnnotationSettings
+from aahcrawler.service.views.capture_view import capture_row, capture_text
+from aahcrawler.service.views.page_indexes import Asked, PageIndexes
+from aahcrawler.service.web.problems import Kind, ProblemError
+from offline.enrichment.judged_sentences import about, judged_languages
+from offline.enrichment.object_texts import object_texts
+
+NOT_ENRICHED: Final = Kind("not-enriched", HTTPStatus.CONFLICT, "Nothing is known of what the crawl speaks of")
+NOT_SPOKEN_OF: Final = Kind("not-spoken-of", HTTPStatus.NOT_FOUND, "Nothing speaks of it")
+NO_PAGE: Final = Kind("no-page-of-this-kind", HTTPStatus.NOT_FOUND, "It has no page of its own")
+MOST: Final = 50
+"""Names of a kind that are listed, the most frequent first."""
+QUOTED: Final = 12
+"""Places at which something is spoken of that are shown with their words at once."""
+SENTENCES: Final = 200
+"""Sentences with opinions that are shown of one thing."""
+_READ: Final = 20_000
+"""Annotations of one thing that are looked at."""
+_AROUND: Final = 140
+"""Characters shown before the words, and behind them."""
+OPINIONS: Final = "opinions"
+"""The annotator of opinions."""
+_UNDATED: Final = ""
+
+
+class SpokenOf(BaseModel):
+    """Something that objects speak of: ``of`` is its IRI, or its label where it has none.
+
+    ``objects`` counts those that do, ``times`` how often. ``months`` counts the objects by month of publication, or by
+    year where no month is known, those without a date under the empty name; ``terms`` are those of a topic.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: About
+    of: str
+    label: str
+    objects: int
+    times: int
+    months: Mapping[str, int] = {}
+    terms: tuple[str, ...] = ()
+
+
+class EventTold(BaseModel):
+    """Something that is told to have happened: ``when`` is a date or two (ISO 8601), ``label`` what it was."""
+
+    model_config = ConfigDict(frozen=True)
+
+    of: str
+    label: str
+    when: str
+    objects: int
+
+
+class CrawlSpokenOf(BaseModel):
+    """What a crawl speaks of. Names of people are counted alone; ``published`` has all objects by month."""
+
+    model_config = ConfigDict(frozen=True)
+
+    topics: tuple[SpokenOf, ...]
+    organisations: tuple[SpokenOf, ...]
+    places: tuple[SpokenOf, ...]
+    names: tuple[SpokenOf, ...]
+    keywords: tuple[SpokenOf, ...]
+    events: tuple[EventTold, ...]
+    all_events: int
+    totals: Mapping[About, int]
+    published: Mapping[str, int]
+    note: str = ""
+
+
+class Quoted(BaseModel):
+    """Words in a text, with the text around them; ``marked`` is empty where the object as a whole speaks of something.
+
+    ``terms`` are the words that a topic rests on, which stand apart in the text.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    object: str
+    record: str
+    published: str
+    title: str
+    before: str
+    marked: str
+    behind: str
+    confidence: float
+    terms: str = ""
+
+
+class OpinionTold(BaseModel):
+    """A sentence that judges, and in which something is named: what it judges may be another thing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    object: str
+    record: str
+    published: str
+    sentence: str
+    polarity: float
+
+
+class SpokenOfOne(BaseModel):
+    """Where something is spoken of, with what else, and the opinions in sentences that name it.
+
+    ``judged`` counts its objects by language where sentences in that were judged, and ``not_judged``
+    those of other languages. ``months`` counts praise and blame by month of publication. ``cut`` tells that there are
+    more annotations than were looked at.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    spoken: SpokenOf
+    when: str
+    quotes: tuple[Quoted, ...]
+    beside: tuple[SpokenOf, ...]
+    opinions: tuple[OpinionTold, ...]
+    all_opinions: int
+    months: Mapping[str, tuple[int, int]]
+    judged: Mapping[str, int]
+    not_judged: Mapping[str, int]
+    cut: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Enriched:
+    """The annotations of a crawl and its objects' dates, as they are asked within one request."""
+
+    annotations: Annotations
+    pages: Asked
+    note: str
+
+    def dates(self) -> dict[str, str]:
+        """Return the dates of publication of objects by their IRIs, as the pages say them."""
+        return dict(map(tuple, self.pages.base.execute("SELECT iri, date FROM object WHERE date IS NOT NULL")))
+
+
+def month_of(date: str) -> str:
+    """Return the month of a date, or its year where it has no month, empty for one that cannot be read.
+
+    >>> month_of("2012-03-04T10:00:00Z"), month_of("2012"), month_of("in March")
+    ('2012-03', '2012', '')
+    """
+    year, month = date[:4], date[4:7]
+    if not (year.isascii() and year.isdigit() and len(year) == 4):
+        return _UNDATED
+    return year + month if month[:1] == "-" and month[1:] in _MONTHS else year
+
+
+_MONTHS: Final = frozenset(f"{number:02}" for number in range(1, 13))
+
+
+def is_enriched(crawl: Crawl) -> bool:
+    """Return whether anything was ever said of a crawl's objects."""
+    return crawl.folder is not None and (crawl.folder / ANNOTATIONS).is_dir()
+
+
+def crawl_spoken_of(enriched: Enriched) -> CrawlSpokenOf:
+    """Return what a crawl speaks of."""
+    found, dates = enriched.annotations, enriched.dates()
+
+    def most(kind: About, number: int = MOST) -> tuple[SpokenOf, ...]:
+        return tuple(_spoken(kind, each) for each in found.counts(kind, number))
+
+    events = events_told(found)
+    published = Counter(map(month_of, dates.values()))
+    return CrawlSpokenOf(
+        topics=_topics(found, dates),
+        organisations=most(About.ORGANISATION),
+        places=most(About.PLACE),
+        names=most(About.NAME),
+        keywords=most(About.KEYWORD),
+        events=tuple(events[:MOST]),
+        all_events=len(events),
+        totals={kind: found.total(kind) for kind in About if kind in found.kinds()},
+        published={month: n for month, n in sorted(published.items()) if month},
+        note=enriched.note,
+    )
+
+
+def table_of(enriched: Enriched) -> Iterator[tuple[object, ...]]:
+    """Yield all topics, organisations, places, names, keywords and events as rows of a table, its head first."""
+    found = enriched.annotations
+    yield "kind", "label", "of", "objects", "times", "when"
+    for kind in (About.TOPIC, About.ORGANISATION, About.PLACE, About.NAME, About.KEYWORD):
+        for each in found.counts(kind):
+            yield str(kind), each.label, each.meant, each.objects, each.times, ""
+    for event in events_told(found):
+        yield str(About.EVENT), event.label, event.of, event.objects, event.objects, event.when
+
+
+def events_told(found: Annotations) -> list[EventTold]:
+    """Return the events in the order of time, those that several objects tell joined where they were."""
+    every = [*found.of_kind(About.EVENT)]
+    joined = {(each.object, each.start) for each in every if each.iri}
+    told: dict[str, tuple[Annotation, set[str]]] = {}
+    for each in every:
+        if each.iri or (each.object, each.start) not in joined:
+            told.setdefault(each.iri or each.label, (each, set()))[1].add(each.object)
+    events = (
+        EventTold(of=of, label=each.label, when=_value(each, "when"), objects=len(objects))
+        for of, (each, objects) in told.items()
+    )
+    return sorted(events, key=lambda each: (each.when, each.label, each.of))
+
+
+def spoken_of(enriched: Enriched, kind: About, of: str, settings: AnnotationSettings) -> SpokenOfOne:
+    """Return one thing that objects speak of. Raise ``ProblemError`` where nothing does, or it may have no page."""
+    if not settings.has_page(kind):
+        why = "no pages are made about people, unless the institution turns them on" if kind is About.PERSON else kind
+        raise ProblemError(NO_PAGE, f"{why}; the search finds and counts names")
+    found, dates = enriched.annotations, enriched.dates()
+    every = [*islice(found.of_meant(kind, of), _READ + 1)]
+    if not every:
+        raise ProblemError(NOT_SPOKEN_OF, "no object speaks of it by now; look at what the crawl speaks of")
+    is_cut, every = len(every) > _READ, every[:_READ]
+    objects = {each.object for each in every}
+    opinions = [*_opinions(found, kind, of, every)]
+    told = [_opinion(each, dates) for each in opinions]
+    judged, not_judged = _judged(found, kind, of)
+    months: dict[str, tuple[int, int]] = {}
+    for each in told:
+        praise, blame = months.get(month := month_of(each.published), (0, 0))
+        months[month] = (praise + (each.polarity > 0), blame + (each.polarity < 0))
+    counted = Counter(month_of(dates.get(each, "")) for each in objects)
+    first = every[0]
+    spoken = SpokenOf(
+        kind=kind,
+        of=of,
+        label=min(each.label for each in every),
+        objects=len(objects),
+        times=len(every),
+        months=dict(sorted(counted.items())),
+        terms=tuple(_value(first, "terms").split()),
+    )
+    best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
+    kinds = [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE) if settings.has_page(each)]
+    beside = [_spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, QUOTED)]
+    return SpokenOfOne(
+        spoken=spoken,
+        when=_value(first, "when"),
+        quotes=tuple(_quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
+        beside=tuple(beside),
+        opinions=tuple(sorted(told, key=lambda each: (each.published, each.object, each.sentence))[:SENTENCES]),
+        all_opinions=len(told),
+        months=dict(sorted(months.items())),
+        judged=judged,
+        not_judged=not_judged,
+        cut=is_cut,
+        note=enriched.note,
+    )
+
+
+def _topics(found: Annotations, dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
+    months: dict[str, Counter[str]] = {}
+    for iri, meant in found.objects_by_meant(About.TOPIC):
+        months.setdefault(meant, Counter())[month_of(dates.get(iri, ""))] += 1
+    shown = []
+    for each in found.counts(About.TOPIC, MOST):
+        first = next(found.of_meant(About.TOPIC, each.meant))
+        told = {"months": dict(sorted(months[each.meant].items())), "terms": tuple(_value(first, "terms").split())}
+        shown.append(_spoken(About.TOPIC, each).model_copy(update=told))
+    return tuple(shown)
+
+
+def _spoken(kind: About, named: Named) -> SpokenOf:
+    return SpokenOf(kind=kind, of=named.meant, label=named.label, objects=named.objects, times=named.times)
+
+
+def _opinions(found: Annotations, kind: About, of: str, every: Sequence[Annotation]) -> Iterator[Annotation]:
+    """Yield each opinion once that is in a sentence with words of something; of a topic, those of its objects."""
+    opinions = islice(found.beside_meant(About.OPINION, kind, of), _READ)
+    if kind is About.TOPIC:
+        yield from opinions
+        return
+    yield from dict.fromkeys(opinion for opinion, _ in about(opinions, every))
+
+
+def _judged(found: Annotations, kind: About, of: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how many of the objects are in languages that are judged, and how many in others, by language."""
+    languages = Counter(each.label for each in islice(found.beside_meant(About.LANGUAGE, kind, of), _READ))
+    known = {language for version in found.versions(OPINIONS) for language in judged_languages(version)}
+    judged = {each: n for each, n in sorted(languages.items()) if each in known}
+    return judged, {each: n for each, n in sorted(languages.items()) if each not in known}
+
+
+def _one_of_each(every: Sequence[Annotation]) -> Iterator[Annotation]:
+    """Yield the first annotation of each object."""
+    seen: set[str] = set()
+    for each in every:
+        if each.object not in seen:
+            seen.add(each.object)
+            yield each
+
+
+def _opinion(each: Annotation, dates: Mapping[str, str]) -> OpinionTold:
+    return OpinionTold(
+        object=each.object,
+        record=each.capture,
+        published=dates.get(each.object, ""),
+        sentence=each.quote,
+        polarity=float(_value(each, "polarity") or 0),
+    )
+
+
+def _quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
+    """Return the words of an annotation within their text, without it where the capture cannot be read."""
+    text, title = "", ""
+    try:
+        stated = read_statements(capture_text(pages, capture_row(pages, each.capture)))
+        found = next((given for given in object_texts(stated) if given.object == each.object), None)
+        text, title = (found.text, found.title) if found is not None else ("", "")
+    except (OSError, DamageError, ProblemError):
+        pass
+    is_there = each.start >= 0 and text[each.start : each.end] == each.quote
+    if is_there:
+        before, marked, behind = text[: each.start], each.quote, text[each.end :]
+    elif each.start >= 0:
+        before, marked, behind = "", each.quote, ""
+    else:
+        before, marked, behind = "", "", text
+    head, tail = before[-_AROUND:], behind[: _AROUND if marked else 2 * _AROUND]
+    return Quoted(
+        object=each.object,
+        record=each.capture,
+        published=dates.get(each.object, ""),
+        title=title,
+        before=f"…{head}" if len(before) > len(head) else head,
+        marked=marked,
+        behind=f"{tail}…" if len(behind) > len(tail) else tail,
+        confidence=each.confidence,
+        terms=each.quote if each.start < 0 else "",
+    )
+
+
+def _value(annotation: Annotation, name: str) -> str:
+    return next((value for each, value in annotation.values if each == name), "")
+
+
+@contextmanager
+def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
+    """Lend the annotations of a crawl with its pages. Raise ``ProblemError`` where there are none."""
+    if crawl.folder is not None and not is_enriched(crawl):
+        raise ProblemError(NOT_ENRICHED, f"aah enrich {crawl.folder.name} finds it; nobody has done that yet")
+    with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
+        note = found.progress.note.replace("pages are indexed", "captures' annotations are read")
+        yield Enriched(Annotations(found.base), pages, note)
