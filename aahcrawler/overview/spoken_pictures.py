@@ -14,7 +14,7 @@ _NAMES: Final = 220
 _ROW: Final = 30
 _TOP: Final = 8
 _LABELS: Final = 6
-_MIDDLE, _HALF, _LEFT = 110, 90, 64
+_MIDDLE, _HALF, _LEFT = 110, 90, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead) -> st
         y = _MIDDLE + sign * _HALF
         drawn.append(f'<path class="rule" d="M{_LEFT} {y}H{WIDTH - 12}"/>')
         drawn.append(f'<text class="end" x="{_LEFT - 6}" y="{y + 5}">{n:,}</text>')
-        drawn.append(f'<text x="{_LEFT + 4}" y="{y + (16 if sign < 0 else -6)}">{words}</text>')
+        drawn.append(f'<text class="end" x="{_LEFT - 6}" y="{_MIDDLE + sign * _HALF / 2 + 5}">{words}</text>')
     for place, name in enumerate(names):
         x = _LEFT + place * width
         above, below = _HALF * up[name] / top, _HALF * down[name] / top

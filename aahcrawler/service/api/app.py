@@ -35,6 +35,7 @@ from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.api.page_routes import page_routes, sparql_routes
 from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.search_routes import search_routes
+from aahcrawler.service.api.spoken_routes import spoken_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
@@ -120,6 +121,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         live_routes(instruments.live),
         page_routes(reach, instruments.indexes),
         search_routes(reach, instruments.search),
+        spoken_routes(reach, instruments.indexes),
         sparql_routes(reach, instruments.answers),
         definition_routes(helm),
         managing_routes(instruments),

@@ -10,12 +10,13 @@ from fastapi import APIRouter, Query, Response
 from markupsafe import Markup
 
 from aahcrawler.annotations import Kind
-from aahcrawler.overview.overview_sections import Section, bars, columns, over_time, table
+from aahcrawler.overview.overview_sections import Section, bars, columns, matrix, over_time, table
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.overview.spoken_pictures import Row, balance, shares
 from aahcrawler.service.cockpit.rendering import visible
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.views.annotation_settings import AnnotationSettings
+from aahcrawler.service.views.conversations import Conversation, Talk
 from aahcrawler.service.views.spoken_of import (
     CrawlSpokenOf,
     EventTold,
@@ -39,6 +40,7 @@ LABELS: Final = {
     Kind.PERSON: "Person",
 }
 """What is called how on its page."""
+OfSite = Annotated[str, Query(max_length=300)]
 _BARS: Final = 8
 _TOPICS: Final = 12
 _IN_SEARCH: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.TOPIC})
@@ -67,6 +69,32 @@ def routes(site: Site) -> APIRouter:
         with enriched_of(indexes, site.crawl(crawl)) as enriched:
             rows = [*table_of(enriched)]
         return as_csv(f"{crawl}-spoken-of", rows)
+
+    def talk_of(crawl: str, of_site: str) -> Talk:
+        found = site.crawl(crawl)
+        with enriched_of(indexes, found) as enriched:
+            return Talk(enriched, of_site, named=AnnotationSettings.of(found).people)
+
+    @router.get("/conversations")
+    def show_conversations(session: Reading, crawl: str, of: OfSite = "") -> Response:
+        found = site.crawl(crawl)
+        if not is_enriched(found):
+            return site.crawl_page(session, found, "archive", "conversations.html", told=None)
+        talk = talk_of(crawl, of)
+        told, settings = talk.told(), AnnotationSettings.of(found)
+        values = {"told": told, "settings": settings, "sections": _shown(_sections_of_talk(talk, told, crawl))}
+        return site.crawl_page(session, found, "archive", "conversations.html", **values)
+
+    @router.get("/conversations.graphml")
+    def download_graph(_: Reading, crawl: str, of: OfSite = "") -> Response:
+        named = {"Content-Disposition": f'attachment; filename="{crawl}-conversations.graphml"'}
+        return Response(talk_of(crawl, of).graphml(), media_type="application/xml", headers=named)
+
+    @router.get("/conversations.csv")
+    def download_voices(_: Reading, crawl: str, of: OfSite = "") -> Response:
+        head = ("name", "influence", "answers", "answered", "community")
+        rows = (tuple(each.model_dump().values()) for each in talk_of(crawl, of).voices())
+        return as_csv(f"{crawl}-conversations", (head, *rows))
 
     @router.get("/spoken/{kind}")
     def show_one(session: Reading, crawl: str, kind: Kind, of: Annotated[str, Query(max_length=2_000)]) -> Response:
@@ -162,13 +190,14 @@ def _topics(told: CrawlSpokenOf, leads: Leads) -> Section:
     def lead(place: int, period: str) -> str:
         return leads.search(Kind.TOPIC, shown[place].label, period)
 
-    picture = shares("Topics over time", rows, told.published, lead) or _bars("Topics", shown, leads.page)
+    picture = shares("Topics over time", rows, told.published, lead)
     note = "<p>The larger a disk, the more of the objects that were published then speak of the topic.</p>"
+    picture = picture + note if picture else _bars("Topics", shown, leads.page)
     lines = [
         (each.label, leads.page(Kind.TOPIC, each.of, each.label), (", ".join(each.terms), each.objects))
         for each in told.topics
     ]
-    return Section("topics", "Topics", picture + note + table(("Topic", "stems of its terms", "objects"), lines))
+    return Section("topics", "Topics", picture + table(("Topic", "stems of its terms", "objects"), lines))
 
 
 def _ranked(name: str, title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str], str]) -> Section:
@@ -220,6 +249,38 @@ def _sections_of_one(told: SpokenOfOne, leads: Leads) -> list[Section]:
         counts = [(worded(month) or "no date", "", pair) for month, pair in told.months.items()]
         found.append(Section("balance", "Praise and blame", picture + table(("Time", "praise", "blame"), counts)))
     return found
+
+
+def _sections_of_talk(talk: Talk, told: Conversation, crawl: str) -> list[Section]:
+    if not told.answers:
+        return []
+
+    def lead(name: str) -> str:
+        words = name.replace('"', " ")
+        return address("search", q=f'author:"{words}"', crawl=crawl) if told.named else ""
+
+    graph = talk.strongest()
+    title = "Who answers whom"
+    note = f"<p>From those in rows to those in columns: the {len(graph.names):,} with the most of {told.people:,}.</p>"
+    rows = [(f"{one} → {other}", lead(one), (n,)) for one, other, n in told.links]
+    picture = matrix(title, graph, lead, "answer", "people") + note + table(("From and to", "answers"), rows)
+    voices = {each.name: round(1_000 * each.influence) for each in told.voices[:_BARS]}
+    lines = [
+        (each.name, lead(each.name), (f"{each.influence:.3f}", each.answered, each.answers, each.community or "–"))
+        for each in told.voices
+    ]
+    influence = bars("Influence", voices, {}, lead, "thousandths")
+    months = dict(talk.months())
+    undated = months.pop("", 0)
+    return [
+        Section("graph", title, picture),
+        Section(
+            "influence",
+            "Influence, in thousandths",
+            influence + table(("Who", "influence", "is answered", "answers", "community"), lines),
+        ),
+        over_time("times", "Answers over time", months, lambda _: "", "answers", undated),
+    ]
 
 
 def _periods_of(told: SpokenOfOne) -> tuple[str, ...]:

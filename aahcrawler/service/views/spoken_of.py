@@ -29,8 +29,10 @@ NOT_SPOKEN_OF: Final = Kind("not-spoken-of", HTTPStatus.NOT_FOUND, "Nothing spea
 NO_PAGE: Final = Kind("no-page-of-this-kind", HTTPStatus.NOT_FOUND, "It has no page of its own")
 MOST: Final = 50
 """Names of a kind that are listed, the most frequent first."""
-QUOTED: Final = 12
+QUOTED: Final = 8
 """Places at which something is spoken of that are shown with their words at once."""
+BESIDE: Final = 12
+"""Names of a kind that are listed beside one thing."""
 SENTENCES: Final = 200
 """Sentences with opinions that are shown of one thing."""
 _READ: Final = 20_000
@@ -255,7 +257,7 @@ def spoken_of(enriched: Enriched, kind: About, of: str, settings: AnnotationSett
     )
     best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
     kinds = [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE) if settings.has_page(each)]
-    beside = [_spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, QUOTED)]
+    beside = [_spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
     return SpokenOfOne(
         spoken=spoken,
         when=_value(first, "when"),
@@ -345,9 +347,9 @@ def _quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
         record=each.capture,
         published=dates.get(each.object, ""),
         title=title,
-        before=f"…{head}" if len(before) > len(head) else head,
+        before=f"… {head.partition(' ')[2]}" if len(before) > len(head) else head,
         marked=marked,
-        behind=f"{tail}…" if len(behind) > len(tail) else tail,
+        behind=f"{tail.rpartition(' ')[0]} …" if len(behind) > len(tail) else tail,
         confidence=each.confidence,
         terms=each.quote if each.start < 0 else "",
     )
@@ -363,5 +365,5 @@ def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
     if crawl.folder is not None and not is_enriched(crawl):
         raise ProblemError(NOT_ENRICHED, f"aah enrich {crawl.folder.name} finds it; nobody has done that yet")
     with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
-        note = found.progress.note.replace("pages are indexed", "captures' annotations are read")
-        yield Enriched(Annotations(found.base), pages, note)
+        read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
+        yield Enriched(Annotations(found.base), pages, " ".join(filter(None, (read, pages.progress.note))))
