@@ -19,6 +19,7 @@ _LABELS: Final = 8
 _ROW: Final = 30
 _NAMES: Final = 220
 _LONGEST: Final = 30
+_IN_BARS: Final = 20
 _CELL: Final = 22
 _MATRIX_LEFT: Final = 200
 _MATRIX_TOP: Final = 34
@@ -57,10 +58,10 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
         width = max(2.0, (WIDTH - _NAMES - 80) * n / largest)
         inner = (
             f'<rect class="room" x="0" y="{y}" width="{WIDTH}" height="{_ROW}"/>'
-            f'<text x="0" y="{y + 20}">{escape(short(shown))}</text>'
+            f'<text x="0" y="{y + 20}">{escape(short(shown, _IN_BARS))}</text>'
             f'<rect class="held" x="{_NAMES}" y="{y + 6}" width="{width:.1f}" height="{_ROW - 12}"/>'
         )
-        drawn.append(part(inner, f"{shown}: {n:,} {what}", lead(name), short(shown)))
+        drawn.append(part(inner, f"{shown}: {n:,} {what}", lead(name), short(shown, _IN_BARS)))
         drawn.append(f'<text x="{_NAMES + width + 6:.1f}" y="{y + 20}">{n:,}</text>')
     return figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
 

@@ -13,7 +13,7 @@ from aahcrawler.report.chart import WIDTH
 _NAMES: Final = 220
 _ROW: Final = 30
 _TOP: Final = 8
-_LABELS: Final = 6
+_LABELS: Final = 4
 _MIDDLE, _HALF, _LEFT = 110, 90, 80
 
 
@@ -40,7 +40,7 @@ def shares(title: str, rows: Sequence[Row], published: Mapping[str, int], lead: 
     bottom, drawn = _TOP + _ROW * len(rows), list[str]()
     for place, (row, counts) in enumerate(zip(rows, gathered, strict=True)):
         y = _TOP + place * _ROW + _ROW / 2
-        shown = short(row.label, 28)
+        shown = short(row.label, 24)
         drawn.append(f'<path class="rule" d="M{_NAMES} {y}H{WIDTH - 12}"/>')
         drawn.append(part(f'<text x="0" y="{y + 5}">{escape(shown)}</text>', row.label, row.address, shown))
         for at, (name, n) in enumerate(counts.items()):

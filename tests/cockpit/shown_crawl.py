@@ -8,9 +8,12 @@ from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import LOG
 from examples.serve import WORLD
 from examples.serve import Site as Recorded
+from offline.enrichment.enriching import enrich
+from offline.enrichment.steps import chosen_steps
 from tests.crawl.crawling import aah
 from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.world import define, network
+from tests.enrichment.annotators import FREQUENT, WORDS
 
 CRAWL = "shown"
 FORUM, HOSTILE = "harbourforum.example", "hostile.test"
@@ -21,6 +24,7 @@ TURNED = "\u202egnp.exe\u202c"
 LONG = "Donaudampfschifffahrt" * 40
 MARKUP = "<img src=x onerror=\"document.title='ran'\"><script>document.title='ran'</script>"
 STRANGE = f"{MARKUP}{TURNED}\x1b[31m\x07\u2066{LONG}\"'&lt;"
+ENRICHED = ("language", "entities", "consolidation", "opinions", "events", "joined-events", "conversations")
 _LIMIT = 26
 _A_SEED_GAVE_NOTHING = 3
 
@@ -56,6 +60,7 @@ def crawled(place: Path, site: Site, cockpit: str, replay: str) -> Shown:
         assert ended.code in (0, _A_SEED_GAVE_NOTHING), ended.err
         site.pages[f"//{FORUM}{THREAD}"] = _edited(forum)
         site.pages[f"//{HOSTILE}/"] = Reply(_hostile_front(cockpit, "Changed"), headers=HTML)
+    list(enrich(folder, (*chosen_steps(ENRICHED), WORDS, FREQUENT)))
     with (folder / LOG).open("a", encoding="utf-8") as log:
         log.write(f"2026-01-02T03:04:05.000Z WARNING crawl.response.handler http://{HOSTILE}/ {STRANGE}\n")
     made = Collection(title=f"Harbours {TURNED} {LONG[:120]}", creator=("City Archive",), crawls=(CRAWL, "was-here"))

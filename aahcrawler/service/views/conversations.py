@@ -83,7 +83,7 @@ class Talk:
                 self._communities[name] = each.iri or each.label
                 self._influence[name] = float(_value(each, "influence") or 0)
         order = sorted(members, key=lambda name: (-self._influence.get(name, 0.0), name))
-        self.shown = {name: name if named else f"{number}" for number, name in enumerate(order, 1)}
+        self.shown = {name: name if named else f"person {number}" for number, name in enumerate(order, 1)}
         numbers = {iri: number for number, iri in enumerate(dict.fromkeys(self._community_of(order)), 1)}
         self.community = {name: numbers.get(self._communities.get(name, ""), 0) for name in order}
 

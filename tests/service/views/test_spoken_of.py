@@ -1,0 +1,158 @@
+"""What a crawl speaks of, as pages and the JSON interface show it."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from aahcrawler.annotations import Kind
+from aahcrawler.layout import ARCHIVE
+from aahcrawler.overview.link_graph import GRAPHML
+from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
+from aahcrawler.service.cockpit.spoken_pages import as_csv
+from aahcrawler.service.views.annotation_settings import FILE, AnnotationSettings
+from aahcrawler.service.views.conversations import Talk
+from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.views.spoken_of import (
+    NO_PAGE,
+    NOT_ENRICHED,
+    NOT_SPOKEN_OF,
+    Enriched,
+    crawl_spoken_of,
+    enriched_of,
+    spoken_of,
+    table_of,
+)
+from aahcrawler.service.web.problems import ProblemError
+from offline.enrichment import entity_annotator
+from offline.enrichment.enriching import enrich
+from offline.enrichment.steps import chosen_steps
+from tests.enrichment.annotators import FREQUENT, WORDS
+from tests.enrichment.archives import LONG, define, write_posts
+
+LEEDS = "urn:aahcrawler:entity:university%20of%20leeds"
+TEXTS = [
+    [
+        ("ann", f"They said Dr Ida Berg leads the University of Leeds with great and wonderful skill. {LONG}"),
+        ("bob", f"Nobody likes how the University of Leeds lost the dike, which is a horrible mess. {LONG} Is it so, @ann?"),
+    ],
+    [
+        ("cy", f"The meeting of the Water Board with the University of Leeds was on 3 May 2019. {LONG}"),
+        ("ann", f"La réunion de la University of Leeds était un désastre pour les gens de la ville, hélas. {LONG[:9]}"),
+    ],
+]
+STEPS = ["language", "entities", "consolidation", "opinions", "events", "joined-events", "conversations"]
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    folder = tmp_path_factory.mktemp("crawls") / "demo"
+    define(folder)
+    write_posts(folder, TEXTS)
+    (folder / ARCHIVE).mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entity_annotator, "installed_models", dict)
+        list(enrich(folder, (*chosen_steps(STEPS), WORDS, FREQUENT)))
+    found = Catalog([folder.parent]).crawl("demo")
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def enriched(crawl: Crawl) -> Iterator[Enriched]:
+    indexes = PageIndexes()
+    with enriched_of(indexes, crawl) as found:
+        yield found
+    indexes.close()
+
+
+def test_all_that_a_crawl_speaks_of(enriched: Enriched) -> None:
+    told = crawl_spoken_of(enriched)
+    assert [(each.label, each.objects) for each in told.organisations] == [
+        ("University of Leeds", 4),
+        ("Water Board", 1),
+    ]
+    assert [(each.when, each.objects) for each in told.events] == [("2019-05-03", 1)]
+    assert told.totals[Kind.PERSON] == 1
+    (topic,) = told.topics
+    assert sum(topic.months.values()) == topic.objects
+    assert all(each.kind is not Kind.PERSON for each in (*told.names, *told.places))
+    rows = list(csv.DictReader(io.StringIO(bytes(as_csv("x", table_of(enriched)).body).decode())))
+    assert {row["objects"] for row in rows if row["label"] == "University of Leeds"} == {"4"}
+
+
+def test_one_thing_with_its_words_and_the_opinions_about_it(enriched: Enriched) -> None:
+    told = spoken_of(enriched, Kind.ORGANISATION, LEEDS, AnnotationSettings())
+    assert told.spoken.objects == 4
+    assert {each.marked for each in told.quotes} == {"University of Leeds"}
+    first = next(each for each in told.quotes if "wonderful" in each.behind)
+    assert first.before.endswith("leads the ")
+    assert [(each.polarity > 0, each.sentence.split()[0]) for each in told.opinions] in (
+        [(True, "They"), (False, "Nobody")],
+        [(False, "Nobody"), (True, "They")],
+    )
+    assert told.judged.keys() == {"en"}
+    assert "Water Board" in {each.label for each in told.beside}
+    assert sum(praise + blame for praise, blame in told.months.values()) == told.all_opinions == 2
+
+
+def test_no_page_is_about_a_person_unless_the_institution_wants_it(enriched: Enriched) -> None:
+    berg = enriched.annotations.counts(Kind.PERSON)[0].meant
+    with pytest.raises(ProblemError) as refused:
+        spoken_of(enriched, Kind.PERSON, berg, AnnotationSettings())
+    assert refused.value.kind is NO_PAGE
+    assert spoken_of(enriched, Kind.PERSON, berg, AnnotationSettings(people=True)).spoken.label == "Ida Berg"
+    with pytest.raises(ProblemError) as unknown:
+        spoken_of(enriched, Kind.PLACE, "urn:x", AnnotationSettings())
+    assert unknown.value.kind is NOT_SPOKEN_OF
+
+
+def test_who_answers_whom_has_no_names_unless_the_institution_wants_them(enriched: Enriched) -> None:
+    named = Talk(enriched, "", named=True)
+    told = named.told()
+    assert {each.name for each in told.voices} >= {"ann", "bob"}
+    hidden = Talk(enriched, "", named=False)
+    assert {each.name for each in hidden.told().voices} == {f"person {n}" for n in range(1, told.people + 1)}
+    for talk in (named, hidden):
+        graph = etree.fromstring(talk.graphml())
+        assert len(graph.findall(f".//{{{GRAPHML}}}node")) == told.people
+        weights = [int(str(each.text)) for each in graph.iterfind(f".//{{{GRAPHML}}}edge/*[@key='weight']")]
+        assert sum(weights) == told.answers > 0
+    assert b"ann" not in hidden.graphml().replace(b"person", b"")
+
+
+def test_a_crawl_that_nobody_enriched_names_the_command(tmp_path: Path) -> None:
+    define(tmp_path / "demo")
+    (tmp_path / "demo" / ARCHIVE).mkdir()
+    found = Catalog([tmp_path]).crawl("demo")
+    assert found is not None
+    with pytest.raises(ProblemError, match="aah enrich demo") as refused, enriched_of(PageIndexes(), found):
+        pass
+    assert refused.value.kind is NOT_ENRICHED
+
+
+def test_settings_are_read_and_a_mistake_in_them_is_told(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    assert AnnotationSettings.read(tmp_path) == AnnotationSettings()
+    path.write_text(
+        'people = true\n[[sources]]\nname = "Map"\nkinds = ["place"]\ntemplate = "https://m.test/?q={label}"'
+    )
+    read = AnnotationSettings.read(tmp_path)
+    assert (read.people, read.note) == (True, "")
+    assert read.links(Kind.PLACE, "A&B/c")[0].address == "https://m.test/?q=A%26B%2Fc"
+    assert read.links(Kind.ORGANISATION, "A") == ()
+    for wrong in (
+        'people = "perhaps"',
+        "people = true\nunknown = 1",
+        "people = ",
+        '[[sources]]\nname = "x"\ntemplate = "javascript:{label}"',
+        '[[sources]]\nname = "x"\ntemplate = "https://m.test/{label.__class__}"',
+        '[[sources]]\nname = "x"\ntemplate = "https://m.test/{"',
+    ):
+        path.write_text(wrong)
+        found = AnnotationSettings.read(tmp_path)
+        assert found.note.startswith(f"{FILE} is not heeded"), wrong
+        assert (found.people, found.sources) == (False, ())
