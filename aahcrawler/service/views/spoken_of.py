@@ -334,13 +334,8 @@ def _quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
         text, title = (found.text, found.title) if found is not None else ("", "")
     except (OSError, DamageError, ProblemError):
         pass
-    is_there = each.start >= 0 and text[each.start : each.end] == each.quote
-    if is_there:
-        before, marked, behind = text[: each.start], each.quote, text[each.end :]
-    elif each.start >= 0:
-        before, marked, behind = "", each.quote, ""
-    else:
-        before, marked, behind = "", "", text
+    start, marked = _marked(each, text)
+    before, behind = ("", "") if start < 0 and marked else (text[: max(0, start)], text[max(0, start) + len(marked) :])
     head, tail = before[-_AROUND:], behind[: _AROUND if marked else 2 * _AROUND]
     return Quoted(
         object=each.object,
@@ -353,6 +348,17 @@ def _quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
         confidence=each.confidence,
         terms=each.quote if each.start < 0 else "",
     )
+
+
+def _marked(each: Annotation, text: str) -> tuple[int, str]:
+    """Return where the words of an annotation stand in a text, -1 for nowhere, and these words.
+
+    Of words that stand apart the first is taken.
+    """
+    if each.start >= 0:
+        return (each.start if text[each.start : each.end] == each.quote else -1), each.quote
+    found = ((text.find(term), term) for term in each.quote.split(", ") if term)
+    return min((place for place in found if place[0] >= 0), default=(-1, ""))
 
 
 def _value(annotation: Annotation, name: str) -> str:

@@ -37,7 +37,7 @@ LEEDS = "urn:aahcrawler:entity:university%20of%20leeds"
 TEXTS = [
     [
         ("ann", f"They said Dr Ida Berg leads the University of Leeds with great and wonderful skill. {LONG}"),
-        ("bob", f"Nobody likes how the University of Leeds lost the dike, which is a horrible mess. {LONG} Is it so, @ann?"),
+        ("bob", f"Nobody likes how the University of Leeds lost the dike, which is a horrible mess. {LONG} So, @ann?"),
     ],
     [
         ("cy", f"The meeting of the Water Board with the University of Leeds was on 3 May 2019. {LONG}"),
@@ -96,6 +96,9 @@ def test_one_thing_with_its_words_and_the_opinions_about_it(enriched: Enriched) 
     )
     assert told.judged.keys() == {"en"}
     assert "Water Board" in {each.label for each in told.beside}
+    (topic,) = crawl_spoken_of(enriched).topics
+    of_topic = spoken_of(enriched, Kind.TOPIC, topic.of, AnnotationSettings())
+    assert all(each.marked in each.terms.split(", ") and each.behind for each in of_topic.quotes)
     assert sum(praise + blame for praise, blame in told.months.values()) == told.all_opinions == 2
 
 
