@@ -190,7 +190,16 @@ def test_pages_of_an_import(chromium: Browser, tmp_path: Path) -> None:
     with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
         walk = Walk(visit, is_full=True)
         walk.look(visit.goto("/"), "crawls with an import")
-        for part in ("", "?told=all", "/archive", "/archive/spoken", "/archive/conversations", "/pages", "/pages?captured=2011&media=text/html", "/manage"):
+        for part in (
+            "",
+            "?told=all",
+            "/archive",
+            "/archive/spoken",
+            "/archive/conversations",
+            "/pages",
+            "/pages?captured=2011&media=text/html",
+            "/manage",
+        ):
             walk.look(visit.goto(f"/crawls/dikes{part}"), f"import {part}")
         walk.look(visit.goto("/crawls/dikes/definition"), "import definition")
         assert not walk.wrong, dumped(walk.wrong)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from aahcrawler.annotations import Kind
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.annotation_settings import AnnotationSettings
-from aahcrawler.service.views.conversations import Conversation, Talk
+from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
 from aahcrawler.service.views.spoken_of import (
     NO_PAGE,

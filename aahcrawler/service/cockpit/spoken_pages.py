@@ -16,7 +16,7 @@ from aahcrawler.overview.spoken_pictures import Row, balance, shares
 from aahcrawler.service.cockpit.rendering import visible
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.views.annotation_settings import AnnotationSettings
-from aahcrawler.service.views.conversations import Conversation, Talk
+from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.spoken_of import (
     CrawlSpokenOf,
     EventTold,

@@ -14,7 +14,7 @@ from aahcrawler.overview.link_graph import GRAPHML
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import as_csv
 from aahcrawler.service.views.annotation_settings import FILE, AnnotationSettings
-from aahcrawler.service.views.conversations import Talk
+from aahcrawler.service.views.conversation_graph import Talk
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.spoken_of import (
     NO_PAGE,
