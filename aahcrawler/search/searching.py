@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from math import isinf
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -76,6 +77,8 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A version that was found in a folder. ``alike`` counts the hits that are folded into it.
+
+    ``score`` is what hits are in the order of: that of relevance, or a date in seconds since 1970, 0 for none.
 
     ``until`` is when another version was captured, or the thing found gone, in microseconds since 1970; None for never.
     """
@@ -339,7 +342,8 @@ class _Asked:
             folder = self._folders[each.folder]
             gone, until = (folder.searcher.fast_field_values(name, [each.address])[0] for name in ("gone", "until"))
             ends = None if until is None or until >= STILL else int(until)
-            yield Hit(folder.crawl, entry, abs(each.rank), (), bool(gone), ends, alike[number])
+            score = 0.0 if isinf(each.rank) else abs(each.rank)
+            yield Hit(folder.crawl, entry, score, (), bool(gone), ends, alike[number])
 
     def _like(self, each: _Candidate, kept: Sequence[tuple[_Candidate, Entry]]) -> int | None:
         """Return the number of the hit that a candidate is a near duplicate, or another version, of."""

@@ -38,6 +38,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_what_has_no_date_comes_last_in_the_order_of_dates_and_has_no_score(folder: Path) -> None:
+    for order, first in (("oldest", "water"), ("newest", "walking")):
+        hits = found(folder, "kind:object", order=order).hits
+        assert [bool(hit.score) for hit in hits] == [True, True, *([False] * (len(hits) - 2))]
+        assert hits[0].entry.thing.endswith(first)
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

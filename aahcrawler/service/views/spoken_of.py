@@ -35,6 +35,7 @@ BESIDE: Final = 12
 """Names of a kind that are listed beside one thing."""
 SENTENCES: Final = 200
 """Sentences with opinions that are shown of one thing."""
+_TOTALLED: Final = (About.PERSON, About.ORGANISATION, About.PLACE, About.NAME, About.TOPIC)
 _READ: Final = 20_000
 """Annotations of one thing that are looked at."""
 _AROUND: Final = 140
@@ -194,7 +195,7 @@ def crawl_spoken_of(enriched: Enriched) -> CrawlSpokenOf:
         keywords=most(About.KEYWORD),
         events=tuple(events[:MOST]),
         all_events=len(events),
-        totals={kind: found.total(kind) for kind in About if kind in found.kinds()},
+        totals={kind: found.total(kind) for kind in _TOTALLED},
         published={month: n for month, n in sorted(published.items()) if month},
         note=enriched.note,
     )
