@@ -4,6 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
@@ -13,12 +14,14 @@ from aahcrawler.annotations import Kind
 from aahcrawler.overview.overview_sections import Section, bars, columns, matrix, over_time, table
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.overview.spoken_pictures import Row, balance, shares
+from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.rendering import visible
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.spoken_of import (
     CrawlSpokenOf,
+    Enriched,
     EventTold,
     OpinionTold,
     SpokenOf,
@@ -41,6 +44,7 @@ LABELS: Final = {
 }
 """What is called how on its page."""
 OfSite = Annotated[str, Query(max_length=300)]
+_MAX_KEPT: Final = 20
 _BARS: Final = 8
 _TOPICS: Final = 12
 _IN_SEARCH: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.TOPIC})
@@ -50,7 +54,7 @@ _CSV: Final = "text/csv; charset=utf-8"
 def routes(site: Site) -> APIRouter:
     """Return the routes of what crawls speak of."""
     router = APIRouter(prefix="/crawls/{crawl}/archive")
-    indexes = site.instruments.indexes
+    indexes, counted = site.instruments.indexes, Counted()
 
     @router.get("/spoken")
     def show_all(session: Reading, crawl: str) -> Response:
@@ -59,7 +63,7 @@ def routes(site: Site) -> APIRouter:
         if not is_enriched(found):
             return site.crawl_page(session, found, "archive", "spoken.html", spoken=None)
         with enriched_of(indexes, found) as enriched:
-            told = crawl_spoken_of(enriched)
+            told = counted.of(found, enriched)
         leads = Leads(crawl, settings)
         values = {"spoken": told, "settings": settings, "sections": _shown(_sections(told, leads)), "leads": leads}
         return site.crawl_page(session, found, "archive", "spoken.html", **values)
@@ -115,6 +119,26 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "archive", "spoken_one.html", **values)
 
     return router
+
+
+class Counted:
+    """What was counted last of each crawl: it takes long for large ones, and is the same until something is added."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._told: dict[str, tuple[tuple[int, ...], CrawlSpokenOf]] = {}
+
+    def of(self, crawl: Crawl, enriched: Enriched) -> CrawlSpokenOf:
+        """Return what a crawl speaks of."""
+        with self._lock:
+            state, told = self._told.get(crawl.id, ((), None))
+        if told is None or state != enriched.state:
+            told = crawl_spoken_of(enriched)
+            with self._lock:
+                if len(self._told) >= _MAX_KEPT:
+                    self._told.clear()
+                self._told[crawl.id] = enriched.state, told
+        return told.model_copy(update={"note": enriched.note})
 
 
 def as_csv(name: str, rows: Iterable[Sequence[object]]) -> Response:

@@ -152,6 +152,8 @@ class Enriched:
     annotations: Annotations
     pages: Asked
     note: str
+    state: tuple[int, ...]
+    """How much of which files both indexes hold: as long as it is the same, so is what they are asked."""
 
     def dates(self) -> dict[str, str]:
         """Return the dates of publication of objects by their IRIs, as the pages say them."""
@@ -373,4 +375,10 @@ def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
         raise ProblemError(NOT_ENRICHED, f"aah enrich {crawl.folder.name} finds it; nobody has done that yet")
     with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
         read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
-        yield Enriched(Annotations(found.base), pages, " ".join(filter(None, (read, pages.progress.note))))
+        note = " ".join(filter(None, (read, pages.progress.note)))
+        yield Enriched(Annotations(found.base), pages, note, (*_state(found), *_state(pages)))
+
+
+def _state(asked: Asked) -> tuple[int, ...]:
+    row = asked.base.execute("SELECT count(*), coalesce(max(id), 0), coalesce(sum(covered), 0) FROM segment").fetchone()
+    return tuple(row)

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from aahcrawler.annotations import Kind
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.overview.link_graph import GRAPHML
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.cockpit.spoken_pages import as_csv
+from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.views.annotation_settings import FILE, AnnotationSettings
 from aahcrawler.service.views.conversation_graph import Talk
 from aahcrawler.service.views.page_indexes import PageIndexes
@@ -82,6 +83,15 @@ def test_all_that_a_crawl_speaks_of(enriched: Enriched) -> None:
     assert all(each.kind is not Kind.PERSON for each in (*told.names, *told.places))
     rows = list(csv.DictReader(io.StringIO(bytes(as_csv("x", table_of(enriched)).body).decode())))
     assert {row["objects"] for row in rows if row["label"] == "University of Leeds"} == {"4"}
+
+
+def test_what_was_counted_is_counted_anew_when_something_was_added(crawl: Crawl, enriched: Enriched) -> None:
+    counted = Counted()
+    first = counted.of(crawl, enriched)
+    assert counted.of(crawl, enriched).topics is first.topics
+    later = replace(enriched, state=(*enriched.state, 1))
+    assert counted.of(crawl, later).topics is not first.topics
+    assert counted.of(crawl, later) == first
 
 
 def test_one_thing_with_its_words_and_the_opinions_about_it(enriched: Enriched) -> None:
