@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from aahcrawler.annotations import Kind
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
@@ -26,7 +26,7 @@ _OF_ONE = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY, NOT_ENRICHED, NO_PAG
 Meant = Annotated[str, Query(max_length=2_000, description="Its IRI, or its label where it has none.")]
 
 
-def spoken_routes(reach: Reach, indexes: PageIndexes) -> APIRouter:
+def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
     """Return the routes, all below one crawl."""
     router = APIRouter(prefix="/crawls/{crawl}", tags=["annotations"])
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Response
 from markupsafe import Markup
 
 from aahcrawler.annotations import Kind
-from aahcrawler.overview.overview_sections import Section, bars, columns, matrix, over_time, table
+from aahcrawler.overview.overview_sections import OverviewSection, bars, columns, matrix, over_time, table
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.overview.spoken_pictures import Row, balance, shares
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -188,11 +188,11 @@ def _dates(period: str) -> dict[str, str]:
     return {"since": period.ljust(4, "0"), "until": period.ljust(4, "9")}
 
 
-def _shown(sections: Iterable[Section]) -> list[tuple[Section, Markup]]:
+def _shown(sections: Iterable[OverviewSection]) -> list[tuple[OverviewSection, Markup]]:
     return [(each, Markup(visible(each.html))) for each in sections]  # noqa: S704 (it is escaped there)
 
 
-def _sections(told: CrawlSpokenOf, leads: Leads) -> list[Section]:
+def _sections(told: CrawlSpokenOf, leads: Leads) -> list[OverviewSection]:
     found = [_topics(told, leads)] if told.topics else []
     for name, title, every in (
         ("organisations", "Organisations", told.organisations),
@@ -207,7 +207,7 @@ def _sections(told: CrawlSpokenOf, leads: Leads) -> list[Section]:
     return found
 
 
-def _topics(told: CrawlSpokenOf, leads: Leads) -> Section:
+def _topics(told: CrawlSpokenOf, leads: Leads) -> OverviewSection:
     shown = told.topics[:_TOPICS]
     rows = [Row(each.label, each.months, leads.page(Kind.TOPIC, each.of, each.label)) for each in shown]
 
@@ -221,12 +221,12 @@ def _topics(told: CrawlSpokenOf, leads: Leads) -> Section:
         (each.label, leads.page(Kind.TOPIC, each.of, each.label), (", ".join(each.terms), each.objects))
         for each in told.topics
     ]
-    return Section("topics", "Topics", picture + table(("Topic", "stems of its terms", "objects"), lines))
+    return OverviewSection("topics", "Topics", picture + table(("Topic", "stems of its terms", "objects"), lines))
 
 
-def _ranked(name: str, title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str], str]) -> Section:
+def _ranked(name: str, title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str], str]) -> OverviewSection:
     rows = [(each.label, lead(each.kind, each.of, each.label), (each.objects, each.times)) for each in every]
-    return Section(name, title, _bars(title, every[:_BARS], lead) + table((title, "objects", "times"), rows))
+    return OverviewSection(name, title, _bars(title, every[:_BARS], lead) + table((title, "objects", "times"), rows))
 
 
 def _bars(title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str], str]) -> str:
@@ -236,7 +236,7 @@ def _bars(title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str]
     return bars(title, counts, labels, lambda of: lead(named[of].kind, of, labels[of]), "objects")
 
 
-def _events(events: Sequence[EventTold], total: int, lead: Callable[[Kind, str, str], str]) -> Section:
+def _events(events: Sequence[EventTold], total: int, lead: Callable[[Kind, str, str], str]) -> OverviewSection:
     months = Counter(month_of(each.when) for each in events)
     times = periods({name: n for name, n in months.items() if name})
     picture = columns("Events", times.counts, lambda _: "", "events") if times.counts else ""
@@ -244,10 +244,10 @@ def _events(events: Sequence[EventTold], total: int, lead: Callable[[Kind, str, 
     more = f"<p>The first {len(events):,} of {total:,}.</p>" if total > len(events) else ""
     outside = times.earlier + times.later
     far = f"<p>{outside:,} that lie far from all others are in the table alone.</p>" if outside else ""
-    return Section("events", "Events", picture + more + far + table(("What happened", "when", "objects"), rows))
+    return OverviewSection("events", "Events", picture + more + far + table(("What happened", "when", "objects"), rows))
 
 
-def _sections_of_one(told: SpokenOfOne, leads: Leads) -> list[Section]:
+def _sections_of_one(told: SpokenOfOne, leads: Leads) -> list[OverviewSection]:
     spoken = told.spoken
 
     def of_time(period: str) -> str:
@@ -262,7 +262,7 @@ def _sections_of_one(told: SpokenOfOne, leads: Leads) -> list[Section]:
         ]
         best = sorted(told.beside, key=lambda each: -each.objects)[:_BARS]
         picture = _bars("Together with", best, leads.page)
-        found.append(Section("beside", "Together with", picture + table(("Name", "kind", "objects"), rows)))
+        found.append(OverviewSection("beside", "Together with", picture + table(("Name", "kind", "objects"), rows)))
     if told.opinions:
         names = _periods_of(told)
 
@@ -271,11 +271,13 @@ def _sections_of_one(told: SpokenOfOne, leads: Leads) -> list[Section]:
 
         picture = balance("Praise and blame", told.months, sentences)
         counts = [(worded(month) or "no date", "", pair) for month, pair in told.months.items()]
-        found.append(Section("balance", "Praise and blame", picture + table(("Time", "praise", "blame"), counts)))
+        found.append(
+            OverviewSection("balance", "Praise and blame", picture + table(("Time", "praise", "blame"), counts))
+        )
     return found
 
 
-def _sections_of_talk(talk: Talk, told: Conversation, crawl: str) -> list[Section]:
+def _sections_of_talk(talk: Talk, told: Conversation, crawl: str) -> list[OverviewSection]:
     if not told.answers:
         return []
 
@@ -297,8 +299,8 @@ def _sections_of_talk(talk: Talk, told: Conversation, crawl: str) -> list[Sectio
     months = dict(talk.months())
     undated = months.pop("", 0)
     return [
-        Section("graph", title, picture),
-        Section(
+        OverviewSection("graph", title, picture),
+        OverviewSection(
             "influence",
             "Influence, in thousandths",
             influence + table(("Who", "influence", "is answered", "answers", "community"), lines),
