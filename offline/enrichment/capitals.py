@@ -54,6 +54,7 @@ _PARTICLES: Final = frozenset(
     {"al", "and", "bin", "da", "das", "de", "del", "della", "den", "der", "des", "di", "do", "dos", "du", "el", "et"}
     | {"für", "ibn", "la", "le", "of", "ten", "ter", "the", "und", "van", "von", "y", "zu", "zum", "zur"}
 )
+_GENITIVES: Final = ("'s", "’s")
 _JOINING: Final = frozenset({"and", "et", "und", "y", "the"})
 """Particles that join the words of one name only where it is an institution's."""
 _TITLES: Final = frozenset(
@@ -257,18 +258,24 @@ def _in_line(text: str, words: list[_Word], language: str, common: Set[str], ins
             continue
         end = _end(text, words, at, language)
         first = _first(words, at, end, common)
-        titled = any(word.plain in _TITLES for word in words[at:first])
         kept = words[first:end]
+        titled = first > at and words[first - 1].plain in _TITLES and not _is_of_institution(kept)
         if kept and _is_name(kept, language, inside, titled=titled):
-            yield Found(kept[0].start, kept[-1].end, _kind(kept, titled=titled))
+            behind = kept[-1].end - (2 if kept[-1].text.endswith(_GENITIVES) else 0)
+            yield Found(kept[0].start, behind, _kind(kept, titled=titled))
         at = end
 
 
 def _first(words: list[_Word], begin: int, end: int, common: Set[str]) -> int:
     """Return where a name begins behind titles, and behind a common word that begins its sentence."""
+    is_institution = _is_of_institution(words[begin:end])
+    if not is_institution:
+        titles = (at for at in range(begin, end - 1) if words[at].plain in _TITLES and words[at + 1].is_capital)
+        begin = max((at + 1 for at in titles), default=begin)
     while begin < end:
         word = words[begin]
-        if word.is_capital and word.plain not in _TITLES and not (word.begins and word.text.casefold() in common):
+        is_beside = (word.plain in _TITLES and not is_institution) or (word.begins and word.text.casefold() in common)
+        if word.is_capital and not is_beside:
             break
         begin += 1
     return begin

@@ -53,6 +53,10 @@ def test_words_beside_a_name_tell_what_bears_it() -> None:
         ("University of Leeds", "organisation"),
         ("River Aire", "place"),
     ]
+    assert capitals("They say that Vice President Jo Berg's idea was Queen Mary University.") == [
+        ("Jo Berg", "person"),
+        ("Queen Mary University", "organisation"),
+    ]
 
 
 def test_where_capitals_tell_little_little_is_said() -> None:
