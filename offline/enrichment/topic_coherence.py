@@ -25,7 +25,7 @@ _CLEARLY: Final = 0.6
 _LARGE: Final = 10
 _MUCH_WORSE: Final = 0.75
 _MAX_WORSE: Final = 3
-_MAX_DIPS: Final = 2
+_MAX_DIPS: Final = 3
 _TINY: Final = 1e-12
 
 Numbers = NDArray[np.float64]
@@ -80,7 +80,7 @@ def best_topics(words: Words, model: TopicModel, most: int, former: int = 0) -> 
     How well a number does is the mean coherence of its topics by the share of their naming terms that name no other
     topic (topic quality: Dieng, Ruiz and Blei, 2020), by the share of the texts that they tell of. Taken is the number
     of a ``former`` run unless another one does clearly better, else the greatest that does about as well as the best,
-    up to where two in a row do not: fewer topics may be as coherent, but join what is not together. Numbers are tried
+    up to where three in a row do not: fewer topics may be as coherent, but join what is not together. Numbers are tried
     upwards until three in a row, all of them large, do much worse.
     """
     tried: dict[int, _Trial] = {}
