@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 if TYPE_CHECKING:
     from offline.enrichment.enriching import StepResult
@@ -66,7 +66,7 @@ def enrich(
         typer.echo("name the folder of a crawl", err=True)
         raise typer.Exit(MISTAKE)
     mistakes = (AnnotationsBusyError, DamageError, DefinitionError, EnrichError, JobError, ReadError, SegmentError)
-    with told(*mistakes, OSError, sqlite3.Error):
+    with exit_on_error(*mistakes, OSError, sqlite3.Error):
         named = [name.strip() for name in steps.split(",") if name.strip()]
         chosen = chosen_steps(named)
         for crawl in crawls:
