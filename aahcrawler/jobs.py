@@ -223,7 +223,8 @@ def _work(part: str, given: Sequence[str]) -> Made[Any]:
         assert _own.step is not None  # noqa: S101 - the process has begun with it
         stack = ExitStack()
         _own.work = stack.enter_context(_own.step.open())
-        Finalize(None, stack.close, exitpriority=0)
+        # The work may have processes of its own, whose queues close at 10: without them these never end.
+        Finalize(None, stack.close, exitpriority=20)
     return _own.work(part, given)
 
 

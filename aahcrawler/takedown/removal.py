@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.annotations.annotation_lock import AnnotationsBusyError, annotating
-from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run
+from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run, rests_on
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
@@ -309,7 +309,7 @@ def _rewrite_annotations(crawl: Path, gone: Set[str]) -> None:
 
     def is_unwanted(text: bytes) -> bool:
         name = graph(text.partition(b"\n")[0])
-        return is_of_run(name) or annotated_capture(name) in gone
+        return is_of_run(name) or annotated_capture(name) in gone or rests_on(text, gone)
 
     with _annotations_alone(crawl) as paths:
         (crawl / ANNOTATIONS / TOPICS).unlink(missing_ok=True)
