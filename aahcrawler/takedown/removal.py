@@ -9,7 +9,7 @@ import logging
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Set
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +42,7 @@ from aahcrawler.layout import (
     SCORE_LOG,
     SCORES,
     SEARCH_TEXTS,
+    STEERED,
     STORE,
     SUMMARY,
     TOPICS,
@@ -313,11 +314,27 @@ def _rewrite_annotations(crawl: Path, gone: Set[str]) -> None:
 
     with _annotations_alone(crawl) as paths:
         (crawl / ANNOTATIONS / TOPICS).unlink(missing_ok=True)
+        _forget_terms(crawl / STEERED)
         for path in paths:
             # Of what cannot be read nobody knows whose it is; it is made again.
             gaps = walk(path, STATEMENTS, read_whole)
             without_places(path, [each.place for gap in gaps for each in damaged(crawl, gap, STATEMENTS)])
             without_members(path, STATEMENTS, is_unwanted)
+
+
+def _forget_terms(path: Path) -> None:
+    """Take the words out that have steered the crawl: they rest on many captures, too. Scores and URLs stay."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return
+    kept = bytearray()
+    for line in lines:
+        with suppress(ValueError, RecursionError):
+            said = json.loads(line)
+            kept += json.dumps({**said, "terms": []}).encode() + b"\n" if isinstance(said, dict) else b""
+    replace_durably(path, bytes(kept))
+    path.chmod(0o600)
 
 
 @contextmanager
