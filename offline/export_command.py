@@ -20,6 +20,7 @@ from offline.selection_commands import (
     LevelOption,
     NoRequisitesOption,
     Processes,
+    ReviewOption,
     ScoreOption,
     SessionsOption,
     SiteOption,
@@ -45,6 +46,7 @@ def export(
     level: LevelOption = "",
     site: SiteOption = None,
     urls: UrlsOption = None,
+    review: ReviewOption = None,
     sparql: SparqlOption = "",
     records: Annotated[
         Path | None,
@@ -76,6 +78,7 @@ def export(
     from offline.export.wacz_export import export as write
     from offline.export.wacz_file import ExportError, refuse
     from offline.selection.criteria import Criteria, CriteriaError
+    from offline.selection.keep_proposals import reviewed
     from offline.store.loading import LoadError
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
@@ -90,7 +93,7 @@ def export(
             except ModuleNotFoundError:
                 raise ExportError("--sign needs a package: pip install 'aahcrawler[signing]'") from None
             key = EcdsaKey.read(sign)
-        criteria = Criteria.read(
+        read = Criteria.read(
             scores=score or (),
             begin=begin,
             until=until,
@@ -101,6 +104,7 @@ def export(
             urls=urls,
             sparql=sparql,
         )
+        criteria = reviewed(read, review)
         named = None if records is None else _records(records)
         wanted = Wanted(criteria, named, not no_requisites, with_sessions, not no_text)
         folders, described, missing = described_crawls(crawls)
