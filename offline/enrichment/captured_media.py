@@ -1,6 +1,7 @@
 """The pictures, sound and film of a crawl's folder, and what its pages say of them, as annotators are given them."""
 
 import json
+import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,8 @@ from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import replayed
 from offline.enrichment.annotator import Medium
 from offline.enrichment.object_texts import Assigned
+
+logger = logging.getLogger(__name__)
 
 MAX_BYTES: Final = 100_000_000
 """Bytes of the largest file that is given to annotators, before and after content decoding."""
@@ -171,5 +174,6 @@ def _is_medium(media_type: str, url: str) -> bool:
     return media_type.startswith(_MEDIA)
 
 
-def _passed_over(_: Damage) -> None:
-    """Go on behind a damaged place; ``aah archive check`` is there to tell of them."""
+def _passed_over(damage: Damage) -> None:
+    """Go on behind a damaged place."""
+    logger.warning("%s; what is there is not annotated", damage)

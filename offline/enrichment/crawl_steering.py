@@ -111,11 +111,11 @@ class RunningCrawl:
         return cls(folder, client, name, status["crawl"])
 
     def queued_score(self, url: str) -> float | None:
-        """Return the score with which a URL waits, None where it does not wait."""
+        """Return the score with which a URL waits, None where it does not wait, or the crawl knows no such URL."""
         try:
             known = self.client.url_state(self.id, url)
         except ServiceError as error:
-            if error.status == 404:
+            if error.status in (404, 422):
                 return None
             raise
         score = known.get("score")
