@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 if TYPE_CHECKING:
     from offline.enrichment.crawl_steering import Steered
@@ -94,7 +94,7 @@ def enrich(
         typer.echo("name the folder of a crawl", err=True)
         raise typer.Exit(MISTAKE)
     mistakes = (AnnotationsBusyError, DamageError, DefinitionError, EnrichError, JobError, ReadError, SegmentError)
-    with told(*mistakes, SteeringError, OSError, sqlite3.Error):
+    with exit_on_error(*mistakes, SteeringError, OSError, sqlite3.Error):
         client = ServiceClient(service, os.environ.get("AAH_SERVICE_TOKEN", ""))
         named = [name.strip() for name in steps.split(",") if name.strip()]
         chosen = chosen_steps(named)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 from offline.selection.criteria import DateOf
 
 selection_app = typer.Typer()
@@ -97,7 +97,7 @@ def select(
     if propose is not None:
         _propose(crawl, propose, most)
         return
-    with told(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
+    with exit_on_error(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
         read = Criteria.read(
             scores=score or (),
             begin=begin,
@@ -157,7 +157,7 @@ def _propose(crawl: Path, file: Path, most: int) -> None:
     from offline.selection.criteria import CriteriaError
     from offline.selection.keep_proposals import keep_proposals, written
 
-    with told(CriteriaError, ReadError, OSError, sqlite3.Error):
+    with exit_on_error(CriteriaError, ReadError, OSError, sqlite3.Error):
         if file.exists():
             raise CriteriaError(f"{file}: exists, and may have been reviewed; remove it, or name another file")
         found = keep_proposals(crawl, most)
@@ -217,7 +217,7 @@ def evaluate(
     from offline.evaluation.relevance_metrics import EvaluationError, TopicTerms, kept_reference, reference_of
 
     mistakes = (EvaluationError, JobError, ReadError, SegmentError, LoadError)
-    with told(*mistakes), counting("pages measured") as count:
+    with exit_on_error(*mistakes), counting("pages measured") as count:
         folders = folders_for(crawl)
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant

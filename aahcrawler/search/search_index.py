@@ -23,15 +23,15 @@ from typing import ClassVar, Final, NamedTuple
 
 from aahcrawler.annotations import AnnotationIndex, Annotations, CaptureAnnotations
 from aahcrawler.annotations.annotation_statements import read_annotations
-from aahcrawler.captures.record_scan import Answer, Damage, scanned
+from aahcrawler.captures.record_scan import Damage, ResponseRecord, scanned
 from aahcrawler.derived_index import DerivedIndex, Known, Source, segment_members, segment_sources
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.search.page_texts import PageTexts, shows_page
 from aahcrawler.search.search_entry import (
     OBJECT,
-    Entry,
     Facts,
+    SearchEntry,
     facts_in,
     microseconds,
     number_of,
@@ -73,7 +73,7 @@ _MAX_SAID_ANEW: Final = 1_000
 """Objects that wait to be written with what annotations say of them."""
 _SAYING: Final = "DELETE FROM said WHERE annotator = ? AND capture = ? AND run = ? RETURNING thing"
 _FORMER_RUNS: Final = "DELETE FROM said WHERE annotator = ? AND run != ? RETURNING thing"
-Stated = CaptureStatements | Answer | bytes
+Stated = CaptureStatements | ResponseRecord | bytes
 _logger = logging.getLogger(__name__)
 
 
@@ -115,7 +115,7 @@ class SearchIndex(DerivedIndex[Stated]):
         self._crawl = crawl
         self._texts: TextIndex | None = None
         self._is_ahead = False
-        self._pending: dict[tuple[int, int], Entry] = {}
+        self._pending: dict[tuple[int, int], SearchEntry] = {}
         self._dirty: dict[int, list[Run]] = {}
         self._renewed: dict[str, Facts] = {}
 
@@ -159,7 +159,7 @@ class SearchIndex(DerivedIndex[Stated]):
             return
         damaged: list[Damage] = []
         yield from (
-            (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, Answer)
+            (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, ResponseRecord)
         )
         if damaged:
             raise DamageError(f"at byte {damaged[0].offset}: {damaged[0].reason}")
@@ -176,7 +176,7 @@ class SearchIndex(DerivedIndex[Stated]):
 
     def put(self, entry: Stated, source: int, place: int) -> None:  # noqa: ARG002
         """Take in what a capture was found to hold, or the text of its page."""
-        if isinstance(entry, Answer):
+        if isinstance(entry, ResponseRecord):
             self._put_answer(entry, self._names[source].removeprefix(f"{ARCHIVE}/"))
         elif isinstance(entry, bytes):
             self._put_annotations(read_annotations(entry))
@@ -220,7 +220,7 @@ class SearchIndex(DerivedIndex[Stated]):
             self._touch(thing)
         self._said_anew |= things
 
-    def _put_answer(self, answer: Answer, name: str) -> None:
+    def _put_answer(self, answer: ResponseRecord, name: str) -> None:
         if self._is_hidden(answer.url, answer.id) or not answer.id:
             return
         if answer.is_revisit and answer.document is None:
@@ -237,7 +237,7 @@ class SearchIndex(DerivedIndex[Stated]):
         if entry is not None:
             self._see(entry, number)
 
-    def _put_revisit(self, answer: Answer) -> None:
+    def _put_revisit(self, answer: ResponseRecord) -> None:
         """See again what the capture that a revisit refers to holds; nothing where that is not known."""
         found = self.base.execute(
             "SELECT id, file, answer, facts FROM capture WHERE record = ? AND file IS NOT NULL", (answer.refers,)
@@ -256,7 +256,7 @@ class SearchIndex(DerivedIndex[Stated]):
             named = {"thing": page_thing(answer.url), "url": answer.url, "record": answer.id, "captured": answer.at}
             self._see(replace(entry, **named, crawl=answer.crawl), number)  # type: ignore[arg-type]
 
-    def _first_facts(self, name: str, answer: Answer) -> Facts:
+    def _first_facts(self, name: str, answer: ResponseRecord) -> Facts:
         told = self._page_texts.metadata(name, answer)
         if told is None:
             return Facts()
@@ -276,7 +276,7 @@ class SearchIndex(DerivedIndex[Stated]):
         )
         return made.lastrowid or 0, None
 
-    def _see(self, entry: Entry, capture: int) -> None:
+    def _see(self, entry: SearchEntry, capture: int) -> None:
         """Take in a version as a capture has it."""
         thing, digest = number_of(entry.thing), entry.digest
         if (thing, digest) not in self._pending:
@@ -367,7 +367,7 @@ class SearchIndex(DerivedIndex[Stated]):
     def _versions(
         self,
         changed: Iterable[tuple[int, Run]],
-        found: dict[tuple[int, int], Entry],
+        found: dict[tuple[int, int], SearchEntry],
         annotations: AnnotationIndex | None,
     ) -> Iterator[Version]:
         for thing, run in changed:
@@ -473,7 +473,7 @@ def languages_in(base: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(code for (code,) in base.execute("SELECT code FROM language ORDER BY code"))
 
 
-def _said_of(entry: Entry, annotations: AnnotationIndex) -> tuple[tuple[str, str], ...]:
+def _said_of(entry: SearchEntry, annotations: AnnotationIndex) -> tuple[tuple[str, str], ...]:
     """Return what annotations say of a version of an object: with words that stand in it, or without any."""
     every = Annotations(annotations.base).of_object(entry.thing.removeprefix(object_thing("")))
     said = ((str(each.kind), each.label) for each in every if each.kind in SAID and each.quote in entry.text)
@@ -488,9 +488,9 @@ def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:
     )
 
 
-def _kept(answer: Answer) -> str:
+def _kept(answer: ResponseRecord) -> str:
     return json.dumps(list(answer))
 
 
-def _answer(kept: str) -> Answer:
-    return Answer._make(json.loads(kept))
+def _answer(kept: str) -> ResponseRecord:
+    return ResponseRecord._make(json.loads(kept))

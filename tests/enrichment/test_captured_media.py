@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 from aahcrawler.annotations import SAID_BY, Annotation, Kind, annotations_of
 from aahcrawler.layout import ANNOTATIONS, INDEXES, NQUADS
 from aahcrawler.segments import open_segment, segments
-from aahcrawler.takedown.removal import Wanted, remove
+from aahcrawler.takedown.removal import WantedRemoval, remove
 from aahcrawler.webobject import Reference, Value, WebObject
 from offline.enrichment import media
 from offline.enrichment.enriching import StepResult, enrich
@@ -128,12 +128,12 @@ def test_only_what_is_new_is_read_again(crawl: Path, tmp_path: Path) -> None:
 
 def test_what_a_page_said_of_a_picture_goes_with_the_page(crawl: Path) -> None:
     run(crawl)
-    remove(crawl, Wanted(urls=(ALBUM,)), "Ida", "asked for")
+    remove(crawl, WantedRemoval(urls=(ALBUM,)), "Ida", "asked for")
     assert all(b"The mill in spring" not in each for each in written(crawl))
     assert f"{ALBUM}#mill" not in {each.object for each in said(crawl)}
     run(crawl)
     assert {each.label for each in said(crawl)} == {"mill.jpg", "copy.jpg", "lock.png"}
-    remove(crawl, Wanted(urls=(MILL,)), "Ida", "asked for")
+    remove(crawl, WantedRemoval(urls=(MILL,)), "Ida", "asked for")
     run(crawl)
     assert {each.label for each in said(crawl)} == {"copy.jpg", "lock.png"}
 

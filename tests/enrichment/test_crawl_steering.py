@@ -14,7 +14,7 @@ from aahcrawler.objects.reader import page_rows
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service_client import ServiceClient
-from aahcrawler.takedown.removal import Wanted, remove
+from aahcrawler.takedown.removal import WantedRemoval, remove
 from offline.enrichment import entity_annotator
 from offline.enrichment.crawl_steering import RunningCrawl, Steered, SteeringBounds, steer, steering_terms, undo
 from offline.enrichment.enriching import enrich
@@ -145,6 +145,6 @@ def test_the_terms_go_with_a_takedown(tmp_path: Path) -> None:
     imported(root, file)
     said = Steered(at="2026-01-02T03:04:05Z", crawl=1, url="http://a.test/", before=0.1, after=0.2, terms=("meresund",))
     (root / STEERED).write_text(f"{said.model_dump_json()}\n[]\ncut off", "utf-8")
-    remove(root, Wanted(urls=("http://dikes.test/1",)), "Ida", "asked for")
+    remove(root, WantedRemoval(urls=("http://dikes.test/1",)), "Ida", "asked for")
     (line,) = (root / STEERED).read_text("utf-8").splitlines()
     assert Steered.model_validate_json(line) == said.model_copy(update={"terms": ()})

@@ -11,7 +11,7 @@ from aahcrawler.annotations import Annotation, annotations_of
 from aahcrawler.annotations.annotation_lock import annotating
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, STORE
-from aahcrawler.takedown.removal import TakedownError, Wanted, remove
+from aahcrawler.takedown.removal import TakedownError, WantedRemoval, remove
 from offline.enrichment import entity_annotator
 from offline.store.local import reading
 from tests.enrichment.archives import LONG, define, write_posts
@@ -108,7 +108,7 @@ def test_a_store_has_the_annotations_that_count(crawl: Path) -> None:
 
 def test_nothing_is_said_of_what_was_taken_down(crawl: Path) -> None:
     run("enrich", crawl, *NAMES)
-    remove(crawl, Wanted(urls=(THREAD.format(1),)), "Ida", "asked for")
+    remove(crawl, WantedRemoval(urls=(THREAD.format(1),)), "Ida", "asked for")
     run("enrich", crawl, *NAMES)
     assert [each.label for each in said(crawl) if each.kind != "language"] == ["I. Berg", "Water Board"]
     labels = asked(crawl, "SELECT ?label { GRAPH ?g { ?a aah:kind ?kind ; rdfs:label ?label } }")
@@ -117,6 +117,6 @@ def test_nothing_is_said_of_what_was_taken_down(crawl: Path) -> None:
 
 def test_nothing_is_taken_down_while_annotations_are_written(crawl: Path) -> None:
     with annotating(crawl), pytest.raises(TakedownError, match="aah enrich is at work"):
-        remove(crawl, Wanted(urls=(THREAD.format(1),)), "Ida", "asked for")
+        remove(crawl, WantedRemoval(urls=(THREAD.format(1),)), "Ida", "asked for")
     assert (crawl / ANNOTATIONS).is_dir()
     assert not (crawl / INDEXES / "removing.json").exists()
