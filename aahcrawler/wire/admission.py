@@ -1,18 +1,18 @@
-"""Define who is asked before a request goes to an IP address."""
+"""The protocol by which the crawl decides whether a request may go to an IP address now."""
 
 import asyncio
 from typing import Protocol
 
 
 class Admission(Protocol):
-    """Lets one request pass to one IP address after another, as names resolve and connections are refused."""
+    """Admits a request to the IP addresses it tries, one at a time, as names resolve and connections are refused."""
 
     async def enter(self, address: str, port: int) -> None:
-        """Wait until a request may be sent to an address; raise any exception to end the fetch instead.
+        """Wait until a request may be sent to an IP address; raise any exception to end the fetch instead.
 
-        Where only a proxy knows the IP address, the host's name stands for it.
-        Only IP addresses that the policy allows are asked about, before anything is connected to or sent. What this
-        takes counts against no timeout of the wire client. Entering an IP address ends the stay at the one before.
+        Where only a proxy knows the IP address, the host's name is passed in its place. The client calls this only for
+        IP addresses that the policy allows, before it connects or sends. The time spent here counts against no timeout
+        of the wire client. Entering an IP address releases the one entered before.
         """
         ...
 
