@@ -67,7 +67,7 @@ NOTES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault, or a note. ``offset`` is None where it concerns a whole file.
+    """A fault or a note. ``offset`` is None where it concerns a whole file.
 
     ``record_id`` is without angle brackets, and empty where it is not known.
     """
@@ -80,7 +80,7 @@ class Finding:
 
     @property
     def is_note(self) -> bool:
-        """Return whether the finding is a note: the archive is none the worse for it."""
+        """Return whether the finding is a note, which does not mean that the archive is damaged."""
         return self.problem in NOTES
 
     def __str__(self) -> str:
@@ -151,14 +151,14 @@ class Relations:
             yield self._finding(record, Problem.DETACHED)
 
     def unmet(self) -> Iterator[Finding]:
-        """Yield, at the end of the file, the references to records that did not come."""
+        """Yield, at the end of the file, the references to records that were not found."""
         for offset, record_id, other in self.awaited.values():
             yield Finding(self.path, offset, record_id, Problem.UNLINKED, f"WARC-Concurrent-To {other[:200]}")
         for offset, record_id in self.alone.values():
             yield Finding(self.path, offset, record_id, Problem.ALONE)
 
     def _pair(self, record: Scanned, others: list[int]) -> None:
-        """Note which responses still have no request; either may come first and name the other."""
+        """Track which responses still have no request; either record may come first and name the other."""
         number = hash(record.header.record_id)
         if record.kind == "request":
             for other in others:
@@ -183,16 +183,16 @@ class Relations:
 
 
 class Revisits:
-    """Checks in bounded memory that the originals of the revisits of any number of files exist.
+    """Checks, in bounded memory, that the originals of the revisits of any number of files exist.
 
-    ``sorter`` is for this alone. Originals and revisits may come in any order.
+    ``sorter`` must be used for nothing else. Originals and revisits may come in any order.
     """
 
     def __init__(self, sorter: LineSorter) -> None:
         self._sorter = sorter
 
     def take(self, record: Scanned, path: Path) -> Iterator[Finding]:
-        """Take the next record; yield its faults as a revisit by itself."""
+        """Take the next record; yield the faults of a revisit that show in its own record."""
         header = record.header
         if record.kind in {"response", "resource"}:
             place = _place(header.get("WARC-Target-URI"), header.get("WARC-Date"))
@@ -210,7 +210,7 @@ class Revisits:
                 self._put(named, _REVISIT, [*reference, str(path), str(record.offset), header.record_id])
 
     def unmet(self) -> Iterator[Finding]:
-        """Yield, when all files have been read, the revisits that refer to nothing, or to an impossible original."""
+        """Yield, when all files have been read, the revisits whose original is missing or cannot be their original."""
         for _, lines in groupby(self._sorter, lambda line: line.split(b" ", 1)[0]):
             originals: list[list[str]] = []
             for line in lines:
@@ -264,8 +264,8 @@ _LISTED = ("url", "mime", "status", "digest", "length", "offset", "filename")
 def check(path: Path, tally: Tally) -> Iterator[Finding]:
     """Yield the faults of a WARC file, or of all those of a folder and their index, counting in ``tally``.
 
-    Nothing is written but temporary files; a crawl may be running. Memory use is bounded whatever the size of a
-    record; of each record of one file a number is kept. Raises ``ArchiveError`` where there are no WARC files.
+    Nothing is written but temporary files; a crawl may be running. Memory use is bounded whatever the size of a record,
+    apart from one number for each record of the current file. Raises ``ArchiveError`` where there are no WARC files.
     """
     found = _of_file(path, tally) if path.is_file() else _of_folder(ArchiveFolder.at(path), tally)
     for finding in found:
@@ -356,7 +356,7 @@ def _of_index(archive: ArchiveFolder, paths: Iterable[Path], expected: LineSorte
 
 
 def _moving(archive: ArchiveFolder, paths: Iterable[Path]) -> set[str]:
-    """Return the names of files that the index need not know yet: open ones, and those being sorted by a crawl."""
+    """Return the names of files that the index may lack: open ones, and those that a crawl is sorting."""
     unfinished = [path for path in paths if is_open(path)]
     moving = {path.name.removesuffix(OPEN) for path in unfinished}
     if any(path.exists() and _has_writer(path) for path in unfinished):
@@ -384,7 +384,7 @@ def _usual_line(entry: Entry) -> bytes:
 
 
 def _usual(line: bytes) -> bytes:
-    """Return a line as ``Entry`` writes that of a GET: other indexers say more, and in another order."""
+    """Return an index line as ``Entry`` writes it for a GET; other indexers write more fields, in another order."""
     key, moment, text = line.split(b" ", 2)
     fields = json.loads(text)
     known = json.dumps({name: str(fields[name]) for name in _LISTED if fields.get(name)})
@@ -392,7 +392,7 @@ def _usual(line: bytes) -> bytes:
 
 
 def _differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Walk through both in their common order; yield lines in only one of them, and whether that is ``expected``."""
+    """Merge two sorted sequences of lines; yield each line that is in only one, and whether that is ``expected``."""
     wanted, there = iter(expected), iter(found)
     left, right = next(wanted, None), next(there, None)
     while left is not None or right is not None:
