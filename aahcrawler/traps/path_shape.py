@@ -1,11 +1,11 @@
-"""URLs that are traps by their looks alone, whatever is behind them."""
+"""Recognises URLs that look like traps by their form alone, whatever they lead to."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 
 class Trap(StrEnum):
-    """The reasons for which a link is not followed, or a queued page not fetched. Refusals are counted by them."""
+    """The reasons for which a link is not followed, or a queued page not fetched; refusals are counted by reason."""
 
     REPEATING = "repeating"
     """Parts of its path repeat: ``/a/b/a/b/a/b/``."""
@@ -36,10 +36,10 @@ SAME = 4
 def misshapen(url: str, *, repeats: int, segments: int, parameters: int) -> Trap | None:
     """Return the reason why a canonical URL looks like a trap, None where it does not; a bound of 0 is no bound.
 
-    A path repeats where a stretch of it stands there more than ``repeats`` times in a row, or one segment more than
-    ``SAME`` times at all: relative links that are resolved against an error page make such paths. Heritrix has the same
-    rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Stretches of digits alone are dates and
-    numbers of files, and may repeat. ``parameters`` counts the parts between ``&`` and ``;`` in the query.
+    A path is repeating where a sequence of segments occurs more than ``repeats`` times in a row, or one segment more
+    than ``SAME`` times in all: relative links that are resolved against an error page make such paths. Heritrix has the
+    same rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Sequences of digits alone are dates
+    and numbers of files, and may repeat. ``parameters`` bounds the parts between ``&`` and ``;`` in the query.
 
     >>> misshapen("http://a.test/a/b/a/b/a/b/", repeats=2, segments=20, parameters=20)
     <Trap.REPEATING: 'repeating'>
@@ -67,7 +67,7 @@ def _lengths(size: int, repeats: int) -> Iterator[int]:
 
 
 def _longest_run(parts: Sequence[str], length: int) -> int:
-    """Return the longest run of segments, one with a letter among them, that equal those ``length`` before them."""
+    """Return the longest run of segments, at least one with a letter, that equal those ``length`` before them."""
     longest = run = letters = 0
     for before, part in zip(parts, parts[length:], strict=False):
         same = before == part and part != ""
