@@ -1,4 +1,4 @@
-"""What ``aah remove`` does and says, line by line."""
+"""The actions and output lines of ``aah remove``."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -24,20 +24,20 @@ def listed(crawl: Path) -> Iterator[str]:
 
 
 def lifted(crawl: Path, named: str, by: str, reason: str) -> Iterator[str]:
-    """Lift takedowns, and yield what was done."""
+    """Lift takedowns, yielding a line for each."""
     for stone in lift(crawl, named, by, reason):
         yield f"{crawl}: {stone.id} is lifted; what it names may be fetched again by the next crawl"
 
 
 def planned(crawl: Path, wanted: WantedRemoval) -> tuple[Iterator[str], bool]:
-    """Return what would be removed, and whether that is all."""
+    """Return lines on what would be removed, and whether that is everything that was asked for."""
     selected, _ = plan(crawl, wanted)
     summary = f"{crawl}: {_counted(selected)} would be removed; nothing was changed"
     return chain(_told(selected), (summary,)), not selected.left
 
 
 def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[Iterator[str], bool]:
-    """Remove, and return what was done, and whether that is all."""
+    """Remove pages; return lines on what was done, and whether that is everything that was asked for."""
     stone, selected = remove(crawl, wanted, by, reason)
     summary = (
         f"{crawl}: {_counted(selected)} were removed, and are not fetched again ({stone.id})",
@@ -48,7 +48,7 @@ def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[I
 
 
 def _hidden(crawl: Path, selected: Selected) -> Iterator[str]:
-    """Yield what is said where captures are in files of others, which are not written to."""
+    """Yield lines on captures that are hidden, but not removed, as their files belong to others."""
     referred = [name for name in selected.files if is_referred(crawl / ARCHIVE / name)]
     if referred:
         yield (
