@@ -46,7 +46,7 @@ PAGES: Final = frozenset({Modifier.PAGE, Modifier.OBJECTS, Modifier.LINKS, Modif
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What is asked for: the capture of a URL nearest to a moment (14 digits) in a crawl."""
+    """The address of a replayed page: the capture of a URL nearest to a time (14 digits) in a crawl."""
 
     crawl: str
     moment: str
@@ -55,13 +55,13 @@ class Address:
 
     @property
     def path(self) -> str:
-        """The path and query under which the replay shows it, in ASCII."""
+        """The path and query of the address, in ASCII."""
         url = _UNSAFE.sub(lambda sign: quote(sign[0], errors="replace"), self.url)
         return f"/{quote(self.crawl, safe='')}/{self.moment}{self.modifier}/{url}"
 
     @classmethod
     def parse(cls, path: str, query: str) -> "Address | None":
-        """Return what a path, as it was sent, and a query ask for; None where that is nothing of the kind.
+        """Parse a path, as it was sent, and a query; None where they are no address of a capture.
 
         A shorter time means its first moment.
 

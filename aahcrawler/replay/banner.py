@@ -1,6 +1,6 @@
-"""The banner above a replayed page: what it is, when it was captured, and where to go from there.
+"""The banner above a replayed page: what the page is, when it was captured, and links to other captures.
 
-It is a shadow root that the document declares, so that the page's style sheets do not reach it, without any script.
+It is in a declarative shadow root, so that the page's style sheets do not apply to it, without any script.
 """
 
 from dataclasses import dataclass, replace
@@ -61,11 +61,11 @@ Made = Literal["", "rendered", "data", "sent"]
 
 @dataclass(frozen=True, slots=True)
 class BannerInfo:
-    """What the banner tells besides: objects that were outlined, of how many, and where the page sends readers on to.
+    """Further facts for the banner: how many objects were outlined, of how many, and where the page redirects to.
 
     ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained. ``made``
-    says which of two is shown where the archive holds both: the page as a browser left it (``rendered``), as it was
-    made of its ``data``, or as it was ``sent``.
+    says which document is shown where the archive holds several: the rendered one (``rendered``), the one made from
+    ``data``, or the one ``sent`` by the server.
     """
 
     objects: tuple[int, int] | None = None
@@ -76,7 +76,7 @@ class BannerInfo:
 
 
 def banner(asked: Address, answer: RecordedResponse, told: BannerInfo) -> str:
-    """Return the banner of an answer that is shown for an address, as HTML."""
+    """Return the banner of a response shown at an address, as HTML."""
     lines = [
         f'<p class="url">{markup_of(answer.url, _MAX_URL_LENGTH)}</p>',
         *(f'<p class="note">{line}</p>' for line in _notes(asked, answer, told)),
@@ -137,7 +137,7 @@ def _notes(asked: Address, answer: RecordedResponse, told: BannerInfo) -> list[s
 
 
 def _made(asked: Address, answer: RecordedResponse, made: Made) -> str:
-    """Return what is shown of a page that scripts made, and the way to the other."""
+    """Return a note on which document of a page is shown, with a link to the other."""
     modifier, said, way = {
         "rendered": (
             Modifier.SENT,
@@ -160,7 +160,7 @@ def _written(date: datetime) -> str:
 
 
 def _duration(apart: timedelta) -> str:
-    """Return how long something took, in its largest unit.
+    """Return a duration in words, in its largest unit.
 
     >>> _duration(timedelta(hours=-25)), _duration(timedelta(seconds=1))
     ('1 day', '1 second')
@@ -210,7 +210,7 @@ LEGEND: Final = "Links by score: " + "".join(
 
 
 def colour(link: Element, score: float) -> None:
-    """Colour a link by its score from 0 to 1, and have its title tell the score."""
+    """Colour a link by its score from 0 to 1, and show the score in its title."""
     style, title = link.get("style", "").strip().rstrip(";"), link.get("title", "").strip()
     link.set("style", f"{style};{_style(score)}" if style else _style(score))
     link.set("title", f"score {score:.3f}" + (f" · {title}" if title else ""))

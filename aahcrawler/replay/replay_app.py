@@ -35,7 +35,7 @@ _RUN: Final = frozenset({"script", "worker", "sharedworker", "serviceworker", "a
 
 
 class Folders(Protocol):
-    """The crawls that are shown."""
+    """Finds the folders of crawls that may be shown."""
 
     def folder_of(self, name: str) -> Path | None:
         """Return the folder of the crawl with an id, None where there is none."""
@@ -47,7 +47,7 @@ class Folders(Protocol):
 
 
 class FixedFolders:
-    """Crawls that are known from the beginning."""
+    """Folders of a fixed set of crawls."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = dict(folders)
@@ -71,7 +71,8 @@ def replay_app(
 ) -> ASGIApp:
     """Return the application that shows the captures of these crawls under these host names (without port).
 
-    Without a door, whoever can connect is let in, and no marked pages are shown. ``annotate`` is called in threads.
+    Without a ``door`` everyone who can connect is admitted, and no marked pages are shown. ``annotate`` is called in
+    threads.
     """
     return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, annotate, marked or MarkedPages())
 
@@ -92,7 +93,7 @@ class _ReplayApp:
         self._known: dict[Path, ReplayedCaptures] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; others, as for WebSockets, are not served."""
+        """Respond to an HTTP request; other protocols, such as WebSockets, are not served."""
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
@@ -176,7 +177,7 @@ class _ReplayApp:
         return self._own(own_pages.list_of_captures(crawl, beginning, listed, pages_only=pages_only))
 
     def _shown(self, shown: Shown, method: str, part: str) -> Response:
-        """Return what is shown, or the part of it that a Range field asks for. Nothing here has a validator."""
+        """Return the response, or the part of it that a Range field asks for. Responses have no validators."""
         status, headers, body = shown.status, dict(shown.headers), shown.body
         if shown.size is not None and status == HTTPStatus.OK:
             headers |= {"Accept-Ranges": "bytes", "Content-Length": str(shown.size)}
@@ -204,7 +205,7 @@ class _ReplayApp:
 
 
 def _path(scope: Scope) -> str:
-    """Return the path as it was sent: what is escaped in a URL of the archive stays so."""
+    """Return the path as it was sent, without decoding escapes in archived URLs."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8")
     return raw.partition(b"?")[0].decode("latin-1")
 
