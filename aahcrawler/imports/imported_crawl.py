@@ -1,4 +1,4 @@
-"""The folder of imported archives: one like that of a crawl which has ended, by a definition that says what it is."""
+"""The folder of imported archives, which looks like that of an ended crawl, with a definition that describes it."""
 
 import json
 from collections import Counter
@@ -33,10 +33,10 @@ _PRIVATE: Final = 0o700
 
 @contextmanager
 def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
-    """Make the folder of an import, or open one, with nobody else working there; give the definition it goes by.
+    """Create or open the folder of an import, locked against others; yield its definition.
 
-    That is ``icd``, or what the folder was imported with before, or one that asks for nothing. Raises
-    ``ImportRefusedError``, ``ArchiveError`` while somebody works there, and ``OSError``.
+    That is ``icd``, else the one the folder was imported with before, else an empty one. Raises ``ImportRefusedError``,
+    ``ArchiveError`` while somebody works there, and ``OSError``.
     """
     is_known = is_import(root)
     if root.is_file():
@@ -88,12 +88,12 @@ def _asking_for_nothing(root: Path) -> Icd:
 
 
 def asks_for_nothing(icd: Icd) -> bool:
-    """Return whether a definition is that of an import without one: what it names as contact and seed is nobody."""
+    """Return whether a definition is the placeholder of an import without one, whose contact and seed are dummies."""
     return icd.seeds == (NOBODY,)
 
 
 def write_summary(root: Path, icd: Icd) -> None:
-    """Write ``crawl.json``: what the folder holds, as that of a crawl that has ended. Raises ``ReadError``."""
+    """Write ``crawl.json`` with the counts of the folder, as for an ended crawl. Raises ``ReadError``."""
     counts: Counter[str] = Counter()
     groups = {name: Counter[str]() for name in ("application", "level", "status", "type")}
     for row in page_rows(root):
