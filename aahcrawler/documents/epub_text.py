@@ -24,7 +24,7 @@ _SUBSET: Final = re.compile(rb"<!DOCTYPE[^\[>]*+\[[^\]]*+\]\s*+>")
 
 
 def about_file(package: Package) -> About:
-    """Return what a book declares of itself; its date is that of its publication."""
+    """Return the metadata that a book declares; its date is that of its publication."""
     root = package.xml(_root_file(package))
     dates = () if root is None else islice(root.iter("{*}date"), MAX_PAGES)
     named = {value_of(each, "event"): "".join(map(str, each.itertext())) for each in dates}
@@ -34,7 +34,7 @@ def about_file(package: Package) -> About:
 
 
 def pieces(package: Package) -> Iterator[Piece]:
-    """Yield the text of a book in the order of its reading. Raises ``EncryptedError`` where none of it can be read."""
+    """Yield the text of a book in reading order. Raises ``EncryptedError`` where none of it can be read."""
     names, locked = list(islice(_texts(package), _MAX_TEXTS)), _encrypted(package)
     if names and locked.issuperset(names):
         raise EncryptedError
