@@ -32,9 +32,9 @@ _size = etree.XPath("count(descendant-or-self::*)")
 
 
 class Elements:
-    """The elements of one document, found by a word of their class or by their id.
+    """An index of the elements of one document by the words of their class and by their id.
 
-    The document is looked at once, when something is first asked; it must not change after that.
+    The document is scanned once, at the first look-up; it must not change after that.
     """
 
     def __init__(self, root: HtmlElement, length: int = 0) -> None:
@@ -69,13 +69,13 @@ class Elements:
         return found
 
     def size(self, element: HtmlElement) -> int:
-        """Return the number of elements that one consists of, itself among them."""
+        """Return the number of elements in a subtree, its root included."""
         span = self._spans[element] if element in self._spans else self._spanned(element)
         return int(_size(element)) if span is None else span[1] - span[0] + 1
 
     @cached_property
     def _words(self) -> dict[str, list[str]]:
-        """The values of classes that contain each word."""
+        """The class values that contain each word."""
         found: dict[str, list[str]] = {}
         for value in self._values[CLASS]:
             for word in _words(value) if len(value) <= _MAX_KEPT_LENGTH else _split(value):
@@ -83,20 +83,20 @@ class Elements:
         return found
 
     def may_hold(self, attribute: str, value: str) -> bool:
-        """Return whether an element may have a word in its class, or an id; always true for large documents."""
+        """Return whether some element may have a class word, or an id; always True for large documents."""
         return not self._all or bool(self._of(attribute, value))
 
     def order(self, found: Sequence[HtmlElement]) -> list[HtmlElement] | None:
-        """Return elements in document order, each once; None where one is not of the document."""
+        """Return elements in document order, each once; None where one is not in the document."""
         places = self._places
         if any(element not in places for element in found):
             return None
         return sorted(set(found), key=places.__getitem__)
 
     def within(self, context: HtmlElement, attribute: str, value: str) -> Sequence[HtmlElement] | None:
-        """Return the elements below another in document order; None where that one is not of the document.
+        """Return the descendants of an element with a class word or an id, in document order.
 
-        They have a word in their class, or are of an id.
+        None where the element is not in the document.
         """
         span = self._spans[context] if context in self._spans else self._spanned(context)
         if span is None:
@@ -108,11 +108,14 @@ class Elements:
         return [self._all[place] for place in places[first:end]]
 
     def anywhere(self, context: HtmlElement, attribute: str, value: str) -> Sequence[HtmlElement] | None:
-        """Return such elements of the whole document; None where the context is not of the document."""
+        """Return all elements of the document with a class word or an id.
+
+        None where the context is not in the document.
+        """
         return [self._all[place] for place in self._of(attribute, value)] if context in self._places else None
 
     def are_apart(self, found: Sequence[HtmlElement]) -> bool:
-        """Return whether no element lies within another; they are of the document and in its order."""
+        """Return whether none of some elements contains another; they must be in document order."""
         spans = [self._spans[each] if each in self._spans else self._spanned(each) for each in found]
         return all(a is not None and b is not None and a[1] < b[0] for a, b in pairwise(spans))
 
@@ -129,14 +132,14 @@ class Elements:
         return found
 
     def _spanned(self, context: HtmlElement) -> tuple[int, int] | None:
-        """Return the place of the first element below another and that of the first one behind it."""
+        """Return the places of the first descendant of an element and of the first element after it."""
         start = self._places.get(context)
         span = (start + 1, self._end(context)) if start is not None else None
         self._spans[context] = span
         return span
 
     def _end(self, element: HtmlElement) -> int:
-        """Return the place of the first element behind one and all that lies in it; each is looked at once."""
+        """Return the place of the first element after an element's subtree; each result is computed once."""
         last: list[HtmlElement] = []
         step: HtmlElement | None = element
         end = len(self._all)
@@ -155,7 +158,7 @@ class Elements:
 
 
 def _behind(element: HtmlElement) -> HtmlElement | None:
-    """Return the next element beside one, skipping comments."""
+    """Return the next sibling element, skipping comments."""
     following = element.getnext()
     while following is not None and not isinstance(following.tag, str):
         following = following.getnext()

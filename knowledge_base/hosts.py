@@ -1,4 +1,4 @@
-"""Finds the applications that describe single sites by the host of a page, however many sites there are."""
+"""Finds the applications that describe single sites, by the host of a page, in time independent of their number."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ class HostIndex:
     def of(self, url: str) -> tuple[Application, ...]:
         """Return the applications that describe the host of a canonical URL, those with the longest name first.
 
-        A leading ``www.`` is left aside; a host of ``*.a.test`` stands for everything below ``a.test``, and not for
+        A leading ``www.`` is ignored; a host ``*.a.test`` stands for everything below ``a.test``, but not for
         ``a.test``.
         """
         if not self._exact and not self._below:

@@ -1,8 +1,8 @@
-"""Evaluates expressions from the elements that their first step finds, if it names a class or an id.
+"""Evaluates expressions whose first step names a class or an id with an index, instead of visiting all elements.
 
 Most expressions of a knowledge base look for elements of one class, or for something within these. An XPath engine
-visits every element for that; with an index of the page only those that have the class are visited. The result is the
-same.
+visits every element for that; with an index of the page only the elements with that class are visited. The result is
+the same.
 """
 
 import re
@@ -48,9 +48,9 @@ _NODES = re.compile(rf"/{{0,2}}{_NODE}(?:/{{1,2}}{_NODE})*")
 class Lookup:
     """A path whose first step finds elements by a word of their class or by their id.
 
-    ``tag`` is the required name of the elements, where the step has no other condition. ``rest`` goes on from them,
-    beginning with the other conditions of the first step; None where they are the result. ``downward`` says that the
-    rest finds nothing outside of them.
+    ``tag`` is the required name of the elements, where the step has no other condition. ``rest`` is the remaining path,
+    including the other conditions of the first step; None where there is none. ``downward`` says that the rest finds
+    only descendants.
     """
 
     attribute: str
@@ -61,7 +61,7 @@ class Lookup:
     downward: bool
 
     def found(self, context: HtmlElement, elements: Elements) -> Sequence[Node] | None:
-        """Return the result of the path, None where it has to be evaluated in another way."""
+        """Return the result of the path, None where it has to be evaluated by the engine."""
         where = elements.anywhere if self.absolute else elements.within
         begun = where(context, self.attribute, self.value)
         if not begun:
@@ -91,7 +91,7 @@ class OwnAttribute:
 
 
 def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node] | None:
-    """Return the result of an expression, None where it has to be evaluated in another way.
+    """Return the result of an expression, None where it has to be evaluated by the engine.
 
     Raises `lxml.etree.XPathError` for an expression that fails on this page.
     """
@@ -115,9 +115,9 @@ def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node]
 
 @lru_cache(MAX_REMEMBERED)
 def first_asked(source: str) -> tuple[tuple[str, str] | None, ...]:
-    """Return, for each branch of an expression, the attribute and value that it asks for first, None for neither.
+    """Return, for each branch of an expression, the attribute and value that its first step requires; None for none.
 
-    Empty where no branch asks for any.
+    Empty where no branch requires any.
     """
     return tuple((way.attribute, way.value) if isinstance(way, Lookup) else None for way in _ways(source))
 
@@ -169,7 +169,7 @@ def _way(branch: str) -> Lookup | None:
 
 
 def _own(spans: Iterable[tuple[int, int]], start: int) -> list[tuple[int, int]]:
-    """Return those of all predicates that are of the first step."""
+    """Return those of all predicates that belong to the first step."""
     own: list[tuple[int, int]] = []
     for begin, end in spans:
         if begin - 1 != start:
@@ -202,7 +202,7 @@ def _is_truth(hidden: str) -> bool:
 
 
 def _key(shown: str, hidden: str) -> tuple[str, str] | None:
-    """Return the attribute and the class or id that a predicate asks for; None where it asks for none."""
+    """Return the attribute and the class word or id that a predicate requires; None where it requires none."""
     bare, text = without_negations(hidden, shown)
     for begin, end in reversed(predicates(bare)):
         bare, text = bare[:begin] + bare[end:], text[:begin] + text[end:]
@@ -215,7 +215,7 @@ def _key(shown: str, hidden: str) -> tuple[str, str] | None:
 
 
 def _is_plain(predicate: str) -> bool:
-    """Return whether a predicate asks for only one class or id."""
+    """Return whether a predicate requires one class or id and nothing else."""
     test = _PLAIN_CLASS.fullmatch(predicate)
     return _PLAIN_ID.fullmatch(predicate) is not None or (test is not None and test["same"] in (None, test["word"]))
 
@@ -236,8 +236,8 @@ def compiled(expression: str) -> etree.XPath:
 def _in_one_step(expression: str) -> str:
     """Write ``//a[...]`` as ``/descendant::a[...]`` wherever the conditions do not depend on a position.
 
-    The engine does so by itself where there is no condition. Where there is one, it collects all nodes below each
-    element first, and takes minutes for elements that are nested in one another.
+    The engine does so itself where there is no condition. With a condition, it first collects all nodes below each
+    element, which takes minutes for deeply nested elements.
     """
     if "//" not in expression:
         return expression
@@ -257,6 +257,6 @@ def _in_one_step(expression: str) -> str:
 
 
 def _asked_cheaply_first(test: re.Match[str]) -> str:
-    """Test whether a class holds the letters of a word before its words are split."""
+    """Return a test for a class word that first checks whether its letters occur at all, before words are split."""
     cheap = f"contains(@class, '{test['word']}') and "
     return test[0] if test.string.endswith(cheap, 0, test.start()) else f"({cheap}{test[0]})"

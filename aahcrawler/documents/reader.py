@@ -43,7 +43,7 @@ _MAX_ANSWER_LENGTH = 32_000_000
 
 
 def is_document(page: Page) -> bool:
-    """Tell whether a page is a document that can be read: it declares so, or its bytes show it and it is no page."""
+    """Return whether a page is a document that can be read: by its declared type, else by its bytes."""
     if page.media_type in DOCUMENTS:
         return True
     return not (page.is_html or page.is_json) and sniff(page.body, page.media_type) in DOCUMENTS

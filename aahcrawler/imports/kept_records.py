@@ -1,4 +1,4 @@
-"""Makes of a foreign record the one that is kept: WARC 1.1, with what it lacks added and what cannot be read mended."""
+"""Converts foreign records to the WARC 1.1 records that are kept, adding what they lack and mending faults."""
 
 import hashlib
 import re

@@ -92,7 +92,7 @@ class Rewritten:
     framed: bool = False
 
     def markup(self, beginning: str = "", in_head: str = "") -> bytes:
-        """Return the document in UTF-8, with HTML of the replay's own at the beginning of its body and its head."""
+        """Return the document in UTF-8, with the replay's own HTML inserted where its body and its head begin."""
         body, head = self.tree.find("body"), self.tree.find("head")
         if in_head and head is None:
             head = self.tree.makeelement("head")

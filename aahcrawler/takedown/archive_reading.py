@@ -72,9 +72,9 @@ def read_archive(crawl: Path) -> Archived:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A whole record: the ids of its capture, whether it is the response itself, and whether its request is missing.
+    """A whole record beside a gap: the ids of its capture, whether it is the response, and lacks its request.
 
-    All are empty beyond the ends of a file.
+    All fields are empty beyond the ends of a file.
     """
 
     ids: frozenset[str] = frozenset()

@@ -87,7 +87,7 @@ class TargetSetup:
 
 
 def _identity(order: VisitOrder, version: str) -> dict[str, Any]:
-    """Return the browser's identity: the order's user agent, with the version and platform of the real Chromium."""
+    """Return the browser's identity: the order's user agent and languages, and Chromium's real version."""
     release = version.rpartition("/")[2]
     brands = [{"brand": "Chromium", "version": release.partition(".")[0]}]
     system = {"Darwin": "macOS"}.get(platform.system(), platform.system())
