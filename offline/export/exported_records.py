@@ -15,9 +15,9 @@ from offline.selection.warc_selection import Names, SelectedCaptures
 
 @dataclass(slots=True)
 class WholeArchive:
-    """All records of an archive: those that stay out are told by the ids of the answers that they belong to.
+    """All records of an archive: those that stay out are told by the ids of the responses that they belong to.
 
-    ``left_out`` counts the answers that were made while their site knew the crawl, where those are not wanted.
+    ``left_out`` counts the responses that were made while their site knew the crawl, where those are not wanted.
     """
 
     source: ArchivedCaptures

@@ -113,7 +113,7 @@ class Exported:
     """What a package holds: pages in its lists, captures that can be looked up, and its own bytes.
 
     ``left_out`` counts pages, or answers where all was wanted, that were fetched under a session; ``raised`` tells of
-    pages whose requisites could not be looked for, ``empty`` are the crawls of which nothing is in it.
+    pages whose page requisites could not be looked for, ``empty`` are the crawls of which nothing is in it.
     """
 
     pages: int
