@@ -1,4 +1,4 @@
-"""From many analysers' scores to one score a link and one a document (ARCOMEM, section 4.2, third phase)."""
+"""Combines the scores of all analysers into one score a link and a document (ARCOMEM, section 4.2, third phase)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

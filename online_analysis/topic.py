@@ -1,4 +1,4 @@
-"""The topic of a crawl as vectors of terms in the language of the page that is judged."""
+"""The topic of a crawl as vectors of terms in the language of the page to be scored."""
 
 import math
 from collections import Counter
@@ -157,7 +157,7 @@ def _phrase_idf(terms: Phrase, idf: Mapping[str, float]) -> float:
 
 
 def _with_learned(given: Mapping[str, float], learned: Mapping[str, float]) -> Mapping[str, float]:
-    """Add the learned terms to a side of the topic, unless it is empty."""
+    """Add the learned terms to a side of the topic, unless that side is empty."""
     length = _length(learned)
     if not given or not length:
         return given

@@ -1,4 +1,4 @@
-"""Criteria for pages, as a person writes them."""
+"""Criteria for selecting pages, as a person writes them."""
 
 import operator
 import re
@@ -67,12 +67,12 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """The criteria for a page, all of which it has to meet. Empty ones admit every page.
+    """The criteria for a page, all of which it has to meet. Empty criteria admit every page.
 
-    ``begin`` is the first moment wanted, ``end`` the first that is not, both in UTC. ``applications`` are names in any
-    case, of which one has to fit; ``level`` names a page level or a role. ``sites`` are hosts, each with those below
-    it, of which one has to fit. ``urls`` are canonical; None: no list was given. ``sparql`` is a SELECT query for
-    captures or URLs of pages.
+    ``begin`` is the first moment included, ``end`` the first one excluded, both in UTC. ``applications`` are names in
+    any case, of which one has to match; ``level`` names a page level or a role. ``sites`` are hosts, including their
+    subdomains, of which one has to match. ``urls`` are canonical; None where no list was given. ``sparql`` is a SELECT
+    query for captures or URLs of pages.
     """
 
     scores: tuple[Threshold, ...] = ()

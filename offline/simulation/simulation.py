@@ -92,7 +92,7 @@ class Missing:
         self._marked_up = lru_cache(_REMEMBERED)(lambda number: frozenset(linked_in_markup(world, number)))
 
     def causes(self, order: Sequence[int], wanted: Iterable[int], queued: Sequence[int]) -> Iterator[tuple[int, Cause]]:
-        """Yield each page of ``wanted`` that an order lacks, with the cause."""
+        """Yield each page of ``wanted`` that is not in the order, with the cause."""
         fetched = frozenset(order)
         offered = {target for number in order for target in self._visits.visit(number).targets}.union(queued)
         vain = [self._visits.visit(number).score for number in order if not self._is_relevant(number)]

@@ -54,9 +54,9 @@ class Destination(Protocol):
         """
 
     def replace(self, segment: str, members: Members) -> None:
-        """Put the next member, a later reading, in the place of what the graph of its capture holds.
+        """Replace what the graph of a capture holds by the next member, a later reading.
 
-        Promises, and raises, the same as ``add``.
+        Gives the same guarantees, and raises the same errors, as ``add``.
         """
 
 

@@ -130,7 +130,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def _delimiter(lines: Iterable[str]) -> str:
-    """Return what parts the columns of a table, empty for text that is none: most lines have equally many of it."""
+    """Return the delimiter of a table's columns, which most lines have equally often; empty for other text."""
     rows = [line for line in lines if line.strip()][:200]
     for delimiter in _DELIMITERS if len(rows) > 1 else "":
         number, times = Counter(row.count(delimiter) for row in rows).most_common(1)[0]
