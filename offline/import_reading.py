@@ -1,4 +1,4 @@
-"""Reads imported captures for the first time: what each page is and holds, and its score where a topic is given."""
+"""Reads imported captures for the first time: level and objects of each page, and its score if there is a topic."""
 
 import logging
 import sqlite3

@@ -126,9 +126,9 @@ class Topic:
 
 
 def salience(idf: Number) -> Number:
-    """Return the salience of terms of some idf in a comparison with documents: rare ones count more, but not by far.
+    """Return the salience of terms in a comparison with documents, given their idf: rare terms count somewhat more.
 
-    With its whole idf a handful of rare words decides; without any, the words that all pages of its kind share. In
+    With their whole idf a handful of rare words would decide; without idf, the words that all pages of a kind share. In
     between, the exponent matters little.
     """
     found: Number = idf**0.5

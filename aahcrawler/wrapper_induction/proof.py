@@ -23,7 +23,7 @@ PLENTY = 1 << 40
 
 
 def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample]) -> Wrapper | None:
-    """Return the action with its support; None if it does not hold on the examples that it was induced from."""
+    """Return the action with its support; None if it fails on the examples that it was induced from."""
     action = wrapper.action
     pages = absent = objects = 0
     dissenting: list[str] = []

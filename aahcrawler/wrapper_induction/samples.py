@@ -1,4 +1,4 @@
-"""Compare the results of an expression for a field with the place of its value in each labelled object."""
+"""Compares the results of an expression for a field with the labelled value of each object."""
 
 import re
 from collections import Counter
@@ -90,7 +90,7 @@ class Sample:
         return self.compare(wanted, self.values(wanted))
 
     def compare(self, wanted: Field, values: Sequence[Value]) -> SampleOutcome:
-        """Compare the values read with that of the example: one of them suffices if the field has many."""
+        """Compare the values read with the example's; for a field with many values, one match is enough."""
         expected = self.expected(wanted)
         if expected is None:
             return SampleOutcome.BEYOND if values else SampleOutcome.ABSENT
@@ -98,7 +98,7 @@ class Sample:
 
     @property
     def target(self) -> HtmlElement | None:
-        """The one element whose whole text the value is, None if it is of another form."""
+        """The one element whose whole text is the value, None if the value has another form."""
         label = self.label
         if label is None or label.attribute or label.without or len(label.elements) != 1:
             return None
@@ -106,7 +106,7 @@ class Sample:
         return element if isinstance(element, HtmlElement) else None
 
     def reads(self, wanted: Field) -> bool:
-        """Return whether reading the label gives the value."""
+        """Return whether reading the label's text as this field gives the value."""
         if self.label is None:
             return False
         text = text_of(self.label)
@@ -165,9 +165,9 @@ def expected_at(label: Label, wanted: Field, page: Page) -> object:
 
 
 def refined(example: LabelledExample, schema: Extract) -> LabelledExample:
-    """Return an example without those parts of its values that the schema knows to leave out.
+    """Return an example with those parts of its values removed that the schema leaves out.
 
-    The title is no part of a body either: a text may begin with its words.
+    The title is removed from a body as well, unless the text itself begins with its words.
     """
     if schema.run is not None:
         return example
@@ -223,7 +223,7 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
 
 
 def page_location(page: Page) -> PageLocation:
-    """Take a page for the first one of what it is a page of, named by its own URL."""
+    """Return the location of a page as if it were the first page of its thread, named by its own URL."""
     return PageLocation(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
 
 
@@ -252,7 +252,7 @@ def compared(value: Value, expected: object) -> SampleOutcome:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """Return whether two long texts have nearly all of their words in common; of scripts without spaces, signs."""
+    """Return whether two long texts share nearly all of their words (characters, in scripts without spaces)."""
     short, long = sorted((one, other), key=len)
     if len(short) < MIN_NEAR_LENGTH or len(short) < NEAR * len(long):
         return False
@@ -300,7 +300,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def firsts(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return one sample of each page, the first with a value, else the first."""
+    """Return one sample of each page: the first with a value, else the first."""
     found: dict[int, Sample] = {}
     for sample in samples:
         known = found.get(sample.reading.number)

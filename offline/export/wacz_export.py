@@ -82,7 +82,7 @@ class Described:
 
     @classmethod
     def of_crawls(cls, crawls: Sequence[Path]) -> "Described":
-        """Return what the definitions of crawls say: the title of each, all that one of them alone is described by."""
+        """Return the description from crawls' definitions: the title of each and, for a single crawl, its metadata."""
         known = [(crawl, _definition(crawl)) for crawl in crawls]
         titles = [icd.title or icd.id if icd else crawl.resolve().name for crawl, icd in known]
         icd = known[0][1] if len(known) == 1 else None

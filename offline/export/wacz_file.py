@@ -230,7 +230,7 @@ def _json(said: object) -> bytes:
 
 
 def _name(path: str) -> str:
-    """Return the name of a resource, which a data package wants in small letters, digits, dots, dashes and lines."""
+    """Return the name of a resource in the characters that data packages allow: a-z, digits, dots, ``-`` and ``_``."""
     return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in path.lower())
 
 

@@ -179,7 +179,7 @@ class _Holders:
         return Proposal(value, self._relevant[value], self._others[value], self._best[value].url, about)
 
     def telling(self, relevant: int, pages: int) -> Iterator[Proposal]:
-        """Yield the values of three relevant pages or more, twice as frequent there, the most frequent first."""
+        """Yield values on at least three relevant pages and twice as frequent there, the most frequent first."""
         for value, count in sorted(self._relevant.items(), key=lambda item: (-item[1], item[0])):
             if count >= _MIN_HOLDERS and count * (pages - relevant) >= _LIFT * self._others[value] * relevant:
                 yield self.of(value)

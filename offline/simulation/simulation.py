@@ -32,7 +32,7 @@ def _unheard(_: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """``gathering`` hears how many more pages are gathered, ``crawling`` how many pages another sample fetched."""
+    """Progress callbacks: ``gathering`` gets numbers of pages gathered, ``crawling`` of pages fetched for a sample."""
 
     gathering: Callable[[int], None] = _unheard
     crawling: Callable[[int], None] = _unheard

@@ -1,8 +1,8 @@
-"""Loads a crawl's segments into a store: only the new part, any number of times, while the crawl runs.
+"""Loads the new part of a crawl's segments into a store; may be repeated any number of times, while the crawl runs.
 
-The store itself remembers how much was loaded, as a number of bytes for each segment, and never before the statements
-up to there are in: after a kill in between a part is loaded a second time, which changes nothing, since statements are
-a set and none has a blank node.
+The store itself records how many bytes of each segment were loaded, and only after the statements up to there are in:
+after a kill in between, a part is loaded a second time, which changes nothing, since statements are a set without blank
+nodes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,16 +41,16 @@ class Loaded:
 
 
 class Destination(Protocol):
-    """A store that statements are brought into."""
+    """A store that statements are loaded into."""
 
     def loaded(self) -> Mapping[str, int]:
         """Return up to which byte each segment has been loaded, by its identity."""
 
     def add(self, segment: str, members: Members) -> None:
-        """Add the statements of one or more further members, then remember that ``segment`` is in up to their end.
+        """Add the statements of one or more further members, then record that ``segment`` is loaded up to their end.
 
-        When this returns, both survive the end of this process. Raises ``LoadError`` where the store does not take
-        them, ``SyntaxError`` where the text is no N-Quads, and the errors of reading ``members``.
+        When this returns, both survive the end of this process. Raises ``LoadError`` where the store rejects them,
+        ``SyntaxError`` where the text is no N-Quads, and the errors of reading ``members``.
         """
 
     def replace(self, segment: str, members: Members) -> None:
@@ -63,9 +63,9 @@ class Destination(Protocol):
 def load(crawl: Path, destination: Destination) -> Loaded:
     """Load the statements written since the last time, up to the last whole capture of segments still open.
 
-    Of captures that were read again the latest reading is loaded, and replaces those before it: whatever the order, the
-    interruptions and the repetitions, the graph of a capture holds one reading. Raises ``LoadError``; everything before
-    the fault is loaded and remembered.
+    For captures that were read again, the latest reading is loaded and replaces earlier ones: despite interruptions and
+    repetitions in any order, the graph of a capture holds one reading. Raises ``LoadError``; everything before the
+    fault is then loaded and recorded.
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
@@ -104,7 +104,7 @@ def _load(path: Path, known: Mapping[str, int], destination: Destination, readin
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Raise trouble in reading as a ``LoadError``."""
+    """Raise errors in reading as a ``LoadError``."""
     try:
         yield
     except FileNotFoundError:

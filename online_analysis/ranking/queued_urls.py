@@ -118,7 +118,7 @@ class Waiting:
         self._touched[sighting.url] = sighting
 
     def rank(self) -> None:
-        """Take note that predictions have changed: those come first that are or were the highest."""
+        """Sort after predictions have changed: URLs with the highest present or former predictions come first."""
         urls = [sighting for sighting in self._urls.values() if sighting.score is not None]
         told = np.array([-1.0 if each.told is None else each.told for each in urls])
         weights = np.array([each.weight for each in urls])
