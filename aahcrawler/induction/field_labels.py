@@ -24,7 +24,7 @@ _MIN_WORDS = 3
 
 
 class FieldLabel(StrEnum):
-    """What a label says of the value behind it."""
+    """The meaning of a label for the value after it."""
 
     AUTHOR = "author"
     DATE = "date"
@@ -154,7 +154,7 @@ def is_turn(words: str) -> bool:
 
 
 def tells_of_change(text: str) -> bool:
-    """Return whether words before a date or a name tell of a later change, or of the person: not of the writing.
+    """Return whether words before a date or a name refer to a later change, or to the person, not to the writing.
 
     >>> tells_of_change("Last edited"), tells_of_change("Posted"), tells_of_change("Member since")
     (True, False, True)

@@ -1,4 +1,4 @@
-"""Make web objects of a page of no known application: declared ones, its article, and its repeated records."""
+"""Makes web objects of a page of no known application: declared ones, its article, and its repeated records."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -296,7 +296,7 @@ def _is_number_of_page(title: str) -> bool:
 
 
 def _opening(records: Sequence[Record]) -> int:
-    """Return the number of the record that the others answer: the first one, the last where the newest come first."""
+    """Return the index of the record that the others reply to: the first, or the last where the newest come first."""
     moments = [record.date.told for record in records if record.date is not None and record.date.told is not None]
     falls = len(moments) == len(records) > 1 and all(first >= second for first, second in pairwise(moments))
     return len(records) - 1 if falls and moments[0] > moments[-1] else 0

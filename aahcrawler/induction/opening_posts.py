@@ -1,4 +1,4 @@
-"""Find the first post of a thread where it stands apart from its replies, in a frame of its own."""
+"""Finds the first post of a thread where it is apart from its replies, in a frame of its own."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -169,7 +169,7 @@ class Outline:
         self._running = (0, *accumulate(running))
 
     def rename(self, old: str, new: str) -> None:
-        """Take all elements of one name for such of another."""
+        """Treat all elements with one name as if they had another."""
         self.tags = [new if tag == old else tag for tag in self.tags]
 
     def free(self, place: int) -> int:
@@ -209,7 +209,7 @@ class Outline:
         return first
 
     def pieces_of(self, place: int, without: "Extents | None" = None) -> Iterator[Piece]:
-        """Yield the text within an element, in document order, but for that in some extents."""
+        """Yield the text within an element, in document order, without the text in given extents."""
         number, end = self.number_of_piece(place), self.ends[place]
         while number < len(self.pieces) and (piece := self.pieces[number]).before <= end:
             number += 1
@@ -258,11 +258,11 @@ class Extents:
             self._ends[-1] = max(self._ends[-1], end)
 
     def cover(self, place: int) -> bool:
-        """Return whether a place is in one of them."""
+        """Return whether a place is in one of the extents."""
         return self.end_at(place) > 0
 
     def end_at(self, place: int) -> int:
-        """Return the end of the one that a place is in, 0 where it is in none."""
+        """Return the end of the extent that contains a place, 0 where there is none."""
         number = bisect_right(self._starts, place) - 1
         return self._ends[number] if number >= 0 and place < self._ends[number] else 0
 

@@ -1,4 +1,4 @@
-"""Find the pictures that are content of a page, and what each of them leads to: its file, or a page of its own."""
+"""Finds the pictures that are content of a page, and the target of each: its file, or a page of its own."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A page prepared for induction."""
+"""The data of a page that induction computes once."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

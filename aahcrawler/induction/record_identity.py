@@ -1,4 +1,4 @@
-"""Find the URLs of records: fragments of their page, and links of their own."""
+"""Finds the URLs of records: fragments of their page, and permalinks."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -240,7 +240,7 @@ def _templated(text: str, number: str) -> str:
 
 
 def _is_marked(outline: Outline, place: int) -> bool:
-    """Return whether a link is marked as the URL of what it stands in: by its words, its number or a date in it."""
+    """Return whether a link is marked as the permalink of its record: by its words, a number or a date."""
     return says_link(outline, place) or _NUMBER.fullmatch(excerpt(outline.elements[place], 40)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Learn the shape of a page's records, and find records of a known shape, be there only one."""
+"""Learns the shape of a page's records, and finds records of a known shape, even a single one."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ def is_of(outline: Outline, found: RecordSet, shapes: Sequence[RecordShape]) -> 
 
 
 def known_shapes(shapes: Sequence[RecordShape]) -> Iterator[RecordShape]:
-    """Yield shapes as they are, then those of records that are told by themselves, wherever they stand."""
+    """Yield shapes as they are, then the shapes of recognisable records without regard to where they are."""
     yield from shapes
     yield from (each.anywhere for each in shapes if each.is_signed)
 

@@ -1,4 +1,4 @@
-"""Find the dates that a page shows: the evidence that most records have."""
+"""Finds the dates that a page shows, which are the evidence for most records."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Recognise teasers among records: entries of a list that lead to pages of their own."""
+"""Recognises teasers among records: entries of a list that link to pages of their own."""
 
 import re
 from bisect import bisect_left

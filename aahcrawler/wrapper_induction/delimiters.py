@@ -58,7 +58,9 @@ def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
 
 
 def _constant(texts: Sequence[str]) -> str:
-    """Return what texts begin with, without numbers, nor a word that only begins alike: these are values themselves.
+    """Return the common beginning of texts, without numbers and without a last word that only begins alike.
+
+    Such words and numbers belong to the values.
 
     >>> _constant([" (03.03.2024)", " (04.03.2024)"]), _constant([" said Monday", " said Marta"])
     (' (', ' said ')

@@ -223,7 +223,7 @@ def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[F
 
 
 def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
-    """Yield the features of a data attribute: its words, which are more specific than its presence or any value."""
+    """Yield the features of a data attribute: words of its name, more specific than its presence or a value."""
     words = [] if _SAID.search(name) else [word for word in written.split()[:MAX_WORDS] if is_name(word)]
     named = [word for word in words if not _is_foreign(word, foreign)]
     yield from ((Feature(name, Match.WORD, word), NAMED_BY_DATA + cost_of_word(word)) for word in named)

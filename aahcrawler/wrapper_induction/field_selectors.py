@@ -131,7 +131,7 @@ class FieldInduction:
 
     @cached_property
     def _is_of_first(self) -> bool:
-        """Return whether the value is the page's, and of several objects the examples give it to the first alone."""
+        """Return whether the value is the page's, and given to the first of several objects only."""
         others = [sample for sample in self.samples if not sample.first]
         return bool(others) and self._is_of_page and all(sample.label is None for sample in others)
 

@@ -81,7 +81,10 @@ def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[
 
 
 def _is_place(path: Path) -> bool:
-    """Return whether a path describes the place of links; the knowledge base describes their URLs."""
+    """Return whether a path describes the place of links, not their URLs.
+
+    URLs are described by the knowledge base itself.
+    """
     return all(feature.attribute != "href" for step in path.steps for feature in step.features)
 
 

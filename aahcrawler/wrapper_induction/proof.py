@@ -1,4 +1,4 @@
-"""Run an induced action as the helper would on the pages of its examples, and measure how far it agrees with them."""
+"""Runs an induced action on the pages of its examples, as the helper would, and measures their agreement."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -167,7 +167,7 @@ def expected_at(label: Label, wanted: Field, page: Page) -> object:
 def refined(example: LabelledExample, schema: Extract) -> LabelledExample:
     """Return an example with those parts of its values removed that the schema leaves out.
 
-    The title is removed from a body as well, unless the text itself begins with its words.
+    The element of the title is removed from a body as well, since a body may contain its title.
     """
     if schema.run is not None:
         return example
