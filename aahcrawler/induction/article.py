@@ -185,7 +185,7 @@ def _own(text: ArticleText, read: ArticleText, structure: ArticleText) -> Articl
 
 
 def _is_loose(each: RecordSet) -> bool:
-    """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
+    """Return whether records may be parts of one text: they have little evidence, even less if they have URLs."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
 
@@ -357,7 +357,7 @@ def _are_comments(each: RecordSet) -> bool:
 
 
 def _is_beside(prepared: PreparedPage, part: MainPart, each: RecordSet) -> bool:
-    """Return whether posts are not comments on an article but lie beside it: messages, sources."""
+    """Return whether posts are independent of an article beside them (messages, sources), not its comments."""
     before = any(prepared.outline.places[record.element] < part.place for record in each.records)
     return before and bool(part.title) and part.running > OUTWEIGHS * _running(prepared, (each,))
 
@@ -594,7 +594,7 @@ def _long_before(outline: Outline) -> Sequence[int]:
 
 
 def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
-    """Return whether nearly all of a text is short pieces below headings that lead to other pages of the site."""
+    """Return whether nearly all of a text is short pieces below headings that link to other pages of the site."""
     extents = _led_extents(prepared, part)
     if apart_from(text, prepared.outline, extents).letters >= text.letters / 10:
         return False

@@ -139,7 +139,7 @@ class ArticleText:
 
     @property
     def digests(self) -> tuple[int, ...]:
-        """The digests of the first and the last lines, by which those that other pages of the site repeat are told."""
+        """The digests of the first and the last lines, to recognise lines repeated on other pages of the site."""
         first, last = self.lines[:DIGESTED], self.lines[DIGESTED:][-DIGESTED:]
         return tuple(digest(key) for line in (*first, *last) if (key := _key(line)))
 
@@ -394,7 +394,7 @@ class _Lines:
         return min(self.share_in(other), other.share_in(self)) >= least
 
     def is_shown_in(self, shown: AbstractSet[str]) -> bool:
-        """Return whether the page shows any running line, and the text is neither all of its text nor a script's."""
+        """Return whether the page shows any running line, and the text is not the page's whole text or a script's."""
         return not shown.isdisjoint(self.long)
 
     def is_dump_of(self, other: "_Lines") -> bool:

@@ -200,7 +200,7 @@ class Captions:
         return [self._caption(number, lines, title) for number, lines in enumerate(kept)]
 
     def kept(self, number: int) -> tuple[list[Line], Caption]:
-        """Return the lines of one picture that may belong to its caption, and the author and date that others tell."""
+        """Return the lines of one picture that may be its caption, and the author and date given by other lines."""
         kept = [each for each in self.lines[number] if self._is_caption(number, each)]
         facts = self._facts.get(number, {})
         date = facts.get("date")

@@ -229,7 +229,7 @@ class _Reading:
         return _ALBUM.search(f"{parts.path} {parts.query} {self.prepared.names.title} {names}") is not None
 
     def _is_contact_sheet(self, entries: Sequence[Cell]) -> bool:
-        """Return whether entries are small pictures of one size with few words, to pages numbered beside this one."""
+        """Return whether entries are small pictures of one size with few words, linking to pages numbered alike."""
         shapes = {_shape(each.picture.target or "") for each in entries}
         sizes = {(each.picture.width, each.picture.height) for each in entries}
         words = sum(piece.weight for cell in entries for piece in cell.pieces(self.outline))

@@ -127,7 +127,7 @@ def printable(text: str, most: int = 300) -> str:
 
     One that is longer than ``most`` characters is cut, which three dots say.
 
-    >>> shown("a\u202eb\n")
+    >>> printable("a\u202eb\n")
     'a⟨U+202E⟩b⟨U+000A⟩'
     """
     cut = text if len(text) <= most else text[: most - 1] + "…"

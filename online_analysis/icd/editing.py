@@ -45,7 +45,7 @@ def steps(name: str) -> FieldPath:
 def path_text(path: FieldPath) -> str:
     """Return a path as ``steps`` reads it.
 
-    >>> written(("politeness", "domains", "example.org", "delay")), written(("seeds", 0))
+    >>> path_text(("politeness", "domains", "example.org", "delay")), path_text(("seeds", 0))
     ('politeness.domains["example.org"].delay', 'seeds[0]')
     """
     return "".join(map(_written_step, path)).removeprefix(".")
