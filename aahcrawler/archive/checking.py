@@ -88,7 +88,7 @@ class Finding:
         record = f" {self.record_id}:" if self.record_id else ""
         detail = f" ({self.detail})" if self.detail else ""
         text = f"{place}:{record} {self.problem}{detail}; {ADVICE[self.problem]}"
-        # What a file holds is not to move the cursor of whoever reads it.
+        # The content of a file must not move the cursor of the reader's terminal.
         return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
@@ -291,7 +291,7 @@ def _of_file(path: Path, tally: Tally) -> Iterator[Finding]:
     with LineSorter(Path(gettempdir())) as sorter:
         revisits = Revisits(sorter)
         yield from _of_records(path, tally, revisits, None)
-        # What its revisits refer to may well be in other files.
+        # The originals of its revisits may be in other files.
         yield from (finding for finding in revisits.unmet() if finding.problem is not Problem.ORIGINAL_AWAY)
 
 

@@ -248,7 +248,7 @@ class Delivery:
         """Deliver files until one fails, those that failed before last. Return whether all arrived."""
         ready = None
         try:
-            # One file that the target does not take must not keep others from it.
+            # A file that the target rejects must not hold up the others.
             for ready in sorted(files, key=lambda file: file.name in self._late):
                 if self._given_up.is_set():
                     return False

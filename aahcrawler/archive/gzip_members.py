@@ -16,7 +16,7 @@ _STEP = 512
 
 
 class MemberError(Exception):
-    """The compressed data of a member cannot be trusted from here on."""
+    """Raised where the compressed data of a member cannot be trusted from here on."""
 
 
 class TornError(MemberError):
@@ -69,7 +69,7 @@ class Member:
         return True
 
     def _more(self) -> bytes:
-        # Other members may be looked at in between, so the file's own position is not to be relied on.
+        # Other members may be read in between, so the file's own position cannot be relied on.
         self._file.seek(self._position)
         compressed = self._file.read(_PIECE)
         if not compressed:

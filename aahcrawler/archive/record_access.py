@@ -232,7 +232,7 @@ def exchange_in(record: Record, most: int | None = None) -> Exchange:
         payload_digest=unlabelled_digest(field("WARC-Payload-Digest")),
         ip_address=field("WARC-IP-Address"),
         started_at=record_date(field("WARC-Date")) or _UNDATED,
-        # What a revisit leaves out has not been lost.
+        # What a revisit leaves out is not lost.
         truncated=None if record.kind == "revisit" else _truncation(field("WARC-Truncated")),
         session=field(SESSION),
         redacted=field(REDACTED),

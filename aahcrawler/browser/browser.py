@@ -55,7 +55,7 @@ class RunningBrowser:
     async def start(cls, settings: BrowserSettings) -> Self:
         """Start a browser. Raises ``BrowserUnavailableError`` where there is none."""
         key = ProxyKey.new()
-        # A socket rests after a visit: what was on its way to it then is not taken for the next one's.
+        # A socket is not reused at once after a visit, so that late connections are not taken for the next visit's.
         process = await start_browser(replace(settings, slots=2 * settings.slots), key.spki_hash)
         devtools = await DevTools.over(process.pipe)
         browser = cls(process, devtools, key)

@@ -208,7 +208,7 @@ class _Group:
         self._begin = begin
         self._named = get(_RECORD_ID) or ""
         self._answer = _id(self._named)
-        # FastWARC takes longer to find one field by its text than to give all of them.
+        # FastWARC takes longer to find one field by name than to return all of them.
         own = {name: value for name, value in record.headers.to_tuples() if name in _OWN_FIELDS}
         session, shown_on = own.get(SESSION, ""), own.get(SHOWN_ON)
         beside = session, _id(shown_on), _id(get(WarcHeader.WARC_WARCINFO_ID)), crawl

@@ -231,7 +231,7 @@ class RecordTable:
         begin = 0 if is_another else file.last
         if file.state[0]:
             self._forget(number, begin)
-        # Rows of the last answer are read again: records that belong to it may have come in since.
+        # Rows of the last response are read again, as records that belong to it may have been added since.
         self._base.executemany(_INSERT, self._rows(number, begin))
         file.state = state
 

@@ -1,4 +1,4 @@
-"""The labels beside fields of posts: ``Author: X``, ``Reported by``, ``Last edited``, in tables, lists and lines."""
+"""Recognises the labels of posts' fields in tables, lists and lines: ``Author: X``, ``Reported by``."""
 
 import re
 from collections.abc import Iterable, Iterator

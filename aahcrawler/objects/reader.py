@@ -167,7 +167,7 @@ class Statements:
         if not folder.is_dir():
             what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
             raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
-        # A capture's later readings are written after its first one, and looked for before it.
+        # A capture's later readings are written after its first one, but looked up before it.
         with _explained(folder):
             readings = Readings(folder)
         return cls(first_segments(folder), readings)

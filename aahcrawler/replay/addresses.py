@@ -72,7 +72,7 @@ class Address:
         if match is None or match[3] not in set(Modifier):
             return None
         moment = match[2] + _PADDING[len(match[2]) :]
-        # Some clients and proxies make one slash of two.
+        # Some clients and proxies reduce two slashes to one.
         written = _ONE_SLASH.sub(r"\1://", match[4], count=1)
         url = canonicalize(f"{written}?{query}" if query else written)
         if url is None or not is_moment(moment):

@@ -44,7 +44,7 @@ def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mappin
         "Cache-Control": "private, no-cache",
         "X-Robots-Tag": "noindex, nofollow",
     }
-    # The older field knows no list, and would keep the cockpit out as well.
+    # The older field allows no list, and would exclude the cockpit as well.
     return fields if cockpit else fields | {"X-Frame-Options": "SAMEORIGIN"}
 
 

@@ -285,7 +285,7 @@ class CaptureLookup:
             growing = tuple(self._growing.values())
         for lines in growing:
             lines.refresh()
-        # Looked for after the lines: these become sorted files, and never the other way round.
+        # Searched after the lines files, since these become sorted files, never the reverse.
         settled = [self._folder / name for name in self._names() if name == INDEX or name.endswith(f".{WARC}{SORTED}")]
         if not settled and not growing and segments(self._archive, WARC):
             raise NoIndexError(f"{self._folder}: there is no index of the archive; make it with aah archive index")
@@ -376,7 +376,7 @@ def _prefix(beginning: str) -> bytes:
         return b""
     url = beginning if "://" in beginning else f"http://{beginning}"
     key = surt(url)
-    # A host alone stands for its port's, and for what lies below it.
+    # A host without a port stands for all of its ports, and for its subdomains.
     return key.removesuffix("/").encode("ascii") if url.count("/") < 3 else key.encode("ascii")
 
 

@@ -80,7 +80,7 @@ class _Sheet:
             case "sign":
                 self._sign(text)
             case "comment":
-                # Names on both sides of a comment are two.
+                # Names on both sides of a comment are separate tokens.
                 self._out.append("/**/" if self._out and self._out[-1][-1:].strip() else "")
             case _:
                 self._out.append(_harmless(text))
@@ -126,7 +126,7 @@ class _Sheet:
         if self._rule == "namespace":
             self._out.append(f'{function}("")')
             return
-        # A part of the page itself, as SVG has them, is no request.
+        # A reference to a part of the page itself, as in SVG, makes no request.
         replaced = url if url.startswith("#") else self._rewrite(url, modifier)
         quoted = _quoted(replaced or "")
         self._out.append(f"{function}({quoted})" if function else quoted)

@@ -220,7 +220,7 @@ def _unwrap(element: Element) -> None:
         element.drop_tag()
 
 
-# What an element becomes before its attributes are looked at
+# What an element becomes before its attributes are processed
 
 
 def _picture(element: Element, _: Surroundings) -> None:
@@ -425,7 +425,7 @@ class Linking(Protocol):
 
 def clean_attributes(element: Element, around: Linking) -> None:
     """Rewrite the references in an element's attributes, and remove attributes that could act."""
-    # What a frame has for it has been rewritten; on other elements it means nothing.
+    # On frames it has been rewritten already; on other elements it has no meaning.
     unwanted = _DROPPED_ATTRIBUTES if element.tag in ("iframe", "frame") else _DROPPED_ELSEWHERE
     for name, value in element.attrib.items():
         lower = str(name).lower()

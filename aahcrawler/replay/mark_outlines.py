@@ -48,7 +48,7 @@ class OutlineStyle:
     line: str
 
 
-# Colours that those who see few of them tell apart; the lines differ as well.
+# Colours that colour-blind readers can distinguish; the lines differ as well.
 LOOKS: Final = {
     MarkKind.CHOSEN: OutlineStyle("#000000", 4, "solid"),
     MarkKind.ITEM: OutlineStyle("#0062a3", 3, "solid"),
@@ -110,7 +110,7 @@ def _outline(element: Element, marks: Sequence[Mark]) -> None:
         labels.append(label)
 
 
-# Colours that those who see few of them tell apart, on white and under white letters.
+# Colours that colour-blind readers can distinguish, on white and under white letters.
 _COLOURS: Final = {
     **dict.fromkeys(("post", "message", "ticket"), "#0072b2"),
     **dict.fromkeys(("reply", "comment"), "#b34700"),

@@ -127,7 +127,7 @@ class _Search:
         self._spans = _Spans()
 
     def found(self, objects: Sequence[ShownObject]) -> dict[int, Element]:
-        # A longer text may quote a shorter one, so that it has to be found first. Sorting leaves equals in their order.
+        # A longer text may quote a shorter one, so it has to be found first. Sorting is stable.
         by_words = sorted(objects, key=lambda each: (-len(each.words), each.words))
         for words, group in groupby(by_words, key=lambda each: each.words):
             alike = list(group)

@@ -443,7 +443,7 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedResponse | N
     if head:
         headers, status = read_head(head), status_of(head) or 0
     else:
-        # A resource, or an answer that begins with its payload.
+        # A resource, or a response that begins with its payload.
         headers, status = Headers((("Content-Type", header.get("Content-Type")),)), 200
     target = location(url, status, headers)
     is_revisit = header.get("WARC-Type").lower() == "revisit"

@@ -187,7 +187,7 @@ class _ReplayApp:
             if found is not None:
                 headers |= {"Content-Range": found.told(shown.size), "Content-Length": str(found.end - found.begin)}
                 status, body = 206, found.cut(iter((body,)) if isinstance(body, bytes) else body)
-        # Of what is asked for its fields alone, nothing is read.
+        # Nothing of the body is read for a HEAD request.
         unread = method == "HEAD" and not isinstance(body, bytes)
         return self._response(status, headers, b"" if unread else body)
 

@@ -171,7 +171,7 @@ def _owned(crawl: Path, reading: _Reading, gaps: list[Gap]) -> Iterator[Owned]:
         places = indexed.get(gap.path.name, {})
         for piece, url in _of_gap(reading, gap, tuple(damaged(crawl, gap, _WARC, places)), places):
             said = url or _target(piece.header)
-            # Where whole records name the answer, its id is theirs, whatever the damaged bytes say.
+            # Where whole records name the response, their id is used, whatever the damaged bytes say.
             if said not in named and piece.header.record_id and piece.kind in _ANSWERS - {"resource"}:
                 known.urls.setdefault(piece.header.record_id, said)
             yield Owned(piece.place, said, bool(url) or said in urls)

@@ -161,10 +161,10 @@ def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]
         write_tombstones(crawl, new)
         _judge_again(crawl)
         if not all(map(_is_own, segments(crawl / ARCHIVE, WARC))):
-            # What was only hidden is shown again.
+            # Captures that were only hidden are shown again.
             rebuild(crawl / ARCHIVE, crawl / INDEXES)
             _remove_indexes(crawl)
-            # Nothing is stated of its pages any more: they are to be read again.
+            # The statements about its pages are gone, so they have to be read again.
             (crawl / INDEXES / IMPORT_READ).unlink(missing_ok=True)
     return tuple(stone for stone in new if stone.id in wanted)
 
@@ -262,7 +262,7 @@ def _rewrite_archive(crawl: Path, journal: _Journal) -> None:
         wanted = {record: places[original] for record, original in journal.promoted.items() if original in places}
         for path in filter(_is_own, files):
             with_payloads(path, wanted)
-    # No original is removed before all that refer to it have what they show.
+    # No original is removed before all revisits of it have a copy of its payload.
     for path in filter(_is_own, files):
         without_records(path, gone)
 
@@ -307,7 +307,7 @@ def _remove_store(store: Path) -> None:
     if store.is_symlink():
         store.unlink()
         return
-    # Out of the way first: who asks it meanwhile has the whole of it, or none.
+    # Moved away first, so that queries meanwhile see the whole store or none.
     going = store.with_name(store.name + PART)
     if store.is_dir():
         shutil.rmtree(going, ignore_errors=True)

@@ -102,7 +102,7 @@ class Dialler:
             if not route.tls.accepts_invalid or isinstance(error, ssl.SSLEOFError):
                 raise
             problem = problem_of(error)
-        # What is wrong is known by then, and noted with what comes over this connection.
+        # By then the fault is known, and recorded with what comes over this connection.
         return await self._secured(candidate, origin, route, verify=False, problem=problem)
 
     async def _secured(

@@ -345,7 +345,10 @@ class _Export:
 
 
 class _Pages:
-    """The lists of pages: the crawls' seed pages, and the others. Without seed pages, the first list has all pages."""
+    """The two lists of pages of a package: seed pages, and all others.
+
+    Without seed pages, the first list has all pages.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._files = ExitStack()

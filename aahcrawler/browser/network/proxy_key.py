@@ -59,7 +59,7 @@ class ProxyKey:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
-        # The library takes no certificate but from a file, which only this user can read.
+        # The library reads certificates from files only; only this user can read this one.
         with tempfile.NamedTemporaryFile() as file:
             file.write(self._private + self._certificate(host).public_bytes(Encoding.PEM))
             file.flush()

@@ -279,7 +279,7 @@ def _version(control: socket.socket, pipe: tuple[int, int], executable: Path) ->
 
 
 def _what_is_wrong(control: socket.socket, executable: Path) -> BrowserUnavailableError:
-    # Who has closed its pipe is about to end, and the launcher to say how.
+    # A browser that has closed its pipe is about to end, and the launcher will report how.
     select.select([control], [], [], _ENDING)
     control.shutdown(socket.SHUT_WR)
     with contextlib.suppress(OSError):
@@ -354,7 +354,7 @@ _ALONE = (
     "lang=en-US",
     "log-level=2",
     "password-store=basic",
-    # What it would ask the network for by itself.
+    # Requests that it would make on its own.
     "disable-background-networking",
     "disable-breakpad",
     "disable-client-side-phishing-detection",
@@ -368,7 +368,7 @@ _ALONE = (
     "disable-sync",
     "metrics-recording-only",
     "safebrowsing-disable-auto-update",
-    # What would wait for a person, or look for devices.
+    # Features that would wait for a person, or search for devices.
     "deny-permission-prompts",
     "disable-hang-monitor",
     "disable-notifications",
@@ -377,7 +377,7 @@ _ALONE = (
     "disable-remote-playback-api",
     "disable-search-engine-choice-screen",
     "disable-speech-api",
-    # Several pages are open at once, and none of them is in front.
+    # Several pages are open at once, and none of them is in the foreground.
     "disable-back-forward-cache",
     "disable-background-timer-throttling",
     "disable-backgrounding-occluded-windows",
@@ -416,7 +416,7 @@ _OFF_THE_NETWORK = (
     # The only names and addresses are those of the listening sockets.
     "host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "proxy-bypass-list=<-loopback>",
-    # No packet but through a proxy, which WebRTC has none for. It was called force-... before.
+    # WebRTC may send packets through a proxy only, and has none. Older versions call the flag force-...
     "webrtc-ip-handling-policy=disable_non_proxied_udp",
     "force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )

@@ -23,7 +23,7 @@ class PrivateFolder:
         while True:
             self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
             lock = _locked(self.path)
-            # Another start may have taken it for one that was left behind.
+            # Another start may have removed it as left behind.
             if lock is not None and os.path.isdir(self.path):  # noqa: PTH112    # pathlib is slow to import.
                 self._lock = lock
                 break
@@ -112,7 +112,7 @@ def spare_account() -> tuple[int, socket.socket]:
             continue
         mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            # A name that no file stands for: it is free again when the last process that has the socket is gone.
+            # An abstract name without a file: it is free again when the last process with the socket has ended.
             mark.bind(f"\0aahcrawler-browser-{number}")
         except OSError:
             mark.close()

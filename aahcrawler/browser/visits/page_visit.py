@@ -213,7 +213,7 @@ def _parameter(cookie: Cookie) -> dict[str, Any]:
     if cookie.domain.startswith("."):
         parameter["domain"] = cookie.domain
     else:
-        # A domain would make it a cookie of all hosts below it as well.
+        # With a domain the cookie would be sent to all subdomains as well.
         parameter["url"] = f"{'https' if cookie.secure else 'http'}://{cookie.domain}{cookie.path}"
     if cookie.same_site.capitalize() in ("Strict", "Lax", "None"):
         parameter["sameSite"] = cookie.same_site.capitalize()

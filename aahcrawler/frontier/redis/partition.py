@@ -256,7 +256,7 @@ class Partition(Keyspace):
     # Rules
 
     def _take(self, worker: str, n: int) -> Sequence[Lease]:
-        # A call whose answer was lost is made again with the same number.
+        # A call whose response was lost is repeated with the same number.
         asked = self._answered.get(worker, 0) + 1
         while n > 0:
             arguments = n, worker, f"{self._id}:{worker}", asked, self._book.version

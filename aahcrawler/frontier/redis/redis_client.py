@@ -72,7 +72,7 @@ _CODES = {
     "TRYAGAIN": _CLUSTER,
     "MASTERDOWN": _REPLICA,
     "NOREPLICAS": _REPLICAS,
-    # Said of calls with many or long words, before anything else is looked at.
+    # What servers reply, before authentication, to calls with many or long arguments.
     "unauthenticated": _PASSWORD,
 }
 

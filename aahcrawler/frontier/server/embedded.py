@@ -230,7 +230,7 @@ class EmbeddedServer:
             "dir": str(self._folder),
             "logfile": str(self._folder / _LOG),
             "unixsocket": str(self._socket),
-            # A server that cuts for itself keeps nothing of it, and takes damage in the middle for the end.
+            # A server that truncates the file itself keeps nothing, and takes damage in the middle for the end.
             "aof-load-truncated": "yes" if (self._folder / APPEND_ONLY).is_file() else "no",
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
