@@ -311,7 +311,7 @@ class Ledger(DerivedIndex[Appended]):
     # Files
 
     def begin(self) -> None:
-        """Forget the cached names and ids of files."""
+        """Reload the names and ids of files, which others may have changed."""
         self._names = dict(self.base.execute("SELECT id, name FROM segment"))
         self._ids = {name: number for number, name in self._names.items()}
 
