@@ -127,7 +127,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What the list of pages says of one: URL, time of capture, title and text; no URL where there is no page."""
+    """An entry of the list of pages: URL, time of capture, title and text; the URL is empty where there is no page."""
 
     url: str = ""
     at: datetime = EPOCH

@@ -132,7 +132,10 @@ def as_host(name: str) -> str:
 
 
 def _delivery_address(text: str) -> str:
-    """Return a URL for files, a path, or nothing; none that tells a secret, since it is written into logs."""
+    """Return a valid delivery URL, path or empty text.
+
+    Reject one that contains a secret, as it is written into logs.
+    """
     address = text.strip()
     if (text and not address) or re.search(r"[\x00-\x1f\x7f]", address):
         raise refuse("is no URL", "write a folder, or a URL such as s3://bucket/crawls")
