@@ -332,6 +332,15 @@ class SearchIndex(DerivedIndex[Stated]):
         super().make_tables(base)
         base.execute("INSERT INTO texts VALUES (?, 0, 0)", (secrets.token_hex(8),))
 
+    def bring(self, path: Path) -> None:
+        """Bring what there is of the index to another path; texts are linked, as they are never changed in place."""
+        super().bring(path)
+        for file in (self.path or Path()).with_name(SEARCH_TEXTS).resolve().glob("*/*"):
+            if file.suffix != ".lock":
+                link = path.with_name(SEARCH_TEXTS) / file.parent.name / file.name
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(file)
+
     def abandon(self) -> None:
         """Close it without committing what is pending, if it is open."""
         self._let_go()

@@ -143,6 +143,8 @@ class _Keeper:
     def _is_sound(self) -> bool:
         index = self.searched.index
         try:
+            if not index.can_be_written:  # Nor can it be asked there, as that takes a lock: it has to go elsewhere.
+                return False
             with index.asked() as base:
                 return index.standing(base) is Standing.SOUND
         except sqlite3.Error:
