@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import gettempdir
 
-from aahcrawler.archive.folders import ArchiveFolder
+from aahcrawler.archive.folders import ArchiveFolder, hidden_in
 from aahcrawler.archive.index import LINES, SORTED, LineSorter, covered_files, index_lines
 from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
 from aahcrawler.archive.records import Profile
@@ -31,7 +31,7 @@ ADVICE = {
     Problem.CROWDED: f"compress the file anew, record by record; {_WRITER}",
     Problem.BLOCK_DIGEST: _COPY,
     Problem.PAYLOAD_DIGEST: f"{_COPY}, unless the block digest is right: then {_WRITER}",
-    Problem.NO_WARCINFO: _WRITER,
+    Problem.NO_WARCINFO: f"{_NOTHING}: the standard only recommends one",
     Problem.FILENAME: "give the file its name back, if it is to be found by it",
     Problem.DUPLICATE: _WRITER,
     Problem.UNLINKED: _WRITER,
@@ -56,6 +56,7 @@ NOTES = frozenset(
         Problem.ALONE,
         Problem.DETACHED,
         Problem.FILENAME,
+        Problem.NO_WARCINFO,
         Problem.ORIGINAL_AWAY,
         Problem.ORIGINAL_UNSAID,
         Problem.PROFILE,
@@ -299,7 +300,7 @@ def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSort
     tally.files += 1
     relations, indexed = Relations(path), IndexedRecords(path.name)
     try:
-        writing = is_open(path) and _has_writer(path)
+        writing, is_hidden = is_open(path) and _has_writer(path), hidden_in(path)
         if is_open(path):
             yield Finding(path, None, "", Problem.WRITING if writing else Problem.OPEN)
         with open_segment(path) if writing else path.open("rb") as file:
@@ -311,9 +312,9 @@ def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSort
                 yield from relations.take(record)
                 yield from revisits.take(record, path)
                 if expected is not None and not is_open(path):
-                    expected.extend(_usual_line(entry) for entry in indexed.take(record))
+                    expected.extend(_usual_line(entry) for entry in indexed.take(record) if not is_hidden(entry.url))
             if expected is not None:
-                expected.extend(_usual_line(entry) for entry in indexed.end())
+                expected.extend(_usual_line(entry) for entry in indexed.end() if not is_hidden(entry.url))
     except OSError as error:
         yield Finding(path, None, "", Problem.UNREADABLE, str(error))
     yield from relations.unmet()

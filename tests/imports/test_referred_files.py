@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.repair import repair
+from aahcrawler.archive.scanning import Problem
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES
 from aahcrawler.replay.recorded_answers import RecordedAnswers
@@ -56,6 +58,10 @@ def test_what_is_taken_down_is_hidden_and_stays_in_the_file(tmp_path: Path) -> N
     assert (path.read_bytes(), (root / ARCHIVE / path.name).is_symlink()) == (before, True)
     rebuild(root / ARCHIVE, root / INDEXES)
     assert captured(root) == ["http://dikes.test/1", "http://dikes.test/3"]
+    # What is hidden, and a file of others without a warcinfo record, are no faults.
+    tally = Tally()
+    assert Problem.NO_WARCINFO in {finding.problem for finding in check(root, tally)}
+    assert tally.faults == 0
     assert RecordedAnswers(root).nearest(TAKEN_DOWN, "20110203040506") is None
     history = History(root / ARCHIVE, root / INDEXES)
     assert [history.former(f"http://dikes.test/{number}") is None for number in (1, 2)] == [False, True]
