@@ -20,7 +20,9 @@ _MAX_LINES = 100
 def import_archives(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILES... CRAWL", help="WARC, ARC and WACZ files, or folders of them; then the folder."),
+        typer.Argument(
+            metavar="FILES... CRAWL", help="WARC, ARC and WACZ files, folders of them or of crawls; then the folder."
+        ),
     ],
     reference: Annotated[
         bool, typer.Option("--reference", help="Leave the files where they are, and refer to them where that can be.")
@@ -99,5 +101,7 @@ def _wrong(files: Sequence[Path], crawl: Path) -> str:
     """Return what is wrong with the arguments, empty where nothing is."""
     if not files and not crawl.is_dir():
         return f"{crawl}: is no folder; name files, and behind them the folder for what they hold"
+    if any(path.resolve() == crawl.resolve() for path in files):
+        return f"{crawl}: cannot be imported into itself; name a new folder behind it"
     missing = next((path for path in files if not path.exists()), None)
     return "" if missing is None else f"{missing}: is not there"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from zipfile import BadZipFile
 
+from aahcrawler.archive.folders import is_referred
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, Note, entries, note_all
@@ -19,8 +20,8 @@ from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, WaczPackage
 from aahcrawler.jobs import own_processes
-from aahcrawler.layout import ARCHIVE, IMPORTED, INDEXES, WARC
-from aahcrawler.segments import recover
+from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTED, INDEXES, WARC
+from aahcrawler.segments import recover, segments
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -87,10 +88,12 @@ class ArchiveImport:
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
         ):
-            importing = _Importing(writer, ledger, TakenDown.of(self.root))
+            taken_down = TakenDown.of(self.root)
             for path in paths:
+                # A crawl's folder may refer to a file which still holds what was taken down there.
+                hidden = taken_down | TakenDown.of(path.parent.parent) if is_referred(path) else taken_down
                 with path.open("rb") as file:
-                    self._import(path, file, importing)
+                    self._import(path, file, _Importing(writer, ledger, hidden))
             self._index_referred()
             missing = ledger.missing_originals()
             note_all(
@@ -328,9 +331,12 @@ def _named(record: ForeignRecord) -> str:
 
 
 def sources_in(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and those in folders among them, in the order of their names."""
+    """Yield files, and those in folders among them, in the order of their names; of crawls' folders the WARC files."""
     for path in paths:
-        if path.is_dir():
-            yield from (each for each in sorted(path.rglob("*")) if each.is_file())
-        else:
+        if (path / DEFINITION).is_file() and (path / ARCHIVE).is_dir():
+            yield from segments(path / ARCHIVE, WARC)
+        elif path.is_dir():
+            inner = sorted(path.iterdir())
+            yield from sources_in([each for each in inner if each.is_file() or not each.is_symlink()])
+        elif path.is_file():
             yield path

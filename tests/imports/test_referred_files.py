@@ -8,7 +8,8 @@ from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.repair import repair
 from aahcrawler.archive.scanning import Problem
 from aahcrawler.captures import ArchivedCaptures
-from aahcrawler.layout import ARCHIVE, INDEX, INDEXES
+from aahcrawler.imports.archive_import import sources_in
+from aahcrawler.layout import ARCHIVE, DEFINITION, INDEX, INDEXES
 from aahcrawler.replay.recorded_answers import RecordedAnswers
 from aahcrawler.takedown import answers
 from aahcrawler.takedown.removal import Wanted, lift
@@ -87,3 +88,18 @@ def test_repairs_leave_files_of_others_alone(tmp_path: Path) -> None:
     before = path.read_bytes()
     assert list(repair(root)) == []
     assert path.read_bytes() == before
+
+
+def test_of_a_folder_of_ours_the_archives_are_imported_without_what_was_taken_down_there(tmp_path: Path) -> None:
+    root, path = tmp_path / "crawls" / "first", tmp_path / "good.warc.gz"
+    root.parent.mkdir()
+    path.write_bytes(members(pages(3)))
+    imported(root, path, by_reference=True)
+    (root / DEFINITION).write_text("{}")
+    (root / "other.sqlite").write_bytes(b"SQLite format 3\0")
+    list(answers.removed(root, Wanted(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
+    sources = [*sources_in([tmp_path / "crawls"])]
+    assert sources == [root / ARCHIVE / path.name]
+    counts, told = imported(tmp_path / "second", *sources)
+    assert (counts.kept, counts.removed, told) == (2, 1, [])
+    assert captured(tmp_path / "second") == ["http://dikes.test/1", "http://dikes.test/3"]
