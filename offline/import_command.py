@@ -21,7 +21,7 @@ def import_archives(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILES... CRAWL", help="WARC, ARC and WACZ files, folders of them or of crawls; then the folder."
+            metavar="FILES... CRAWL", help="WARC, ARC, WACZ files, folders of them or of crawls; then the folder."
         ),
     ],
     reference: Annotated[
