@@ -60,13 +60,17 @@ def tell(found: Found, hits: Sequence[Hit], *, new: int | None, facets: bool) ->
     if found.loosened:
         yield _LOOSENED[found.loosened]
     told = "" if new is None else f", {new:,} of them new"
-    rest = f"; {len(hits):,} shown, the rest is new at the next look as well" if new and len(hits) < new else ""
-    yield f"{found.total:,} found{told}{rest}"
-    for name, counts in found.facets.items() if facets else ():
+    alike = sum(hit.alike for hit in hits)
+    folded = f"; {alike:,} near {'duplicate' if alike == 1 else 'duplicates'} folded" if alike else ""
+    rest = "; the rest is new at the next look as well" if new and len(hits) + alike < new else ""
+    shown = "" if len(hits) == found.total else f"; {len(hits):,} shown"
+    yield f"{found.total:,} found{told}{shown}{folded}{rest}"
+    if not facets:
+        return
+    for name, counts in found.facets.items():
         yield f"{name}: {', '.join(f'{_line(value)} {n:,}' for value, n in counts.items())}"
-    if facets:
-        dated = [f"{_day(span.begin)} {span.count:,}" for span in found.timeline if span.count]
-        yield f"published from: {', '.join([*dated, f'without a date {found.undated:,}'])}"
+    dated = [f"{_day(span.begin)} {span.count:,}" for span in found.timeline if span.count]
+    yield f"published from: {', '.join([*dated, f'without a date {found.undated:,}'])}"
 
 
 def _shown(number: int, row: ResultRow) -> Iterator[str]:

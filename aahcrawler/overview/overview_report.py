@@ -18,7 +18,10 @@ from aahcrawler.page_index import PageIndex, captures_in
 from aahcrawler.segments import no_link
 
 ARCHIVE_REPORT: Final = "archive.html"
-_KEPT: Final = "Captures are those of pages, redirects and errors, as the cockpit lists them."
+_KEPT: Final = (
+    "Captures are those of pages, redirects and errors, as the cockpit lists them; pages are URLs, each counted "
+    "once in a crawl."
+)
 
 
 class OverviewError(Exception):

@@ -61,6 +61,8 @@ def test_pages_objects_selection_and_replay_work_on_imported_archives(archive: P
     code, output = run("import", archive, crawl)
     assert (code, "kept 6 of 6 records" in output, "5 pages and redirects read" in output) == (0, True, True)
     found = rows("pages", crawl)
+    # A page counts once, however often it was captured.
+    assert json.loads((crawl / SUMMARY).read_bytes())["pages"] == 3
     assert sorted(str(row["url"]) for row in found) == [
         f"http://dikes.test/{name}" for name in ("1", "1", "2", "3", "old")
     ]

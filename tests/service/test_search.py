@@ -112,7 +112,7 @@ def test_each_facet_and_bar_of_the_page_leads_to_as_many_results_as_it_says(cock
     assert len(bars) > 1
     for leads, count in (*facets[:6], *(bar for bar in bars if bar[1] != "0")):
         answer = cockpit[0].ask("GET", unescape(leads), Cookie=cockpit[1]).body.decode()
-        assert re.search(rf">{count} results?<", answer), leads
+        assert f">{count} found<" in answer, leads
 
 
 def test_an_address_is_asked_for_in_the_archive(cockpit: tuple[Cockpit, str]) -> None:

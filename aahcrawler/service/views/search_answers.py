@@ -239,7 +239,7 @@ class Span(BaseModel):
 
 
 class SearchAnswer(BaseModel):
-    """What was found: ``total`` versions, those from ``offset`` on as ``results``.
+    """What was found: ``total`` versions, those from ``offset`` on as ``results``, into which ``folded`` are folded.
 
     ``unknown`` are words that no text has: similar ones were looked for. ``loosened`` says how far a query was loosened
     that nothing matches: ``spelling``, or ``words``, of which half have to match then. ``notes`` tell which crawls are
@@ -249,6 +249,7 @@ class SearchAnswer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     total: int
+    folded: int
     results: tuple[Result, ...]
     more: bool
     facets: dict[str, tuple[Value, ...]]
@@ -291,6 +292,7 @@ def answer(reach: Reach, indexes: SearchIndexes, question: Question, crawls: Seq
         facets.pop("crawl", None)
     return SearchAnswer(
         total=found.total,
+        folded=found.folded,
         results=tuple(_result(hit, ids[hit.folder]) for hit in found.hits),
         more=found.has_more,
         facets=facets,
