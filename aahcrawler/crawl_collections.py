@@ -93,6 +93,18 @@ class CollectionFile:
         self.path = path.with_name(named + EXTENSION)
 
     @classmethod
+    def named(cls, path: Path) -> Self | None:
+        """Return the collection that a path names, with its extension or without; None for one that names another.
+
+        A folder of the same name comes first. Raises ``CollectionError`` for an extension behind what is no name.
+        """
+        if path.name.endswith(EXTENSION):
+            return cls(path)
+        if not _NAME.fullmatch(path.name) or path.exists() or not path.with_name(path.name + EXTENSION).is_file():
+            return None
+        return cls(path)
+
+    @classmethod
     def all_in(cls, place: Path) -> Sequence[Self]:
         """Return the collections in a folder of crawls, in the order of their names."""
         named = (path for path in place.glob(f"*{EXTENSION}") if _NAME.fullmatch(path.name.removesuffix(EXTENSION)))

@@ -17,6 +17,15 @@ DENIED: Final = frozenset({"robots", "address"})
 """Reasons for which a URL is blocked that a person sees among failed ones."""
 
 
+def plural(count: float, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "page"), plural(1200, "page"), plural(2, "entry", "entries")
+    ('1 page', '1,200 pages', '2 entries')
+    """
+    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class CrawlCounts:
     """What is counted of a crawl.

@@ -53,6 +53,7 @@ def import_archives(
     from aahcrawler.layout import NQUADS, OBJECTS
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import DamageError, SegmentError, recover
+    from aahcrawler.tallies import plural
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.counting import counting
@@ -90,7 +91,7 @@ def import_archives(
         typer.echo(f"{crawl}: {line}")
     if read:
         typer.echo(
-            f"{crawl}: {outcomes[FirstOutcome.READ]:,} pages and redirects read, "
+            f"{crawl}: {plural(outcomes[FirstOutcome.READ], 'page or redirect', 'pages and redirects')} read, "
             f"{outcomes[FirstOutcome.UNREADABLE]:,} that cannot be read"
         )
     if not counts.is_whole:

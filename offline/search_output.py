@@ -26,7 +26,8 @@ def up_to_date(places: Sequence[Path]) -> list[SearchedFolder]:
     """
     folders = list(dict.fromkeys(folder for place in places for folder in folders_in(place)))
     if not folders:
-        raise NotIndexedError(f"{places[0]}: holds no crawl and no import; name the folder of one")
+        where = ", ".join(map(str, places)) or "the collection"
+        raise NotIndexedError(f"{where}: holds no crawl and no import; name the folder of one")
     with counting("kB indexed") as count:
         found = []
         for folder in folders:
@@ -47,7 +48,7 @@ def write(hits: Sequence[Hit], how: Literal["table", "jsonl", "csv"], out: TextI
         case "jsonl":
             write_jsonl(rows, out)
         case "csv":
-            write_csv(rows, out)
+            write_csv(rows, out, ResultRow)
         case _:
             for number, row in enumerate(rows, 1):
                 out.writelines(f"{line}\n" for line in _shown(number, row))

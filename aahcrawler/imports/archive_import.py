@@ -22,6 +22,7 @@ from aahcrawler.imports.wacz_package import ZIP, WaczPackage
 from aahcrawler.jobs import own_processes
 from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTED, INDEXES, WARC
 from aahcrawler.segments import recover, segments
+from aahcrawler.tallies import plural
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -107,7 +108,7 @@ class ArchiveImport:
     def said(self) -> Iterator[str]:
         """Yield what is to be said at the end, a line for each matter."""
         counts = self.counts
-        line = f"kept {counts.kept:,} of {counts.records:,} records"
+        line = f"kept {counts.kept:,} of {plural(counts.records, 'record')}"
         others = (
             (counts.already, "already there"),
             (counts.removed, "of pages that were taken down"),
@@ -117,9 +118,9 @@ class ArchiveImport:
             line += f"; {counts.records - counts.kept:,} not: {', '.join(told)}"
         yield line
         if counts.noted:
-            yield f"{counts.noted:,} records are kept although something about them is wrong"
+            yield f"{plural(counts.noted, 'record is', 'records are')} kept although something is wrong there"
         if counts.passed:
-            yield f"{counts.passed:,} places hold something else than records"
+            yield f"{plural(counts.passed, 'place holds', 'places hold')} something else than records"
 
     def _import(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
         if file.read(len(ZIP)) == ZIP:

@@ -95,7 +95,7 @@ class SearchIndex(DerivedIndex[Stated]):
     """
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 1
+    version: ClassVar = 2
     at_once: ClassVar = 500
 
     def __init__(self, crawl: Path) -> None:

@@ -12,6 +12,7 @@ from aahcrawler.search import QueryError, Question, SearchedFolder, news, search
 from aahcrawler.search.query_language import parse
 from aahcrawler.search.saved_searches import SavedSearch
 from aahcrawler.search.searching import Span, time_bounds
+from aahcrawler.search.snippets import Marker
 from offline.search_output import tell
 from tests.search.archives import caught_up, found, names, post, running
 
@@ -220,3 +221,12 @@ def test_what_is_folded_is_counted_beside_what_is_shown(tmp_path: Path) -> None:
     assert [*tell(result, result.hits, new=None, facets=False)] == ["5 found; 2 shown; 3 near duplicates folded"]
     alone = found(tmp_path, "nobody")
     assert [*tell(alone, alone.hits, new=None, facets=False)] == ["1 found"]
+
+
+def test_a_snippet_shows_the_words_wherever_in_a_long_text_they_are() -> None:
+    text = f"{'the mayor spoke of this and that ' * 14_000}and then the wardens of the floods came"
+    marked = [piece.text for piece in Marker(parse("mayor warden flood"), is_lenient=False).snippet(text, "en")]
+    assert {"wardens", "floods"} <= {*marked}
+    assert {"wardnes"} <= {
+        piece.text for piece in Marker(parse("wardens"), is_lenient=True).snippet(f"{'so ' * 30_000}wardnes", "")
+    }
