@@ -82,12 +82,14 @@ class Asked(NamedTuple):
         return self.leads_to(**{name: now})
 
     @property
-    def narrowed(self) -> list[tuple[str, str, str]]:
-        """What it is narrowed to: label, value, and the address without it."""
-        found = [(_LABELS[name], value, self.toggled(name, value)) for name in _FILTERS for value in self.filters[name]]
+    def narrowed(self) -> list[tuple[str, str, str, str]]:
+        """What it is narrowed to: the filter's name and label, the value, and the address without it."""
+        found = [
+            (name, _LABELS[name], value, self.toggled(name, value)) for name in _FILTERS for value in self.filters[name]
+        ]
         for name, label in (("since", "From"), ("until", "To"), ("as_of", "As of")):
             if value := str(getattr(self, name)):
-                found.append((label, value, self.leads_to(**{name: ""})))
+                found.append((name, label, value, self.leads_to(**{name: ""})))
         return found
 
 
@@ -150,6 +152,7 @@ def routes(site: Site) -> APIRouter:
             "is_url": len(urls) == 1 or archived,
             "archived": archived,
             "labels": _LABELS,
+            "titles": {crawl.id: crawl.icd.title for crawl in reach.crawls() if crawl.icd.title},
             "bars": _bars(asked, found.timeline) if found is not None else (),
             "pictured": site.instruments.pictures is not None and site.instruments.pictures.available,
             "before": asked.leads_to(offset=max(0, offset - ROWS)) if offset else "",
