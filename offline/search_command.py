@@ -83,6 +83,13 @@ def search(
     feed: Annotated[
         Path | None, typer.Option("--feed", metavar="FILE", help="Write the results as a feed, too.")
     ] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write the results as Apache Parquet, too.")
+    ] = None,
+    warc: Annotated[
+        Path | None,
+        typer.Option("--warc", metavar="FILE.warc.gz", help="Copy the records of the results to this new file."),
+    ] = None,
 ) -> None:
     """Search the pages and objects of archives; their indexes are brought up to date first.
 
@@ -110,10 +117,12 @@ def search(
     from aahcrawler.search import search as find
     from aahcrawler.search.result_rows import atom
     from aahcrawler.segments import DamageError
-    from offline.search_output import tell, up_to_date, write
+    from offline.search_output import OutputError, tell, up_to_date, write, write_files
 
     filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
-    with told(CollectionError, NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error):
+    with told(
+        CollectionError, OutputError, NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error
+    ):
         places, home, query = _divided(arguments, has_query=not new)
         since, until = moment(begin)[0] if begin else None, moment(end)[1] if end else None
         if since is not None and until is not None and since >= until:
@@ -134,7 +143,8 @@ def search(
         )
         if save:
             saved_path(home, save)
-        folders = [each.opened() for each in up_to_date(places)]
+        searched = up_to_date(places)
+        folders = [each.opened() for each in searched]
         for line in (f"{each.crawl}: {damage}" for each in folders for damage in each.reach.damaged):
             typer.echo(line, err=True)
         looked = None
@@ -153,6 +163,8 @@ def search(
             title = f"Search: {new or save or query}"
             lines = atom(title, new or save or query, hits, datetime.now(UTC))
             feed.write_text("\n".join(lines) + "\n", "utf-8")
+        for line in write_files(hits, searched, new or query, parquet, warc):
+            typer.echo(line, err=True)
         if looked:  # What could not be handed over is new at the next look as well.
             write_saved(home, new, looked.saved)
 

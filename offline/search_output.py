@@ -1,13 +1,17 @@
 """Brings indexes up to date for a search on a terminal, and writes what was found."""
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TextIO
 
 from aahcrawler.derived_index import coverage
+from aahcrawler.layout import WARC
 from aahcrawler.search import Found, Hit, NotIndexedError, SearchedFolder, SearchIndex, folders_in
+from aahcrawler.search.found_records import FoundRecords
 from aahcrawler.search.result_rows import ResultRow
+from aahcrawler.tallies import plural
 from offline.counting import counting
 from offline.tables import write_csv, write_jsonl
 
@@ -52,6 +56,60 @@ def write(hits: Sequence[Hit], how: Literal["table", "jsonl", "csv"], out: TextI
         case _:
             for number, row in enumerate(rows, 1):
                 out.writelines(f"{line}\n" for line in _shown(number, row))
+
+
+class OutputError(Exception):
+    """Raised where a file of results cannot be written; the message tells cause and remedy."""
+
+
+def write_files(
+    hits: Sequence[Hit], folders: Sequence[SearchedFolder], query: str, parquet: Path | None, warc: Path | None
+) -> Iterator[str]:
+    """Write results as the files that are named; yield what is said of each. Raise as the two below do."""
+    if parquet is not None:
+        yield write_parquet(hits, parquet)
+    if warc is not None:
+        yield from write_warc(hits, folders, query, warc)
+
+
+def write_parquet(hits: Sequence[Hit], target: Path) -> str:
+    """Write results as Apache Parquet; return what is said of it. Raise ``OutputError`` and ``OSError``."""
+    try:
+        from aahcrawler.search.parquet_rows import parquet  # noqa: PLC0415 (an extra, which may be absent)
+    except ModuleNotFoundError:
+        raise OutputError("--parquet needs a package: pip install 'aahcrawler[parquet]'") from None
+    target.write_bytes(parquet(map(ResultRow.of, hits)))
+    return f"{target}: {plural(len(hits), 'result')}"
+
+
+def write_warc(hits: Sequence[Hit], folders: Sequence[SearchedFolder], query: str, target: Path) -> Iterator[str]:
+    """Write the records of results as a WARC file, whole or not at all; yield what is said of it.
+
+    Raise ``OutputError``, ``OSError`` and ``sqlite3.Error``.
+    """
+    if target.exists():
+        raise OutputError(f"{target}: exists, and is not overwritten; name another file with --warc, or remove it")
+    if not target.name.endswith(f".{WARC}"):
+        raise OutputError(f"--warc {target}: give it a name that ends in .{WARC}")
+    records = FoundRecords(hits, {each.crawl: each.index for each in folders})
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with part.open("wb") as file:
+            file.writelines(records.pieces(target.name, query))
+            file.flush()
+            os.fsync(file.fileno())
+        if records.captures:
+            part.rename(target)
+    finally:
+        part.unlink(missing_ok=True)
+    if records.captures:
+        yield f"{target}: {plural(records.captures, 'capture')} of {plural(len(hits), 'result')}"
+    else:
+        yield f"{target}: is not written, as there would be nothing in it"
+    if records.left_out:
+        yield f"left out: {plural(records.left_out, 'capture')} made under a session, which aah export can take"
+    if records.missing:
+        yield f"left out: {plural(records.missing, 'capture')} whose records are not indexed; search again"
 
 
 def tell(found: Found, hits: Sequence[Hit], *, new: int | None, facets: bool) -> Iterator[str]:
