@@ -9,7 +9,9 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
 
+import pyarrow.parquet as pq
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
@@ -119,6 +121,17 @@ def test_an_address_is_asked_for_in_the_archive(cockpit: tuple[Cockpit, str]) ->
     url = json.loads(page(cockpit, "/results.jsonl", q="mayor", kind="page").splitlines()[0])["url"]
     assert "Yes, 1 capture" in page(cockpit, q=url)
     assert "No crawl here has a capture" in page(cockpit, q=f"{url}/none")
+
+
+def test_what_was_found_can_be_had_as_records_and_as_parquet(cockpit: tuple[Cockpit, str]) -> None:
+    told = [json.loads(line) for line in page(cockpit, "/results.jsonl", q="mayor", type="post").splitlines()]
+    asked = f"?{urlencode({'q': 'mayor', 'type': 'post'})}"
+    taken = cockpit[0].ask("GET", f"/search/results.warc.gz{asked}", Cookie=cockpit[1])
+    assert taken.headers["content-type"] == "application/warc"
+    records = [each.rec_headers.get_header("WARC-Record-ID") for each in ArchiveIterator(io.BytesIO(taken.body))]
+    assert {f"<{row['record']}>" for row in told} <= {*records}
+    rows = cockpit[0].ask("GET", f"/search/results.parquet{asked}", Cookie=cockpit[1]).body
+    assert pq.read_table(io.BytesIO(rows)).to_pylist() == told
 
 
 def test_what_was_found_can_be_had_as_a_table(cockpit: tuple[Cockpit, str]) -> None:

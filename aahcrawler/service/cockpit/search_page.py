@@ -12,7 +12,16 @@ from fastapi.responses import StreamingResponse
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.views.search_answers import FACETS, SearchAnswer, Span, answer, question_of, table
+from aahcrawler.service.views.search_answers import (
+    FACETS,
+    HAS_PARQUET,
+    Format,
+    SearchAnswer,
+    Span,
+    answer,
+    handed_out,
+    question_of,
+)
 from aahcrawler.service.views.url_captures import UrlCaptures, url_captures
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.urls import canonicalize
@@ -35,7 +44,12 @@ _LABELS: Final = {
     "keyword": "Keyword of the definition",
     "entity": "Name of the definition",
 }
-_TYPES: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+_TYPES: Final[Mapping[Format, str]] = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+    "warc.gz": "application/warc",
+}
 Values = Annotated[list[str], Query(max_length=_MOST)]
 Day = Annotated[str, Query(max_length=40)]
 
@@ -152,6 +166,7 @@ def routes(site: Site) -> APIRouter:
             "is_url": len(urls) == 1 or archived,
             "archived": archived,
             "labels": _LABELS,
+            "has_parquet": HAS_PARQUET,
             "titles": {crawl.id: crawl.icd.title for crawl in reach.crawls() if crawl.icd.title},
             "bars": _bars(asked, found.timeline) if found is not None else (),
             "pictured": site.instruments.pictures is not None and site.instruments.pictures.available,
@@ -162,8 +177,8 @@ def routes(site: Site) -> APIRouter:
         return site.page(session, "search.html", **values)
 
     @router.get("/results.{how}")
-    def download(_: Reading, how: Literal["csv", "jsonl"], asked: Annotated[Asked, Depends(asked_for)]) -> Response:
-        lines = table(reach, indexes, question(asked), asked.filters["crawl"], how)
+    def download(_: Reading, how: Format, asked: Annotated[Asked, Depends(asked_for)]) -> Response:
+        lines = handed_out(reach, indexes, question(asked), asked.filters["crawl"], how)
         name = {"Content-Disposition": f'attachment; filename="search.{how}"'}
         return StreamingResponse(lines, media_type=_TYPES[how], headers=name)
 
