@@ -63,7 +63,9 @@ class Surroundings:
 
     @property
     def linked(self) -> Modifier:
-        """How the links of the document are shown: as the document itself."""
+        """How the links of the document are shown: as the document itself, but that no words are marked there."""
+        if self.address.modifier is Modifier.WORDS:
+            return Modifier.PAGE
         return self.address.modifier if self.address.modifier in PAGES else Modifier.FRAME
 
     def style_link(self, reference: str, modifier: Modifier) -> str | None:

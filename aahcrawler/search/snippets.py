@@ -8,7 +8,8 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
-from aahcrawler.search.query_language import Node, Words, leaves
+from aahcrawler.page.generic import language as language_of
+from aahcrawler.search.query_language import Node, QueryError, Words, leaves, parse
 from aahcrawler.search.text_index import stems_of, unspaced, words_of
 
 LENGTH: Final = 240
@@ -67,19 +68,28 @@ class Marker:
         before, after = "… " if begin else "", " …" if end < len(text) else ""
         return tuple(each for each in (Piece(before), *shown, Piece(after)) if each.text)
 
-    def _places(self, text: str, language: str) -> list[_Place]:
+    def spans(self, text: str, language: str) -> list[tuple[int, int]]:
+        """Return where all of the words stand in a text, in their order; none overlap."""
+        found: list[tuple[int, int]] = []
+        for place in self._places(text, language, most=len(text)):
+            if not found or place.begin >= found[-1][1]:
+                found.append((place.begin, place.end))
+        return found
+
+    def _places(self, text: str, language: str, most: int = _MOST) -> list[_Place]:
+        """Return places of words: up to where each was found, and ``most`` of one in each part; or all, for more."""
         stems = {stem: self._words[word] for word, stem in self._stems(language)}
         seen, numbers = set[str](), dict[str, int]()
-        found = [*self._unspaced_places(text)]
+        found = [*self._unspaced_places(text, most)]
         missing = {*self._words.values()}
         begin = 0
-        while begin < len(text) and missing:
+        while begin < len(text) and (missing or most > _MOST):
             space = text.find(" ", begin + _PART, begin + _PART + LENGTH)
             end = space if space >= 0 else begin + _PART
             words = {*_WORD.findall(text, begin, end)}
             numbers.update(self._numbered(sorted(words - seen), stems, language, missing))
             if not words.isdisjoint(numbers):
-                found += _first_ones(text, begin, end, numbers)
+                found += _first_ones(text, begin, end, numbers, most)
                 missing -= {numbers[word] for word in words & numbers.keys()}
             seen |= words
             begin = end
@@ -110,14 +120,25 @@ class Marker:
             yield from ((word, stems[form]) for word, form in zip(words, forms, strict=True) if form in stems)
         yield from ((word, self._words[form]) for word, form in zip(words, folded, strict=True) if form in self._words)
 
-    def _unspaced_places(self, text: str) -> Iterator[_Place]:
+    def _unspaced_places(self, text: str, most: int) -> Iterator[_Place]:
         for number, run in enumerate(self._runs):
             at = text.find(run)
-            for _ in range(_MOST):
+            for _ in range(most):
                 if at < 0:
                     break
                 yield _Place(at, at + len(run), -1 - number)
                 at = text.find(run, at + len(run))
+
+
+def words_in(query: str, text: str) -> list[tuple[int, int]]:
+    """Return where a text has the words that a query looks for, as ``spans`` does; similar ones where it has none."""
+    try:
+        node = parse(query)
+    except QueryError:
+        return []
+    told = language_of(text[:_PART], "") or ""
+    exact = Marker(node, is_lenient=False).spans(text, told)
+    return exact or Marker(node, is_lenient=True).spans(text, told)
 
 
 def _each(words: Sequence[str], terms_of: Callable[[str], list[str]]) -> list[str]:
@@ -126,12 +147,12 @@ def _each(words: Sequence[str], terms_of: Callable[[str], list[str]]) -> list[st
     return terms if len(terms) == len(words) else [next(iter(terms_of(word)), "") for word in words]
 
 
-def _first_ones(text: str, begin: int, end: int, numbers: Mapping[str, int]) -> Iterator[_Place]:
+def _first_ones(text: str, begin: int, end: int, numbers: Mapping[str, int], most: int) -> Iterator[_Place]:
     """Yield the places of words in a part of a text, the first ones of each number."""
     counts: Counter[int] = Counter()
     for match in _WORD.finditer(text, begin, end):
         number = numbers.get(match[0])
-        if number is not None and counts[number] < _MOST:
+        if number is not None and counts[number] < most:
             counts[number] += 1
             yield _Place(match.start(), match.end(), number)
 

@@ -19,6 +19,7 @@ from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.replay.replay_app import replay_app
+from aahcrawler.search.snippets import words_in
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.cockpit.app import cockpit_app
@@ -97,6 +98,7 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
         [host_name(names.replay)],
         door=door,
         annotate=ReplayMarks(instruments),
+        find_words=words_in,
         marked=marked,
     )
     site = Site.of(instruments, sign_in, names, door.tickets.issue, marked, settings.rates)

@@ -104,6 +104,7 @@ def test_the_page_shows_results_that_lead_to_their_captures(cockpit: tuple[Cockp
     capture = cockpit[0].ask("GET", leads, Cookie=cockpit[1]).body.decode()
     assert "Found on it" in capture
     assert "<mark>mayor</mark>" in capture.lower()
+    assert 'aria-current="true">Words marked</a>' in capture
 
 
 def test_each_facet_and_bar_of_the_page_leads_to_as_many_results_as_it_says(cockpit: tuple[Cockpit, str]) -> None:
