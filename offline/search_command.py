@@ -80,6 +80,12 @@ def search(
     new: Annotated[
         str, typer.Option("--new", metavar="NAME", help="What a kept search finds that was not there at the last look.")
     ] = "",
+    run: Annotated[
+        str,
+        typer.Option(
+            "--run", metavar="COMMAND", help="With --new: run a program, with what is new on its standard input."
+        ),
+    ] = "",
     feed: Annotated[
         Path | None, typer.Option("--feed", metavar="FILE", help="Write the results as a feed, too.")
     ] = None,
@@ -98,7 +104,6 @@ def search(
     """
     import sqlite3
     import sys
-    from datetime import UTC, datetime
 
     from aahcrawler.crawl_collections import CollectionError
     from aahcrawler.search import (
@@ -115,14 +120,15 @@ def search(
         write_saved,
     )
     from aahcrawler.search import search as find
-    from aahcrawler.search.result_rows import atom
     from aahcrawler.segments import DamageError
-    from offline.search_output import OutputError, tell, up_to_date, write, write_files
+    from offline.search_output import OutputError, ResultFiles, tell, up_to_date, write
 
     filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
     with told(
         CollectionError, OutputError, NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error
     ):
+        files = ResultFiles(feed, parquet, warc, run)
+        files.check(is_new=bool(new))
         places, home, query = _divided(arguments, has_query=not new)
         since, until = moment(begin)[0] if begin else None, moment(end)[1] if end else None
         if since is not None and until is not None and since >= until:
@@ -159,11 +165,7 @@ def search(
         write(hits, output_format.value, sys.stdout)
         for line in tell(found, hits, new=looked.number if looked else None, facets=facets):
             typer.echo(line, err=True)
-        if feed is not None:
-            title = f"Search: {new or save or query}"
-            lines = atom(title, new or save or query, hits, datetime.now(UTC))
-            feed.write_text("\n".join(lines) + "\n", "utf-8")
-        for line in write_files(hits, searched, new or query, parquet, warc):
+        for line in files.write(hits, searched, new or save or query):
             typer.echo(line, err=True)
         if looked:  # What could not be handed over is new at the next look as well.
             write_saved(home, new, looked.saved)

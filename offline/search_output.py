@@ -1,7 +1,11 @@
 """Brings indexes up to date for a search on a terminal, and writes what was found."""
 
+import io
 import os
+import shlex
+import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TextIO
@@ -10,7 +14,7 @@ from aahcrawler.derived_index import coverage
 from aahcrawler.layout import WARC
 from aahcrawler.search import Found, Hit, NotIndexedError, SearchedFolder, SearchIndex, folders_in
 from aahcrawler.search.found_records import FoundRecords
-from aahcrawler.search.result_rows import ResultRow
+from aahcrawler.search.result_rows import ResultRow, atom
 from aahcrawler.tallies import plural
 from offline.counting import counting
 from offline.tables import write_csv, write_jsonl
@@ -62,14 +66,70 @@ class OutputError(Exception):
     """Raised where a file of results cannot be written; the message tells cause and remedy."""
 
 
-def write_files(
-    hits: Sequence[Hit], folders: Sequence[SearchedFolder], query: str, parquet: Path | None, warc: Path | None
-) -> Iterator[str]:
-    """Write results as the files that are named; yield what is said of each. Raise as the two below do."""
-    if parquet is not None:
-        yield write_parquet(hits, parquet)
-    if warc is not None:
-        yield from write_warc(hits, folders, query, warc)
+@dataclass(frozen=True, slots=True)
+class ResultFiles:
+    """Where results go besides standard output: files, and the standard input of a program of the operator's."""
+
+    feed: Path | None
+    parquet: Path | None
+    warc: Path | None
+    command: str = ""
+
+    def check(self, *, is_new: bool) -> None:
+        """Raise ``OutputError`` where nothing can go there; ``is_new`` says that only what is new goes anywhere."""
+        if self.command:
+            arguments_of(self.command)
+            if not is_new:
+                raise OutputError("--run: goes with --new NAME, which says what is new; save the search by --save NAME")
+        if self.warc is not None:
+            refuse(self.warc)
+
+    def write(self, hits: Sequence[Hit], folders: Sequence[SearchedFolder], name: str) -> Iterator[str]:
+        """Write all of them, and yield what is said of each. Raise ``OutputError``, ``OSError``, ``sqlite3.Error``."""
+        if self.feed is not None:
+            lines = atom(f"Search: {name}", name, hits, datetime.now(UTC))
+            self.feed.write_text("\n".join(lines) + "\n", "utf-8")
+        if self.parquet is not None:
+            yield write_parquet(hits, self.parquet)
+        if self.warc is not None:
+            yield from write_warc(hits, folders, name, self.warc)
+        if self.command and hits:
+            run(arguments_of(self.command), hits)
+
+
+def refuse(target: Path) -> None:
+    """Raise ``OutputError`` where no WARC file can be written."""
+    if target.exists():
+        raise OutputError(f"{target}: exists, and is not overwritten; name another file with --warc, or remove it")
+    if not target.name.endswith(f".{WARC}"):
+        raise OutputError(f"--warc {target}: give it a name that ends in .{WARC}")
+
+
+def arguments_of(command: str) -> list[str]:
+    """Return the arguments that a command of the operator's consists of. Raise ``OutputError``."""
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise OutputError(f"--run {command}: cannot be read ({error}); close what is quoted") from error
+    if not arguments:
+        raise OutputError("--run: name a program, and behind it what it is to be given")
+    return arguments
+
+
+def run(arguments: Sequence[str], hits: Sequence[Hit]) -> None:
+    """Run a program, without a shell, with results as JSON lines on its standard input.
+
+    Raise ``OutputError`` where it cannot be run or ends with another exit code than 0.
+    """
+    lines = io.StringIO()
+    write_jsonl(map(ResultRow.of, hits), lines)
+    try:
+        done = subprocess.run(arguments, input=lines.getvalue().encode("utf-8", "replace"), check=False)
+    except OSError as error:
+        raise OutputError(f"--run {arguments[0]}: cannot be run ({error.strerror}); name a program") from error
+    if done.returncode:
+        advice = "mend it; these results are new at the next look as well"
+        raise OutputError(f"--run {arguments[0]}: ended with the exit code {done.returncode}; {advice}")
 
 
 def write_parquet(hits: Sequence[Hit], target: Path) -> str:
@@ -87,10 +147,7 @@ def write_warc(hits: Sequence[Hit], folders: Sequence[SearchedFolder], query: st
 
     Raise ``OutputError``, ``OSError`` and ``sqlite3.Error``.
     """
-    if target.exists():
-        raise OutputError(f"{target}: exists, and is not overwritten; name another file with --warc, or remove it")
-    if not target.name.endswith(f".{WARC}"):
-        raise OutputError(f"--warc {target}: give it a name that ends in .{WARC}")
+    refuse(target)
     records = FoundRecords(hits, {each.crawl: each.index for each in folders})
     part = target.with_name(f"{target.name}.part")
     try:

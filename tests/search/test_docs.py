@@ -6,10 +6,12 @@ import json
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from click.testing import Result
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app, main
@@ -64,6 +66,8 @@ def test_results_are_written_as_tables_and_feeds_whatever_they_say(tmp_path: Pat
         (["a", "colour:red"], "no field"),
         (["a", "flood", "--from", "yesterday"], "no date"),
         (["a", "flood", "--save", "../x"], "cannot be the name"),
+        (["a", "flood", "--run", "cat"], "goes with --new"),
+        (["a", "flood", "--warc", "x.txt"], "ends in .warc.gz"),
         (["a", "--new", "unknown"], "no search is saved as unknown"),
     ],
 )
@@ -121,3 +125,30 @@ def test_a_collection_is_searched_by_its_name(tmp_path: Path, monkeypatch: pytes
     assert again.stdout.startswith("folder,kind,")
     monkeypatch.chdir(tmp_path / "a")
     assert [row["folder"] for row in found(".", "flood")[1]] == [rows[0]["folder"]] == ["a"]
+
+
+@pytest.mark.starts
+def test_a_program_is_given_what_is_new_and_gets_it_again_where_it_fails(tmp_path: Path) -> None:
+    got = tmp_path / "it's got.jsonl"
+    take = [sys.executable, "-c", "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())", str(got)]
+
+    def looked(command: str) -> Result:
+        return CliRunner().invoke(app, ["search", str(tmp_path / "a"), "--new", "flood", "--run", command])
+
+    with running(tmp_path / "a") as crawl:
+        crawl.page("one", "The flood came.")
+        saved = CliRunner().invoke(app, ["search", str(tmp_path / "a"), "flood", "--save", "flood"])
+        assert saved.exit_code == 0, saved.output
+        assert looked(shlex.join(take)).exit_code == 0
+        assert not got.exists()  # Nothing is new.
+        crawl.page("two", "The flood went, and left mud behind.")
+        failed = looked(shlex.join([sys.executable, "-c", "raise SystemExit(3)"]))
+        assert (failed.exit_code, "ended with the exit code 3" in failed.output) == (2, True)
+        absent = looked("no-such-program --at all")
+        assert (absent.exit_code, "no-such-program: cannot be run" in absent.output) == (2, True)
+        assert looked(shlex.join(take)).exit_code == 0
+        assert [json.loads(line)["title"] for line in got.read_text("utf-8").splitlines()] == ["two"]
+        got.unlink()
+        assert looked(shlex.join(take)).exit_code == 0
+        assert not got.exists()
+    assert looked("'unclosed").exit_code == 2
