@@ -276,6 +276,10 @@ def cockpit(
         Path | None,
         typer.Option("--log", metavar="FILE", help=f"Where acts are noted. Default: {SERVICE_LOG} beside the crawls."),
     ] = None,
+    count_unfound: Annotated[
+        bool,
+        typer.Option("--count-unfound", help="Count what several readers search for in vain, without who they are."),
+    ] = False,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
     from aahcrawler.crawl.health.process_memory import uncollected
@@ -286,7 +290,11 @@ def cockpit(
 
     with told(RefusedToServeError):
         serve_cockpit(
-            crawls or [], Listening(host, port, token_file, log=log), Published(name, replay_name), typer.echo
+            crawls or [],
+            Listening(host, port, token_file, log=log),
+            Published(name, replay_name),
+            typer.echo,
+            counts_unfound=count_unfound,
         )
 
 

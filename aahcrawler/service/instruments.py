@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.steering.unfound_searches import UnfoundSearches
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
@@ -28,17 +29,28 @@ class Instruments:
     helm: Helm
     live: LiveFeed
     search: SearchIndexes = field(default_factory=SearchIndexes)
+    unfound: UnfoundSearches | None = None
+    """Counts what searches do not find; None where that is not wanted."""
     pictures: PagePictures | None = None
     """Makes the pictures that nobody took when a page was captured; None where none are to be made."""
     endings: ExitStack = field(default_factory=ExitStack)
     """What else is to be ended with them, such as what pages of the studio have begun."""
 
     @classmethod
-    def of(cls, reach: Reach, pictures: PagePictures | None = None) -> "Instruments":
+    def of(
+        cls, reach: Reach, pictures: PagePictures | None = None, unfound: UnfoundSearches | None = None
+    ) -> "Instruments":
         """Return the instruments for the crawls within reach."""
         states = CrawlStates(reach)
         return cls(
-            reach, states, PageIndexes(), SparqlAnswers(), Helm.of(reach), LiveFeed(reach, states), pictures=pictures
+            reach,
+            states,
+            PageIndexes(),
+            SparqlAnswers(),
+            Helm.of(reach),
+            LiveFeed(reach, states),
+            unfound=unfound,
+            pictures=pictures,
         )
 
     def forget(self, folder: Path) -> None:

@@ -31,6 +31,7 @@ from aahcrawler.service.cockpit.studio import studio_routes
 from aahcrawler.service.cockpit_server import Published, assembled, names_of
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
+from aahcrawler.service.steering.unfound_searches import UnfoundSearches
 from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.web.entrance import UNLIMITED, Rates
 from aahcrawler.service.web.roles import LOCAL, Caller, Named, Role, Tokens
@@ -104,7 +105,12 @@ class Cockpit:
 
 
 @contextmanager
-def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None = None) -> Iterator[Cockpit]:
+def serving(
+    place: Path,
+    rates: Rates = UNLIMITED,
+    pictures: PagePictures | None = None,
+    unfound: UnfoundSearches | None = None,
+) -> Iterator[Cockpit]:
     """Serve a cockpit of the crawls in a folder, in a thread, until the block ends."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
@@ -114,7 +120,7 @@ def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None
     )
     names = names_of(listening, Published())
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
-    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared), pictures)
+    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared), pictures, unfound)
     app = assembled(settings, instruments, names, sign_in)
     pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [

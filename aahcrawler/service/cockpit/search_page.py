@@ -11,7 +11,10 @@ from fastapi.responses import StreamingResponse
 
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
-from aahcrawler.service.cockpit.site import Reading, Site, address
+from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionDesk
+from aahcrawler.service.cockpit.sign_in import Said, Session
+from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
+from aahcrawler.service.steering.unfound_searches import MIN_ASKERS
 from aahcrawler.service.views.search_answers import (
     FACETS,
     HAS_PARQUET,
@@ -159,6 +162,8 @@ def routes(site: Site) -> APIRouter:
         urls = _urls(asked.q)
         for url in urls:
             archived = archived or _archived(site, url)
+        if found is not None and not offset:
+            _note_unfound(site, session, asked, found, is_archived=bool(archived))
         values = {
             "found": found,
             "mistake": mistake,
@@ -167,6 +172,7 @@ def routes(site: Site) -> APIRouter:
             "archived": archived,
             "labels": _LABELS,
             "has_parquet": HAS_PARQUET,
+            "counts_unfound": site.instruments.unfound is not None,
             "titles": {crawl.id: crawl.icd.title for crawl in reach.crawls() if crawl.icd.title},
             "bars": _bars(asked, found.timeline) if found is not None else (),
             "pictured": site.instruments.pictures is not None and site.instruments.pictures.available,
@@ -182,7 +188,45 @@ def routes(site: Site) -> APIRouter:
         name = {"Content-Disposition": f'attachment; filename="search.{how}"'}
         return StreamingResponse(lines, media_type=_TYPES[how], headers=name)
 
+    _add_unfound(router, site)
     return router
+
+
+def _add_unfound(router: APIRouter, site: Site) -> None:
+    """Add the routes of what was searched for and not found."""
+    reach, unfound = site.instruments.reach, site.instruments.unfound
+    desk = DefinitionDesk(site)
+
+    @router.get("/unfound")
+    def show_unfound(session: Operating) -> Response:
+        values = {
+            "counted": unfound is not None,
+            "listed": unfound.listed() if unfound is not None else (),
+            "least": MIN_ASKERS,
+            "crawls": [(crawl.id, crawl.icd.title or crawl.id) for crawl in reach.crawls() if not crawl.is_import],
+        }
+        return site.page(session, "unfound.html", **values)
+
+    @router.post("/unfound")
+    def take_up(session: Operating, _reader: Reading, form: Sent) -> Response:
+        chosen = [name.removeprefix(ADD).partition(":")[2] for name in form.fields if name.startswith(ADD)]
+        if not chosen or unfound is None:
+            return then(session, address("search", "unfound"), Said("Choose some of them first."))
+        if form.get("action") == "forget":
+            unfound.forget(chosen)
+            return then(session, address("search", "unfound"), Said("They are left out, until they are searched for."))
+        return desk.with_added(session, site.crawl(form.get("crawl")), form)
+
+
+def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchAnswer, *, is_archived: bool) -> None:
+    """Count a search that found nothing in crawls which are wholly indexed, where that is wanted."""
+    unfound, urls = site.instruments.unfound, _urls(asked.q)
+    if unfound is None or found.notes or asked.narrowed:
+        return
+    if len(urls) == 1 and not is_archived:
+        unfound.note(urls[0], session.key, is_url=True)
+    elif len(urls) != 1 and not found.total:
+        unfound.note(asked.q, session.key, is_url=False)
 
 
 def passages(site: Site, crawl: str, record: str, words: str) -> SearchAnswer | None:
