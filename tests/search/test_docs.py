@@ -11,8 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from aahcrawler.cli import app, main
 from aahcrawler.crawl_collections import Collection, CollectionFile
@@ -114,8 +113,8 @@ def test_a_collection_is_searched_by_its_name(tmp_path: Path, monkeypatch: pytes
         assert result.exit_code == 0, result.output
         return result.stderr, [*csv.DictReader(io.StringIO(result.stdout, newline=""))]
 
-    for name in (file.path, tmp_path / "floods"):
-        assert {row["folder"] for row in found(str(name), "flood")[1]} == {"a", "b"}
+    for place in (file.path, tmp_path / "floods"):
+        assert {row["folder"] for row in found(str(place), "flood")[1]} == {"a", "b"}
     shutil.rmtree(tmp_path / "b")
     said, rows = found(str(file.path), "flood", "--save", "flood")
     assert "b is in the collection, and gone" in said
