@@ -16,6 +16,7 @@ from aahcrawler.archive.records import Profile
 from aahcrawler.archive.scanning import Header, Problem, Scanned, scan, timestamp
 from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import OPEN, is_open, open_segment, segments
+from aahcrawler.tallies import plural
 
 _COPY = "restore the file from a copy"
 _REPAIR = "aah archive repair keeps the torn end beside and cuts it off"
@@ -103,9 +104,10 @@ class Tally:
     notes: int = 0
 
     def __str__(self) -> str:
-        looked = f"{self.records} records in {self.files} files"
-        wrong = f"{self.faults} faults" if self.faults != 1 else "1 fault"
-        return f"{looked}: {wrong}, {self.notes} notes" if self.faults or self.notes else f"{looked}: all is well"
+        looked = f"{plural(self.records, 'record')} in {plural(self.files, 'file')}"
+        if not (self.faults or self.notes):
+            return f"{looked}: all is well"
+        return f"{looked}: {plural(self.faults, 'fault')}, {plural(self.notes, 'note')}"
 
 
 _PROFILES = frozenset(

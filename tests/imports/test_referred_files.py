@@ -54,7 +54,7 @@ def test_what_is_taken_down_is_hidden_and_stays_in_the_file(tmp_path: Path) -> N
     before = path.read_bytes()
     imported(root, path, by_reference=True)
     lines, is_whole = answers.removed(root, Wanted(urls=(TAKEN_DOWN,)), "somebody", "asked to")
-    assert any("files of others" in line for line in lines)
+    assert any("1 file of others" in line for line in lines)
     assert is_whole
     assert (path.read_bytes(), (root / ARCHIVE / path.name).is_symlink()) == (before, True)
     rebuild(root / ARCHIVE, root / INDEXES)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.cockpit.site import COOKIE
@@ -122,6 +123,13 @@ def test_an_address_is_asked_for_in_the_archive(cockpit: tuple[Cockpit, str]) ->
     url = json.loads(page(cockpit, "/results.jsonl", q="mayor", kind="page").splitlines()[0])["url"]
     assert "Yes, 1 capture" in page(cockpit, q=url)
     assert "No crawl here has a capture" in page(cockpit, q=f"{url}/none")
+
+
+def test_a_collection_leads_to_the_search_of_its_crawls(cockpit: tuple[Cockpit, str], place: Path) -> None:
+    CollectionFile(place / "floods").create(Collection(title="Floods", crawls=("crawl",)))
+    shown = cockpit[0].ask("GET", "/collections/floods", Cookie=cockpit[1]).body.decode()
+    (leads,) = re.findall(r'href="(/search[^"]+)">Search in it', shown)
+    assert "Narrowed to" in cockpit[0].ask("GET", unescape(leads), Cookie=cockpit[1]).body.decode()
 
 
 def test_what_was_found_can_be_had_as_records_and_as_parquet(cockpit: tuple[Cockpit, str]) -> None:

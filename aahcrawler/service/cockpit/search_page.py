@@ -31,6 +31,8 @@ from aahcrawler.urls import canonicalize
 
 ROWS: Final = 10
 """Results that the page shows at once."""
+MAX_CRAWLS: Final = 200
+"""Crawls that a search can be narrowed to."""
 _MOST: Final = 20
 _ADDRESS: Final = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/\S*)?")
 """An address as people write it, without ``http://``; other words may look so."""
@@ -117,7 +119,7 @@ def routes(site: Site) -> APIRouter:
 
     def asked_for(
         q: Annotated[str, Query(max_length=LONGEST)] = "",
-        crawl: Values = [],  # noqa: B006 (read alone)
+        crawl: Annotated[list[str], Query(max_length=MAX_CRAWLS)] = [],  # noqa: B006 (read alone)
         kind: Values = [],  # noqa: B006
         object_type: Annotated[list[str], Query(alias="type", max_length=_MOST)] = [],  # noqa: B006
         of_site: Annotated[list[str], Query(alias="site", max_length=_MOST)] = [],  # noqa: B006
