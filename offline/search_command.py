@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 search_app = typer.Typer()
 
@@ -124,7 +124,7 @@ def search(
     from offline.search_output import OutputError, ResultFiles, tell, up_to_date, write
 
     filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
-    with told(
+    with exit_on_error(
         CollectionError, OutputError, NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error
     ):
         files = ResultFiles(feed, parquet, warc, run)

@@ -18,7 +18,7 @@ from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
 from aahcrawler.replay.capture_lookup import NoIndexError
-from aahcrawler.replay.door import Door
+from aahcrawler.replay.door import ReplayAccess
 from aahcrawler.replay.marked_words import FindWords, no_words
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
 from aahcrawler.replay.recorded_answers import asked_range
@@ -66,7 +66,7 @@ def replay_app(
     folders: Folders,
     hosts: Collection[str],
     *,
-    door: Door | None = None,
+    door: ReplayAccess | None = None,
     annotate: Annotate = no_annotations,
     find_words: FindWords = no_words,
     marked: MarkedPages | None = None,
@@ -85,7 +85,7 @@ class _ReplayApp:
         self,
         folders: Folders,
         hosts: frozenset[str],
-        door: Door | None,
+        door: ReplayAccess | None,
         shown: Callable[[Path], ReplayedCaptures],
         marked: MarkedPages,
     ) -> None:
@@ -119,7 +119,7 @@ class _ReplayApp:
             return self._message(403, "Not shown", "Scripts of the archive are not run.")
         return await to_thread.run_sync(self._read, path, request, limiter=self._limiter)
 
-    async def _enter(self, request: Request, door: Door) -> Response:
+    async def _enter(self, request: Request, door: ReplayAccess) -> Response:
         body = bytearray()
         async for piece in request.stream():
             body += piece

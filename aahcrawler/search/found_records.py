@@ -14,7 +14,7 @@ from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.record_access import Record, RecordError, open_place
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
-from aahcrawler.captures.record_scan import Answer
+from aahcrawler.captures.record_scan import ResponseRecord
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.search.search_index import SearchIndex
 from aahcrawler.search.searching import Hit
@@ -61,7 +61,7 @@ class FoundRecords:
             return
         self._taken.add((folder, record))
         found = base.execute(_OF_RECORD, (record,)).fetchone()
-        answer = None if found is None else Answer._make(json.loads(found[1]))
+        answer = None if found is None else ResponseRecord._make(json.loads(found[1]))
         if answer is None or not _is_there(folder / ARCHIVE, found[0], answer):
             self.missing += 1
             return
@@ -79,7 +79,7 @@ class FoundRecords:
             yield from self._spans(folder, answer.refers, base)
 
 
-def _is_there(archive: Path, file: str, answer: Answer) -> bool:
+def _is_there(archive: Path, file: str, answer: ResponseRecord) -> bool:
     """Return whether a record is where the index has it: a takedown moves others, until the index is made anew."""
     return next(_copied(archive, file, answer.begin, answer.begin + 1, answer.id), b"") != b""
 

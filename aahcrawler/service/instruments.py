@@ -4,15 +4,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.steering.helm import SteeringService
 from aahcrawler.service.steering.unfound_searches import UnfoundSearches
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.views.search_answers import SearchIndexes
-from aahcrawler.service.views.sparql_answers import SparqlAnswers
+from aahcrawler.service.views.sparql_answers import SparqlProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class Instruments:
     They may be used by several threads at once.
     """
 
-    reach: Reach
+    reach: CrawlRegistry
     states: CrawlStates
     indexes: PageIndexes
-    answers: SparqlAnswers
-    helm: Helm
+    answers: SparqlProcess
+    helm: SteeringService
     live: LiveFeed
     search: SearchIndexes = field(default_factory=SearchIndexes)
     unfound: UnfoundSearches | None = None
@@ -38,7 +38,7 @@ class Instruments:
 
     @classmethod
     def of(
-        cls, reach: Reach, pictures: PagePictures | None = None, unfound: UnfoundSearches | None = None
+        cls, reach: CrawlRegistry, pictures: PagePictures | None = None, unfound: UnfoundSearches | None = None
     ) -> "Instruments":
         """Return the instruments for the crawls within reach."""
         states = CrawlStates(reach)
@@ -46,8 +46,8 @@ class Instruments:
             reach,
             states,
             PageIndexes(),
-            SparqlAnswers(),
-            Helm.of(reach),
+            SparqlProcess(),
+            SteeringService.of(reach),
             LiveFeed(reach, states),
             unfound=unfound,
             pictures=pictures,

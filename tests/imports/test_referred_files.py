@@ -10,9 +10,9 @@ from aahcrawler.archive.scanning import Problem
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.imports.archive_import import sources_in
 from aahcrawler.layout import ARCHIVE, DEFINITION, INDEX, INDEXES
-from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.replay.recorded_answers import RecordedResponses
 from aahcrawler.takedown import answers
-from aahcrawler.takedown.removal import Wanted, lift
+from aahcrawler.takedown.removal import WantedRemoval, lift
 from tests.imports.archives import arc, imported, members, pages
 
 TAKEN_DOWN = "http://dikes.test/2"
@@ -53,7 +53,7 @@ def test_what_is_taken_down_is_hidden_and_stays_in_the_file(tmp_path: Path) -> N
     path.write_bytes(members(pages(3)))
     before = path.read_bytes()
     imported(root, path, by_reference=True)
-    lines, is_whole = answers.removed(root, Wanted(urls=(TAKEN_DOWN,)), "somebody", "asked to")
+    lines, is_whole = answers.removed(root, WantedRemoval(urls=(TAKEN_DOWN,)), "somebody", "asked to")
     assert any("1 file of others" in line for line in lines)
     assert is_whole
     assert (path.read_bytes(), (root / ARCHIVE / path.name).is_symlink()) == (before, True)
@@ -63,7 +63,7 @@ def test_what_is_taken_down_is_hidden_and_stays_in_the_file(tmp_path: Path) -> N
     tally = Tally()
     assert Problem.NO_WARCINFO in {finding.problem for finding in check(root, tally)}
     assert tally.faults == 0
-    assert RecordedAnswers(root).nearest(TAKEN_DOWN, "20110203040506") is None
+    assert RecordedResponses(root).nearest(TAKEN_DOWN, "20110203040506") is None
     history = History(root / ARCHIVE, root / INDEXES)
     assert [history.former(f"http://dikes.test/{number}") is None for number in (1, 2)] == [False, True]
     history.close()
@@ -74,10 +74,10 @@ def test_what_is_lifted_is_shown_again(tmp_path: Path) -> None:
     root, path = tmp_path / "crawl", tmp_path / "good.warc.gz"
     path.write_bytes(members(pages(3)))
     imported(root, path, by_reference=True)
-    list(answers.removed(root, Wanted(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
+    list(answers.removed(root, WantedRemoval(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
     lift(root, TAKEN_DOWN, "somebody", "asked again")
     assert len(captured(root)) == 3
-    assert RecordedAnswers(root).nearest(TAKEN_DOWN, "20110203040506") is not None
+    assert RecordedResponses(root).nearest(TAKEN_DOWN, "20110203040506") is not None
 
 
 def test_repairs_leave_files_of_others_alone(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_of_a_folder_of_ours_the_archives_are_imported_without_what_was_taken_do
     imported(root, path, by_reference=True)
     (root / DEFINITION).write_text("{}")
     (root / "other.sqlite").write_bytes(b"SQLite format 3\0")
-    list(answers.removed(root, Wanted(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
+    list(answers.removed(root, WantedRemoval(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
     sources = [*sources_in([tmp_path / "crawls"])]
     assert sources == [root / ARCHIVE / path.name]
     counts, told = imported(tmp_path / "second", *sources)

@@ -18,7 +18,7 @@ from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.capture_view import (
     NO_PICTURE,
-    CaptureShown,
+    CaptureView,
     Picture,
     capture_picture,
     capture_row,
@@ -185,7 +185,7 @@ def replay_path(crawl: str, page: PageShown, modifier: Modifier, words: str = ""
     return f"{path}#{FIRST_WORD}" if modifier is Modifier.WORDS else path
 
 
-def score_parts(shown: CaptureShown) -> list[tuple[str, float, float]]:
+def score_parts(shown: CaptureView) -> list[tuple[str, float, float]]:
     """Return what each analyser gave a page, with the weight that it had, the heaviest first."""
     judged = shown.judgement
     if judged is None:

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
-from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionDesk
+from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionHandlers
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering.unfound_searches import MIN_ASKERS
@@ -19,7 +19,7 @@ from aahcrawler.service.views.search_answers import (
     FACETS,
     HAS_PARQUET,
     Format,
-    SearchAnswer,
+    SearchResults,
     Span,
     answer,
     handed_out,
@@ -197,7 +197,7 @@ def routes(site: Site) -> APIRouter:
 def _add_unfound(router: APIRouter, site: Site) -> None:
     """Add the routes of what was searched for and not found."""
     reach, unfound = site.instruments.reach, site.instruments.unfound
-    desk = DefinitionDesk(site)
+    desk = DefinitionHandlers(site)
 
     @router.get("/unfound")
     def show_unfound(session: Operating) -> Response:
@@ -220,7 +220,7 @@ def _add_unfound(router: APIRouter, site: Site) -> None:
         return desk.with_added(session, site.crawl(form.get("crawl")), form)
 
 
-def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchAnswer, *, is_archived: bool) -> None:
+def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchResults, *, is_archived: bool) -> None:
     """Count a search that found nothing in crawls which are wholly indexed, where that is wanted."""
     unfound, urls = site.instruments.unfound, _urls(asked.q)
     if unfound is None or found.notes or asked.narrowed:
@@ -231,7 +231,7 @@ def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchAnswe
         unfound.note(asked.q, session.key, is_url=False)
 
 
-def passages(site: Site, crawl: str, record: str, words: str) -> SearchAnswer | None:
+def passages(site: Site, crawl: str, record: str, words: str) -> SearchResults | None:
     """Return what a search finds on one capture, its words marked; None without words that can be read."""
     if not words:
         return None
