@@ -26,7 +26,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Generic, TypeVar
 
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.links.reading_budget import is_long
 from aahcrawler.page import Headers, Page

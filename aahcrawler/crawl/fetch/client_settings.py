@@ -15,8 +15,6 @@ from online_analysis.icd import Icd, Mistake
 from online_analysis.icd.connections import HostConnection, ProxySection
 from online_analysis.icd.secrets import PrivateFileError, Secret, SecretError, private_content
 
-PRODUCT = "AAHCrawler"
-"""What robots.txt files call us: the first word of ``Icd.user_agent`` (RFC 9309, section 2.2.1)."""
 MAX_REMAINS_LENGTH = 16_000
 """Bytes that are archived of a head which never ended: for a longer one FastWARC gives up the file that it is in."""
 PATIENCE = 30

@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 from typing import Final, Protocol
 
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.frontier.ip_locks import IpLocks
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.urls import queue_of
-from aahcrawler.wire.admission import Admission
+from aahcrawler.wire.admission import Admission, machine
 
 IP_CLAIM = "aah_ip_claim"
 """The key of ``Request.meta`` that holds a request's ``Claim``."""
@@ -121,23 +120,6 @@ class IpClaim:
         name, self._address = self._address, ""
         if name:
             await self._claims.release(name, self._claims.delay_of(self._url))
-
-
-def machine(address: str, port: int) -> str:
-    """Return how an IP address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
-
-    >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
-    ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')
-
-    Of a host that a proxy resolves the name stands for its machine.
-    """
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address.lower()
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    return f"{parsed}:{port}" if parsed.is_loopback else str(parsed)
 
 
 APART: Final = 0.05
