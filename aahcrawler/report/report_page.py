@@ -18,8 +18,9 @@ from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
-from aahcrawler.report import reason_words, report_sections
+from aahcrawler.report import report_sections
 from aahcrawler.report.chart import Axis, Line, Measure, bars, line_chart, over_pages
+from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
     ArchiveFile,
     Seed,
@@ -29,13 +30,14 @@ from aahcrawler.report.report_sections import (
     learned_topic,
     read_files,
     read_learned,
+    reasons,
     sampled,
     sampled_captures,
     samples,
     seed_table,
 )
 from aahcrawler.report.report_sections import read_failed as failed_of
-from aahcrawler.seeds import in_words
+from aahcrawler.seeds import counted_in_words
 from aahcrawler.segments import DamageError, no_link
 from aahcrawler.tallies import CrawlCounts, said
 from aahcrawler.urls import queue_of
@@ -229,22 +231,18 @@ def report(summary: Summary, kept: Kept) -> str:
         ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
-        ("Links not followed, by reason", bars(reason_words.in_words(summary.refused), "Every link was followed.")),
+        ("Links not followed, by reason", reasons(summary.refused, "Every link was followed.")),
         ("Links not followed since pages like theirs led to no content", bars(summary.avoided, "There were none.")),
         (
             "Accepted certificates that do not verify",
             bars(summary.unverified, "There were none."),
         ),
-        *(
-            (("Streams of film and sound", bars(reason_words.of_streams(summary.stream), "")),)
-            if summary.stream
-            else ()
-        ),
+        *((("Streams of film and sound", reasons(summary.stream, "", worded_stream)),) if summary.stream else ()),
         *((("Answers whose content coding is broken", bars(summary.coding, "")),) if summary.coding else ()),
         *((("Feeds and sitemaps with mistakes", bars(summary.malformed, "")),) if summary.malformed else ()),
-        ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
+        ("URLs not fetched, by reason", reasons(summary.blocked, "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
-        ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),
+        ("URLs without an answer, by reason", bars(counted_in_words(summary.error), "Every URL was answered.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),
         ("Files", archive_files(kept.files)),
         ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
@@ -288,13 +286,6 @@ def _looks(summary: Summary) -> report_sections.Looks:
         summary.browser_refused,
         summary.data,
     )
-
-
-def _in_words(reasons: Mapping[str, int]) -> Mapping[str, int]:
-    counts = Counter[str]()
-    for reason, number in reasons.items():
-        counts[in_words(reason)] += number
-    return dict(counts.most_common())
 
 
 def _places(frontier: Mapping[str, int]) -> dict[str, int]:
@@ -404,7 +395,7 @@ def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
 
 
 def _level(row: PageRow) -> str:
-    role = reason_words.ROLES.get(row.level or "", "")
+    role = ROLES.get(row.level or "", "")
     return f"{row.level_name}{f' ({role})' if role else ''}" if row.level_name else role or "page of no known level"
 
 

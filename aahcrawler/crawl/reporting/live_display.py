@@ -1,10 +1,10 @@
 """Show a running crawl: a live display in a terminal, plain lines elsewhere."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import islice
 from typing import Protocol
 
 from rich.console import Console
@@ -16,7 +16,7 @@ from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import State
-from aahcrawler.seeds import in_words
+from aahcrawler.seeds import counted_in_words
 
 LINE_EVERY = 5.0
 """Seconds between two plain lines."""
@@ -123,12 +123,10 @@ def failures(stats: Stats) -> str:
     >>> failures(Stats({"failed_url:resolve": 2, "failed_url:status 404": 1200, "status:200": 7})), failures(Stats())
     ('1,202 (not found (404) 1,200, name not resolved 2)', 'none')
     """
-    found = Counter[str]()
-    for reason, number in stats.told.failures.items():
-        found[in_words(reason)] += number
-    named = ", ".join(f"{words} {number:,}" for words, number in found.most_common(MAX_REASONS))
+    found = counted_in_words(stats.told.failures)
+    named = ", ".join(f"{words} {number:,}" for words, number in islice(found.items(), MAX_REASONS))
     others = ", ..." if len(found) > MAX_REASONS else ""
-    return f"{found.total():,} ({named}{others})" if found else "none"
+    return f"{sum(found.values()):,} ({named}{others})" if found else "none"
 
 
 def since_before(stats: Stats) -> str:

@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import LEARNED
+from aahcrawler.report.reason_words import CountedReason, counted
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.seeds.verdicts import GIVING, Verdict
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus, read_summary
-from aahcrawler.service.views.worded_reasons import CountedReason, counted
+from aahcrawler.tallies import group
 from aahcrawler.traps.path_shape import Trap
 
 MOST: Final = 1_000
@@ -149,11 +150,11 @@ def matters(crawl: Crawl, status: CrawlStatus) -> Iterator[Matter]:
 def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsShown:
     """Return the traps that a crawl has met."""
     tallies = states.look(crawl).tallies
-    avoided = _group(tallies, "avoided")
+    avoided = group(tallies, "avoided")
     return TrapsShown(
-        pages=counted(_group(tallies, "trap")),
-        refused=counted({name: number for name, number in _group(tallies, "refused").items() if name in _TRAPS}),
-        blocked=counted({name: number for name, number in _group(tallies, "blocked").items() if name in _TRAPS}),
+        pages=counted(group(tallies, "trap")),
+        refused=counted({name: number for name, number in group(tallies, "refused").items() if name in _TRAPS}),
+        blocked=counted({name: number for name, number in group(tallies, "blocked").items() if name in _TRAPS}),
         avoided=counted(avoided)[:MOST],
         patterns=len(avoided),
     )
@@ -162,8 +163,8 @@ def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsShown:
 def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsShown:
     """Return the actions that failed in a crawl, and what was learned in their place."""
     tallies = states.look(crawl).tallies
-    failed, mended, spared = (_group(tallies, name) for name in ("failed", "mended", "spared"))
-    used = _group(tallies, "learned")
+    failed, mended, spared = (group(tallies, name) for name in ("failed", "mended", "spared"))
+    used = group(tallies, "learned")
     rows = [_failed(place, number, mended, spared) for place, number in failed.items()]
     known = _evidence(crawl.folder)
     learned = sorted(known, key=lambda each: each.date, reverse=True)
@@ -176,11 +177,6 @@ def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsShown:
 
 
 _TRAPS = frozenset(map(str, Trap))
-
-
-def _group(tallies: Mapping[str, float], group: str) -> Mapping[str, float]:
-    prefix = f"{group}:"
-    return {name[len(prefix) :]: number for name, number in tallies.items() if name.startswith(prefix)}
 
 
 def _failed(place: str, number: float, mended: Mapping[str, float], spared: Mapping[str, float]) -> FailedAction:

@@ -17,9 +17,9 @@ from aahcrawler.derived_index import DerivedIndex, Source, coverage, segment_mem
 from aahcrawler.frontier.redis.url_records import fingerprint
 from aahcrawler.layout import INDEXES, REFUSAL_LOG, REFUSALS_INDEX, REFUSED
 from aahcrawler.refusals import Begin, Entry, Failed, Page
+from aahcrawler.report.reason_words import CountedReason, Reason, counted, worded, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.list_place import list_place
-from aahcrawler.service.views.worded_reasons import CountedReason, Reason, counted, worded, worded_error
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
 from aahcrawler.urls import queue_of
 
@@ -291,7 +291,7 @@ class RefusedLinks:
         """Return some URLs that failed, each with the last reason. Raise ``ProblemError``."""
         with self._index() as index:
             rows = index.rows(FAILED, _wanted(query))
-            reasons = counted(index.counts(FAILED, query.site), worded_error)
+            reasons = counted(index.counts(FAILED, query.site), worded_failure)
             reached = _coverage(index)
         return FailedPage(
             urls=tuple(map(_failed, rows)),
@@ -342,7 +342,7 @@ def _refused(row: Row) -> RefusedUrl:
 
 def _failed(row: Row) -> FailedUrl:
     _, url, site, why, kind, via = row
-    return FailedUrl(url=url, site=site, reason=worded_error(why), kind=kind, via=via)
+    return FailedUrl(url=url, site=site, reason=worded_failure(why), kind=kind, via=via)
 
 
 def _coverage(index: RefusalsIndex) -> Coverage:

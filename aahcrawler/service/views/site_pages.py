@@ -16,12 +16,12 @@ from aahcrawler.frontier.blocking_rules import Rule, RuleBook
 from aahcrawler.frontier.browsing import Standing
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.report.reason_words import CountedReason, counted
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.queue_pages import QueuedUrl, first_urls
 from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery
-from aahcrawler.service.views.worded_reasons import CountedReason, counted
 from aahcrawler.service.web.problems import NO_SITE, ProblemError
 
 MOST: Final = 500

@@ -11,13 +11,13 @@ from aahcrawler.frontier.blocking_rules import RuleBook
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.report.reason_words import Reason, worded, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.live_feed import LoggedEvent, events_page
 from aahcrawler.service.views.queue_pages import QueuedUrl, queued_url
 from aahcrawler.service.views.refused_links import Coverage, FailedUrl, RefusedLinks, RefusedUrl
 from aahcrawler.service.views.site_pages import wait_of
-from aahcrawler.service.views.worded_reasons import Reason, worded, worded_error
 from aahcrawler.service.web.problems import BAD_URL, ProblemError
 
 Act = Literal["fetch_now", "rescore", "block", "unblock", "revisit"]
@@ -145,7 +145,7 @@ def _reason(status: UrlStatus | None, failed: FailedUrl | None) -> Reason | None
     if status is None or status.state not in (State.FAILED, State.BLOCKED):
         return None
     if status.reason:
-        return worded_error(status.reason) if status.state is State.FAILED else worded(status.reason)
+        return worded_failure(status.reason) if status.state is State.FAILED else worded(status.reason)
     return failed.reason if failed is not None else None
 
 
