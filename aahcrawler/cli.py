@@ -13,11 +13,11 @@ from aahcrawler.archive.commands import Folder, archive_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.crawl.startup.dry_run_command import dry_run_app
 from aahcrawler.editor.commands import kb_app
-from aahcrawler.editor.definition_commands import definition_app
 from aahcrawler.editor.entry_commands import entry_app
 from aahcrawler.exits import MISTAKE, told, utc_time
 from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
+from aahcrawler.operating.definition_commands import definition_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.collection_commands import collection_app
 from offline.commands import store_app

@@ -1,7 +1,8 @@
 """The report, from ``crawl.json`` and the stored pages of the crawl."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from html import escape
@@ -123,12 +124,23 @@ class Summary(BaseModel):
     delivery: Delivery | None = None
 
 
+@contextmanager
+def _reporting(crawl: Path) -> Iterator[None]:
+    """Raise ``ReportError`` where the folder of a crawl cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, ReadError, DamageError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+
+
 def write_report(crawl: Path) -> Path:
     """Write ``report.html`` into the folder of a crawl and return its path: of several crawls, that of the last.
 
     Raise ``ReportError``.
     """
-    try:
+    with _reporting(crawl):
         summary = _read(crawl / SUMMARY)
         before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
         captures = _captures(crawl, summary.crawl)
@@ -143,10 +155,6 @@ def write_report(crawl: Path) -> Path:
             changes=_changes(crawl, summary),
             files=read_files(crawl),
         )
-    except FileNotFoundError:
-        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, ReadError, DamageError, OSError) as error:
-        raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / REPORT
     with open(target, "w", encoding="utf-8", opener=no_link) as file:
         file.write(report(summary, kept))
@@ -155,13 +163,9 @@ def write_report(crawl: Path) -> Path:
 
 def read_failed(crawl: Path) -> Sequence[Failed]:
     """Return the URLs that failed in the last crawl of a folder. Raise ``ReportError``."""
-    try:
+    with _reporting(crawl):
         number = _read(crawl / SUMMARY).crawl
         return _failed(crawl, number, _captures(crawl, number))
-    except FileNotFoundError:
-        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, ReadError, DamageError, OSError) as error:
-        raise ReportError(f"{crawl}: cannot be read: {error}") from error
 
 
 def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
@@ -179,12 +183,8 @@ def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[F
 
 def read_seeds(crawl: Path) -> Sequence[Seed]:
     """Return what became of each seed of the last crawl of a folder. Raise ``ReportError``."""
-    try:
-        return _read(crawl / "crawl.json").seeds
-    except FileNotFoundError:
-        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, OSError) as error:
-        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+    with _reporting(crawl):
+        return _read(crawl / SUMMARY).seeds
 
 
 def _read(path: Path) -> Summary:
