@@ -144,6 +144,7 @@ def write_report(crawl: Path) -> Path:
         summary = _read(crawl / SUMMARY)
         before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
         captures = _captures(crawl, summary.crawl)
+        is_compared = summary.crawl > 1 and summary.objects <= _MAX_COMPARED
         kept = Kept(
             rows=tuple(row for row in captures if row.is_page),
             former=_read(before) if before.exists() else None,
@@ -152,7 +153,7 @@ def write_report(crawl: Path) -> Path:
             failed=_failed(crawl, summary.crawl, captures),
             complete=object_counts(crawl, summary.crawl if summary.crawl > 1 else None).complete,
             objects=sampled(objects_of(crawl, sampled_captures(row for row in captures if row.is_page))),
-            changes=_changes(crawl, summary),
+            changes=object_changes(crawl, summary.crawl) if is_compared else None,
             files=read_files(crawl),
         )
     target = crawl / REPORT
@@ -171,10 +172,6 @@ def read_failed(crawl: Path) -> Sequence[Failed]:
 def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
     """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page."""
     return tuple({row.url: row for row in page_rows(crawl) if row.crawl == number}.values())
-
-
-def _changes(crawl: Path, summary: Summary) -> ObjectChanges | None:
-    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= _MAX_COMPARED else None
 
 
 def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
@@ -217,6 +214,8 @@ def report(summary: Summary, kept: Kept) -> str:
     Everything that came from a page is escaped; there are no scripts in it.
     """
     rows = kept.rows
+    applications = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows).most_common()
+    ended = summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
@@ -224,7 +223,7 @@ def report(summary: Summary, kept: Kept) -> str:
         ("The course of the crawl", _course(rows)),
         *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
-        ("Pages by application and level", bars(_applications(rows), "No page yet.")),
+        ("Pages by application and level", bars(dict(applications), "No page yet.")),
         ("Web objects by type", completeness(summary.object, kept.complete)),
         ("Some of the web objects", samples(kept.objects)),
         ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
@@ -253,7 +252,7 @@ def report(summary: Summary, kept: Kept) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
-        f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(_ended(summary))}. '
+        f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(ended)}. '
         f"Begun {escape(summary.begun_at or summary.started_at)}, last change {escape(summary.updated_at)}. "
         f"{escape(summary.software)}.{_knowledge(summary.knowledge_base)}</p>"
         f"{_figures(summary)}{body}</body></html>\n"
@@ -300,10 +299,6 @@ def _places(frontier: Mapping[str, int]) -> dict[str, int]:
         words = f"{_KINDS.get(kind, kind)} {_STATES.get(state, state)}".strip()
         found["Sites" if name == "queues" else words] = number
     return found
-
-
-def _ended(summary: Summary) -> str:
-    return summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
 
 
 def _knowledge(used: KnowledgeUsed | None) -> str:
@@ -387,11 +382,6 @@ def _over_time(rows: Sequence[PageRow]) -> Axis:
     """Return the axis of the times at which pages were fetched, from the first on."""
     times = [datetime.fromisoformat(row.fetched_at).timestamp() for row in rows]
     return Axis([each - times[0] for each in times], Measure.SECONDS)
-
-
-def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
-    counts = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows)
-    return dict(counts.most_common())
 
 
 def _level(row: PageRow) -> str:

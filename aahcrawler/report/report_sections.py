@@ -325,14 +325,11 @@ def _learned(each: Evidence, begun: str) -> str:
     method = METHOD_WORDS.get(each.method, each.method)
     first, rest = each.pages[0] if each.pages else "", len(each.pages) - 1
     pages = f"{escape(first)}{f' and {rest} more' if rest > 0 else ''}"
+    decided = f". <b>It was {escape(each.decision.words)}</b>" if each.decision is not None else ""
     return (
         f"<b>{escape(each.name)}</b> for {escape(place)} on {escape(each.site)}, {escape(method)}{when}: "
-        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}{_decided(each)}"
+        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}{decided}"
     )
-
-
-def _decided(each: Evidence) -> str:
-    return f". <b>It was {escape(each.decision.words)}</b>" if each.decision is not None else ""
 
 
 def _counted(each: Evidence) -> str:

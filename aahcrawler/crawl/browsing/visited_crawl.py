@@ -53,7 +53,7 @@ class VisitPace:
         """Wait until a host may be asked; raise ``StoppedError`` if the crawl is stopped before."""
         host, now = urlsplit(url).netloc, asyncio.get_running_loop().time()
         at = max(now, self._next.get(host, now))
-        self._next[host] = at + self._claims.apart(url)
+        self._next[host] = at + self._claims.delay_of(url)
         await self._fetching.wait_within_visit(at - now)
 
     def claim_of(self, url: str) -> Claim:

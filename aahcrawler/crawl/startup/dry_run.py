@@ -213,8 +213,10 @@ class DryRun:
         url, stats = self._canonical(seed), Stats()
         looked = _Looked()
         if url and self._refusal(url) is None:
-            looked = await self._looked(_lease(url), asking, stats)
-        (result,) = seed_results({seed: url}, stats.counts, _site_of, self._refusal)
+            lease = Lease(url, urls.queue_of(url), SEED_SCORE, 0, "page", "", 1, "")
+            looked = await self._looked(lease, asking, stats)
+        site_of = urls.queue_of if url else str
+        (result,) = seed_results({seed: url}, stats.counts, site_of, self._refusal)
         return self._described(result, looked)
 
     def _refusal(self, url: str) -> str | None:
@@ -316,14 +318,6 @@ def _best(pages: Iterable[Offer], links: DiscoveredLinks) -> Iterator[BestLink]:
         yield BestLink(offer.url, anchors.get(offer.url, ""), offer.score)
 
 
-def _lease(url: str) -> Lease:
-    return Lease(url, urls.queue_of(url), SEED_SCORE, 0, "page", "", 1, "")
-
-
 def _redirected(links: DiscoveredLinks, target: str) -> Lease:
     offer = next(each for each in links.offers if each.url == target)
     return Lease(offer.url, offer.queue, offer.score, offer.depth, "page", offer.via, 1, "", offer.path)
-
-
-def _site_of(url: str) -> str:
-    return urls.queue_of(url) if url else ""

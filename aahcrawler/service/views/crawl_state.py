@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import Counts, State
-from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.layout import SUMMARY
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -257,7 +256,7 @@ class CrawlStates:
         if self._reach.gateway.is_shared or crawl.own_server() is not None:
             try:
                 with self._reach.frontier(crawl) as frontier:
-                    return _live(frontier)
+                    return Look(frontier.counts(), frontier.stats(), is_live=True, is_paused=frontier.is_paused())
             except ProblemError:
                 pass  # What was said last is shown, and that it is not live.
         said = summary or read_summary(crawl.folder) or Summary()
@@ -273,10 +272,6 @@ class CrawlStates:
 
 
 _KINDS = ("pages", "requisites")
-
-
-def _live(frontier: RedisControl) -> Look:
-    return Look(frontier.counts(), frontier.stats(), is_live=True, is_paused=frontier.is_paused())
 
 
 def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused: bool) -> tuple[CrawlState, str]:

@@ -51,7 +51,7 @@ class EventsPage(BaseModel):
 
 def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 100) -> EventsPage:
     """Return some events of a crawl's folder. Raise ``ProblemError`` for what cannot be looked for."""
-    if crawl.folder is None or not _has_logged(crawl.folder):
+    if crawl.folder is None or not ((crawl.folder / LOG).is_file() or any((crawl.folder / FORMER).glob(f"*/{LOG}"))):
         return EventsPage(events=(), unread=0)
     try:
         with EventIndex(crawl.folder, INDEXED_SECONDS) as index:
@@ -66,10 +66,6 @@ def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 10
         for each in found
     )
     return EventsPage(events=events, unread=unread, next=str(further) if further else "")
-
-
-def _has_logged(folder: Path) -> bool:
-    return (folder / LOG).is_file() or any((folder / FORMER).glob(f"*/{LOG}"))
 
 
 MAX_STREAMS: Final = 64

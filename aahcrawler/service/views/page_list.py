@@ -10,6 +10,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.overview.periods import span_of
+from aahcrawler.page_index import captures_in
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.web.problems import Kind, ProblemError
 
@@ -117,7 +118,7 @@ def page_list(asked: Asked, wanted: PageFilter, after: str = "", limit: int = 50
     conditions: list[Condition] = [("NOT is_requisite", ()), *wanted.conditions()]
     behind: list[Condition] = [("(at, id) < (?, ?)", place_of(after))] if after else []
     if len(conditions) == 1:
-        total, more = _all(asked.base), False
+        total, more = captures_in(asked.base), False
         shown = _places(asked.base, [*conditions, *behind], limit + 1)
     else:
         found = _places(asked.base, conditions, COUNTED + 1)
@@ -140,11 +141,6 @@ def place_of(cursor: str) -> tuple[int, int]:
     if found is None:
         raise ProblemError(BAD_CURSOR, "give `next` of the page before, or none to begin with the newest")
     return int(found[1]), int(found[2])
-
-
-def _all(base: sqlite3.Connection) -> int:
-    """Return how many captures there are."""
-    return int(base.execute("SELECT coalesce(sum(n), 0) FROM tally WHERE topic = 'captures'").fetchone()[0])
 
 
 def _places(base: sqlite3.Connection, conditions: Sequence[Condition], limit: int) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
@@ -154,7 +155,7 @@ def _walk(frontier: RedisControl, query: QueueQuery) -> Iterator[Queued]:
     queues = [query.site] if query.site else None
     after = Place.parse(query.after) if query.after else None
     if query.highest < inf and after is None:
-        front = takewhile(_is_at_front, frontier.walk(None, queues))
+        front = takewhile(attrgetter("at_front"), frontier.walk(None, queues))
         walk: Iterator[Queued] = chain(front, frontier.walk(Place.before(query.highest), queues))
     else:
         walk = frontier.walk(after, queues)
@@ -261,10 +262,6 @@ def _matching(text: str) -> Callable[[str], bool]:
         return UrlPattern.parse(text).matches
     except UrlPatternError as error:
         raise ProblemError(BAD_SEARCH, f"the text to look for {error}; write a part of URLs, or a pattern") from None
-
-
-def _is_at_front(queued: Queued) -> bool:
-    return queued.at_front
 
 
 def queued_url(offer: Offer, state: State) -> QueuedUrl:

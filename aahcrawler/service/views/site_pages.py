@@ -292,7 +292,9 @@ class HostCounts:
         """Return the hosts of a folder; while its crawl goes on, as they were up to fifty counts' time ago."""
         with self._lock:
             found, now = self._kept.get(asked.folder), self._clock()
-        if found is not None and _still_holds(found, asked.progress.indexed, now):
+        if found is not None and now - found.at < (
+            _OLDEST if asked.progress.indexed == found.indexed else _RESTS * found.cost
+        ):
             return found.shown.model_copy(update={"progress": asked.progress})
         shown = recognised_hosts(asked)
         with self._lock:
@@ -301,10 +303,6 @@ class HostCounts:
             if len(self._kept) > _MAX_FOLDERS:
                 self._kept.popitem(last=False)
         return shown
-
-
-def _still_holds(count: _Count, indexed: int, now: float) -> bool:
-    return now - count.at < (_OLDEST if indexed == count.indexed else _RESTS * count.cost)
 
 
 def _shown_host(host: str, known: dict[str, int]) -> HostShown:
