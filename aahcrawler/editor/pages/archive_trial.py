@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -218,11 +218,10 @@ class _Reader:
     @classmethod
     def of(cls, question: Question) -> "_Reader":
         """Return a reader that spells URLs, and fills requests and forms, as the crawl does that is tried on."""
-        try:
+        spelling: Spelling = str
+        values = no_values()
+        with suppress(DefinitionError):
             icd = read_definition(question.crawl / DEFINITION)
-        except DefinitionError:
-            spelling, values = str, no_values()
-        else:
             spelling, values = Scope(icd).spelling, {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
         after = ApplicationAwareHelper(question.after, values=values)
         before = ApplicationAwareHelper(question.before, values=values) if question.before is not None else None

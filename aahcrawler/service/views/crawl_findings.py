@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import LEARNED
 from aahcrawler.report.reason_words import CountedReason, counted
@@ -13,6 +11,7 @@ from aahcrawler.report.report_sections import Seed
 from aahcrawler.seeds.verdicts import GIVING, Verdict
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus, read_summary
+from aahcrawler.service.web.problems import Shown
 from aahcrawler.tallies import group
 from aahcrawler.traps.path_shape import Trap
 
@@ -20,11 +19,7 @@ MOST: Final = 1_000
 """Seeds, patterns and repairs of one page at most."""
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class SeedsPage(_Shown):
+class SeedsPage(Shown):
     """Some seeds with what became of them and what to do about it; how many there are by verdict, and where to go on.
 
     They are those of ``crawl.json``, which a crawl that runs writes every ten seconds.
@@ -36,7 +31,7 @@ class SeedsPage(_Shown):
     next: str = ""
 
 
-class Matter(_Shown):
+class Matter(Shown):
     """Something about a crawl that a person has to look at: what it is, what to do, and the page that shows it.
 
     ``page`` is the name of a page of the crawl in the cockpit, empty for its first one; ``asked`` is the query.
@@ -48,7 +43,7 @@ class Matter(_Shown):
     asked: Mapping[str, str] = {}
 
 
-class TrapsShown(_Shown):
+class TrapsShown(Shown):
     """Traps by what they are: pages that were found to be such, links refused and URLs blocked for it.
 
     ``avoided`` counts links by patterns of URLs whose pages led to no content, the commonest first.
@@ -61,7 +56,7 @@ class TrapsShown(_Shown):
     patterns: int
 
 
-class FailedAction(_Shown):
+class FailedAction(Shown):
     """An action that failed: where and why, on how many pages, on how many their objects were found all the same.
 
     On ``spared`` pages repair and learning were left out, after failures on pages before.
@@ -74,7 +69,7 @@ class FailedAction(_Shown):
     spared: int
 
 
-class LearnedItem(_Shown):
+class LearnedItem(Shown):
     """An action, link or sign that was learned, with its evidence (``adaptation.store.overlay.Evidence``)."""
 
     name: str
@@ -96,7 +91,7 @@ class LearnedItem(_Shown):
     """What people decided about it, in words; empty as long as nobody has."""
 
 
-class RepairsShown(_Shown):
+class RepairsShown(Shown):
     """Actions that failed, the commonest first, and what was learned in their place, the newest first."""
 
     failed: tuple[FailedAction, ...]

@@ -19,7 +19,7 @@ from aahcrawler.layout import SUMMARY
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.web.problems import ProblemError
+from aahcrawler.service.web.problems import ProblemError, Shown
 from aahcrawler.tallies import CrawlCounts, said
 
 _KEPT = 64
@@ -76,11 +76,7 @@ _SILENCE = 30.0
 CrawlState = Literal["running", "paused", "stopped", "finished", "waiting", "unknown"]
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class RateShown(_Shown):
+class RateShown(Shown):
     """What came in each second over about the last ``seconds``: less where nobody has looked for so long."""
 
     seconds: float
@@ -91,7 +87,7 @@ class RateShown(_Shown):
     bytes: float
 
 
-class LimitShown(_Shown):
+class LimitShown(Shown):
     """A limit of the definition, how much of it is used, and the share of it, from 0 to 1 or a little more."""
 
     name: str
@@ -100,7 +96,7 @@ class LimitShown(_Shown):
     share: float
 
 
-class WorkerShown(_Shown):
+class WorkerShown(Shown):
     """A process that fetches: where it is, for how many seconds it has been there, what it fetches or waits for."""
 
     name: str
@@ -114,14 +110,14 @@ class WorkerShown(_Shown):
     pause: str = ""
 
 
-class DiskShown(_Shown):
+class DiskShown(Shown):
     """The bytes of the file system that the crawl's folder is on."""
 
     free: int
     total: int
 
 
-class CrawlStatus(_Shown):
+class CrawlStatus(Shown):
     """The state of a crawl.
 
     ``state``: ``running``; ``paused``, by itself or by an operator, for a ``reason``; ``stopped``, to go on when it is

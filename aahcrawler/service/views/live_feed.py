@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.event_index import Event, EventIndex, EventQuery, EventSearchError, read_line
 from aahcrawler.layout import FORMER, LOG
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.list_place import list_place
-from aahcrawler.service.web.problems import BAD_SEARCH, TOO_MANY_STREAMS, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, TOO_MANY_STREAMS, ProblemError, Shown
 
 MOST: Final = 500
 """Events of one page at most."""
@@ -24,10 +22,8 @@ INDEXED_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request; some thousand lines more are taken in at least."""
 
 
-class LoggedEvent(BaseModel):
+class LoggedEvent(Shown):
     """An event: its time (ISO 8601, UTC), severity, the number of its crawl, subsystem and message."""
-
-    model_config = ConfigDict(frozen=True)
 
     at: str
     level: str
@@ -36,13 +32,11 @@ class LoggedEvent(BaseModel):
     message: str
 
 
-class EventsPage(BaseModel):
+class EventsPage(Shown):
     """Some events, those logged last first, and where to go on; empty at the end.
 
     Of a long log that is looked at for the first time ``unread`` bytes, the newest, are read when it is asked again.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     events: tuple[LoggedEvent, ...]
     unread: int
@@ -86,10 +80,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class LogLines(BaseModel):
+class LogLines(Shown):
     """New events of the log; ``skipped`` bytes before them were passed over, since there were too many at once."""
-
-    model_config = ConfigDict(frozen=True)
 
     lines: tuple[LoggedEvent, ...]
     skipped: int = 0

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.overview.periods import span_of
 from aahcrawler.page_index import captures_in
 from aahcrawler.service.views.page_indexes import Asked, Progress
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 
 BAD_CURSOR: Final = Kind("invalid-cursor", HTTPStatus.BAD_REQUEST, "No cursor of this list")
 COUNTED: Final = 5_000
@@ -23,14 +21,12 @@ Condition = tuple[str, tuple[str | int, ...]]
 """A condition in SQL, with its values."""
 
 
-class PageShown(BaseModel):
+class PageShown(Shown):
     """A capture of a page, as ``PageRow`` has it. ``record`` is the id of its WARC record, ``level`` a level's name.
 
     ``title`` is what the page calls itself, None where it does not. ``objects`` counts the objects that
     were found on it, ``site`` is the queue of its URL.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     record: str
     url: str
@@ -54,13 +50,11 @@ class PageShown(BaseModel):
     method: str
 
 
-class PageList(BaseModel):
+class PageList(Shown):
     """Some of the pages. ``next`` is the cursor of those behind them, None at the end.
 
     ``total`` counts all that are wanted; where ``more`` is true there are at least so many.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     pages: tuple[PageShown, ...]
     next: str | None

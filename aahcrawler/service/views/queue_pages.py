@@ -8,8 +8,6 @@ from math import inf
 from operator import attrgetter
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.frontier.browsing import Place, Queued, Timed
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
@@ -19,7 +17,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
-from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError, Shown
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
@@ -30,14 +28,12 @@ LOOKED_SECONDS: Final = 0.15
 _MAX_SKIPPED = 10_000
 
 
-class QueuedUrl(BaseModel):
+class QueuedUrl(Shown):
     """A URL of a crawl that waits, is being fetched, or is kept from it.
 
     ``score`` is None where it has none yet; ``seconds`` are those until a leased one's lease runs out, or a due one is
     queued again; ``reason`` says why one is blocked or failed. Of one that failed only kind and ``via`` are known.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     site: str
@@ -52,15 +48,13 @@ class QueuedUrl(BaseModel):
     reason: Reason | None = None
 
 
-class QueuePage(BaseModel):
+class QueuePage(Shown):
     """Some URLs of a crawl, and how they were found.
 
     In the order in which they are fetched, politeness aside, where ``is_ordered``. ``looked_at`` counts the URLs that
     were looked at for this page, ``of`` all of that state (of that site, where one is asked for). ``next`` is where to
     go on, empty at the end; there may be more although nothing was found yet.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     urls: tuple[QueuedUrl, ...]
     looked_at: int

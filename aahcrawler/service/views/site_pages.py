@@ -9,8 +9,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.crawls import frontier_settings
 from aahcrawler.frontier.blocking_rules import Rule, RuleBook
 from aahcrawler.frontier.browsing import Standing
@@ -22,7 +20,7 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.queue_pages import QueuedUrl, first_urls
 from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery
-from aahcrawler.service.web.problems import NO_SITE, ProblemError
+from aahcrawler.service.web.problems import NO_SITE, ProblemError, Shown
 
 MOST: Final = 500
 
@@ -34,11 +32,7 @@ _SLACK = 1.0
 _MAX_PATTERNS = 100
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class SiteShown(_Shown):
+class SiteShown(Shown):
     """A site with its counts.
 
     ``best`` is the score of its best queued URL. ``delay`` are the seconds between two fetches from it, as far as they
@@ -59,7 +53,7 @@ class SiteShown(_Shown):
     waits_for: str
 
 
-class SitesPage(_Shown):
+class SitesPage(Shown):
     """Some sites, ``of`` all that were asked for, and where to go on; empty at the end."""
 
     sites: tuple[SiteShown, ...]
@@ -67,7 +61,7 @@ class SitesPage(_Shown):
     next: str = ""
 
 
-class SitePage(_Shown):
+class SitePage(Shown):
     """One site: its counts, what is fetched next from it, what was not fetched and why, and the rules that name it.
 
     ``avoided`` counts links by patterns of URLs of this site whose pages led to no content.
@@ -235,10 +229,8 @@ ORDER BY n DESC, host, application LIMIT ?
 """
 
 
-class HostShown(BaseModel):
+class HostShown(Shown):
     """A host, without ``www.``: its pages, those of them that nothing was recognised of, and the others by software."""
-
-    model_config = ConfigDict(frozen=True)
 
     host: str
     pages: int
@@ -246,10 +238,8 @@ class HostShown(BaseModel):
     applications: dict[str, int]
 
 
-class HostsShown(BaseModel):
+class HostsShown(Shown):
     """The hosts of a folder, most pages of unknown software first. ``more`` says that there are others."""
-
-    model_config = ConfigDict(frozen=True)
 
     hosts: tuple[HostShown, ...]
     more: bool

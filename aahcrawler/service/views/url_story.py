@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.blocking_rules import RuleBook
 from aahcrawler.frontier.posting import UrlStatus
@@ -18,14 +16,14 @@ from aahcrawler.service.views.live_feed import LoggedEvent, events_page
 from aahcrawler.service.views.queue_pages import QueuedUrl, queued_url
 from aahcrawler.service.views.refused_links import Coverage, FailedUrl, RefusedLinks, RefusedUrl
 from aahcrawler.service.views.site_pages import wait_of
-from aahcrawler.service.web.problems import BAD_URL, ProblemError
+from aahcrawler.service.web.problems import BAD_URL, ProblemError, Shown
 
 Act = Literal["fetch_now", "rescore", "block", "unblock", "revisit"]
 _EVENTS = 30
 _REFUSALS = 20
 
 
-class UrlStory(BaseModel):
+class UrlStory(Shown):
     """The story of a URL.
 
     ``state`` is None where it was never offered. ``story`` tells in sentences where it is and why, and what keeps it
@@ -33,8 +31,6 @@ class UrlStory(BaseModel):
     it. ``scope`` is why the definition as it is now would refuse a link to it, None where it would take it.
     ``refused`` are links to it that were not followed, of which more may come where ``coverage`` is not whole.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     site: str
