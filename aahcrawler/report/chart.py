@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from html import escape
+from importlib import resources
 from statistics import median
 from typing import Final
 
@@ -202,3 +203,19 @@ def bars(counts: Mapping[str, int], empty: str = "None.") -> str:
         for name, number in counts.items()
     )
     return f"<table>{rows}</table>"
+
+
+def html_page(title: str, heading: str, sub: str, figures: Mapping[str, str], body: str) -> str:
+    """Return a page of HTML that needs nothing else and runs no scripts: a heading, a line on it, figures, and a body.
+
+    ``sub`` and ``body`` are HTML; the others are escaped.
+    """
+    css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
+    told = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in figures.items())
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<style>{css}</style></head><body><h1>{escape(heading)}</h1>"
+        f'<p class="sub">{sub}</p><dl>{told}</dl>{body}</body></html>\n'
+    )

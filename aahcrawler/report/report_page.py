@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from html import escape
-from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
 from aahcrawler.report import report_sections
-from aahcrawler.report.chart import Axis, Line, Measure, bars, line_chart, over_pages
+from aahcrawler.report.chart import Axis, Line, Measure, bars, html_page, line_chart, over_pages
 from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
     ArchiveFile,
@@ -216,7 +215,6 @@ def report(summary: Summary, kept: Kept) -> str:
     rows = kept.rows
     applications = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows).most_common()
     ended = summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
-    css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
@@ -247,16 +245,12 @@ def report(summary: Summary, kept: Kept) -> str:
         ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
     )
     body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(summary.title)}</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
-        f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(ended)}. '
+    told = (
+        f"Crawl {summary.crawl} of {escape(summary.id)}, {escape(ended)}. "
         f"Begun {escape(summary.begun_at or summary.started_at)}, last change {escape(summary.updated_at)}. "
-        f"{escape(summary.software)}.{_knowledge(summary.knowledge_base)}</p>"
-        f"{_figures(summary)}{body}</body></html>\n"
+        f"{escape(summary.software)}.{_knowledge(summary.knowledge_base)}"
     )
+    return html_page(summary.title, summary.title, told, _figures(summary), body)
 
 
 _MAX_COMPARED = 100_000
@@ -309,7 +303,7 @@ def _knowledge(used: KnowledgeUsed | None) -> str:
     return f" Knowledge base: {escape(names)} (digest {escape(used.digest)})."
 
 
-def _figures(summary: Summary) -> str:
+def _figures(summary: Summary) -> Mapping[str, str]:
     told = CrawlCounts.of(said(summary.model_dump(exclude_unset=True)))
     figures = {
         "pages": f"{told.pages:,}",
@@ -326,7 +320,7 @@ def _figures(summary: Summary) -> str:
     if summary.delivery is not None:
         delivered = summary.delivery.files
         figures["files delivered"] = f"{delivered:,} of {delivered + summary.delivery.waiting:,}"
-    return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
+    return figures
 
 
 def _since(summary: Summary, former: Summary, changes: ObjectChanges | None) -> str:
