@@ -71,19 +71,12 @@ def report_archives(
     others = () if len(folders) == 1 else tuple(_changes_of(folders))
     title = folders[0].name if len(folders) == 1 else "Archives"
     body = "".join(f'<section id="{each.name}"><h2>{escape(each.title)}</h2>{each.html}</section>' for each in shown)
-    held_counts = {
-        "captures": held.captures,
-        "pages": held.pages,
-        "web objects": held.objects,
-        "sites": held.sites.names,
-    }
+    content = _archives(rows) + body + _changed(others)
+    figures = {"captures": held.captures, "pages": held.pages, "web objects": held.objects, "sites": held.sites.names}
+    shown_figures = {name: f"{n:,}" for name, n in figures.items()}
     path = target or places[0] / ARCHIVE_REPORT
     with open(path, "w", encoding="utf-8", opener=no_link) as file:
-        figures = {name: f"{n:,}" for name, n in counts.items()}
-        told = f"What is archived. {_KEPT}"
-        file.write(
-            html_page(f"{title}: what is archived", title, told, figures, _archives(rows) + body + _changed(others))
-        )
+        file.write(html_page(f"{title}: what is archived", title, f"What is archived. {_KEPT}", shown_figures, content))
     return Reported(path, counts, tuple(faults))
 
 
