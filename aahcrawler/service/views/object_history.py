@@ -12,7 +12,7 @@ from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.objects.versions import is_edited
 from aahcrawler.segments import DamageError
 from aahcrawler.service.views.capture_view import ObjectFound, capture_text, object_found
-from aahcrawler.service.views.object_list import ObjectShown, object_shown
+from aahcrawler.service.views.object_list import ObjectView, object_shown
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 from aahcrawler.webobject import Person, Value, WebObject
@@ -124,7 +124,7 @@ class ObjectVersion(Shown):
 class ObjectHistory(Shown):
     """The versions of an object, the newest first: at most 50 of ``all_versions``."""
 
-    object: ObjectShown
+    object: ObjectView
     versions: tuple[ObjectVersion, ...]
     all_versions: int
     notes: tuple[str, ...]

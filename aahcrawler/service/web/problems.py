@@ -26,7 +26,7 @@ class Shown(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class MistakeShown(Shown):
+class MistakeView(Shown):
     """A mistake in a definition: where it is (``line`` counts from 1), what is wrong, and what to write instead.
 
     ``field`` is empty where the whole text is meant.
@@ -49,7 +49,7 @@ class ProblemDetails(BaseModel):
     status: int
     detail: str
     applied: int | None = None
-    mistakes: tuple[MistakeShown, ...] | None = None
+    mistakes: tuple[MistakeView, ...] | None = None
     lines: tuple[str, ...] | None = None
 
 
@@ -107,7 +107,7 @@ class ProblemError(Exception):
     kind: Kind
     detail: str
     applied: int | None = None
-    mistakes: tuple[MistakeShown, ...] | None = None
+    mistakes: tuple[MistakeView, ...] | None = None
     lines: tuple[str, ...] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
