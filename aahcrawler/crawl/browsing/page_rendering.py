@@ -150,14 +150,14 @@ class PageRendering:
             with closing(exchange):
                 page = replayed(exchange, self._context.now.icd.limits.page_bytes, as_sent=True)
                 return await self._of(lease, page, exchange, 0.0)
-        is_page = lease.kind == "page" and not comparison.unmodified and response.exchange.truncated is None
+        is_page = lease.is_page and not comparison.unmodified and response.exchange.truncated is None
         page = comparison.page if is_page else None
         return await self._of(lease, page, response.exchange, response.captured.elapsed)
 
     def _former(self, lease: Lease, comparison: RecrawlComparison) -> Former | None:
         """Return the former capture that an answer without a page stands for, where it may have to be shown again."""
         former, section = comparison.former, self._context.now.icd.browser
-        if former is None or lease.kind != "page" or not comparison.unmodified or not may_look(section):
+        if former is None or not lease.is_page or not comparison.unmodified or not may_look(section):
             return None
         is_open = former.rendered or is_demanded(section) or not comparison.remembered
         return former if is_open else None

@@ -64,7 +64,7 @@ class SessionProbing:
         """Find out whether ids in the links of a page are those of sessions, where it has some that nobody knows."""
         known = self._context.now
         is_left = self._ask is None or not known.scope.drops_sessions or is_among(self._sessions.given.sites, lease.url)
-        if is_left or lease.kind != "page":
+        if is_left or not lease.is_page:
             return
         sessions = known.traps.sessions
         try:

@@ -131,7 +131,7 @@ class TrapDetection:
 
 def _is_linked(lease: Lease) -> bool:
     """Return whether a lease is that of a page which a page leads to."""
-    return lease.kind == "page" and lease.via != "" and Step.of(lease) is None
+    return lease.is_page and lease.via != "" and Step.of(lease) is None
 
 
 class TrapsFile:
