@@ -55,10 +55,9 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "knowledge_base.xpath_lookup": CALLER,
     # The page
     "aahcrawler.page": CALLER,
-    "aahcrawler.page.charset": "parse",
+    "aahcrawler.page.markup": "parse",
     "aahcrawler.page.decoding": "parse",
     "aahcrawler.page.jsontree": "parse",
-    "aahcrawler.page.markup": "parse",
     "aahcrawler.page.page": "parse",
     "aahcrawler.page.sniffing": "parse",
     "aahcrawler.page.requisites": "requisites",

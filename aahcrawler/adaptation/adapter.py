@@ -24,20 +24,20 @@ from aahcrawler.adaptation.repair.action_learning import (
 )
 from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
-from aahcrawler.adaptation.repair.memory import recall
+from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.adaptation.repair.page_structure import Structures
 from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
+from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
+from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
-from aahcrawler.adaptation.store.decisions import Rejected
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping, Rejected
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.extraction import BODY, Extracted, Outcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.induction.field_labels import is_byline_word, name_in
@@ -45,6 +45,7 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
+from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 from knowledge_base.url_rules import ParsedUrl
 
@@ -547,3 +548,27 @@ def _how(method: Method) -> str:
 
 def _texts(example: LabelledExample) -> list[str]:
     return [text for labelled in example.objects if (text := body_text(labelled))]
+
+
+def strategies(knowledge_base: KnowledgeBase) -> tuple[RepairStrategy, ...]:
+    """Return the strategies for failing actions of a knowledge base, in their order."""
+    structures = Structures()
+    return (MemoryStrategy(), RelaxationStrategy(knowledge_base, structures), StructureStrategy(structures))
+
+
+def adaptation(
+    knowledge_base: KnowledgeBase,
+    told: Callable[[LearnedAction], None] | None = None,
+    beside: Callable[[LearnedLinks | LearnedSign], None] | None = None,
+    rejected: Rejected | None = None,
+) -> Adaptation:
+    """Return an adapter for a knowledge base.
+
+    ``told`` is called with each extraction action that is learned, ``beside`` with each navigation action and sign.
+    Nothing that is ``rejected`` is used.
+    """
+    signs, links = SignLearning(knowledge_base, beside, rejected), LinkRepair(beside, rejected)
+    made = Adaptation(strategies(knowledge_base), induce, told, signs, links)
+    if rejected is not None:
+        made.heed(rejected)
+    return made

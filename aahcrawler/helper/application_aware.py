@@ -15,13 +15,13 @@ from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.detection import Attempts, Recognised, Recogniser, Watchdog
 from aahcrawler.helper.links.junk_urls import Ignored, junk_reason
 from aahcrawler.helper.links.navigation import Links, gives_aliases
-from aahcrawler.helper.links.reading_budget import beginning_of, links_alone, with_rest
+from aahcrawler.helper.links.page_links import beginning_of, links_alone, with_rest
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.site_memory import Lesson, LinkJudge, Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from aahcrawler.page.date_order import NumericDates
-from aahcrawler.page.failed_stages import PageGivenUpError, is_of_machine
+from aahcrawler.page.generic import NumericDates
+from aahcrawler.page.page import PageGivenUpError, is_of_machine
 from aahcrawler.page.titles import ends, head_title
 from aahcrawler.webobject import WebObject
 from knowledge_base.behaviours import Act, Behaviour

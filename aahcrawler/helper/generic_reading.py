@@ -6,10 +6,9 @@ from functools import partial
 from itertools import islice
 
 from aahcrawler.helper.assistance import Assistance, Refused
-from aahcrawler.helper.links.anchors import Contexts, LinkCollector
 from aahcrawler.helper.links.junk_urls import is_challenge, refusals
 from aahcrawler.helper.links.navigation import Links, abroad
-from aahcrawler.helper.links.references import MEDIA, References
+from aahcrawler.helper.links.page_links import MEDIA, Contexts, LinkCollector, References
 from aahcrawler.helper.parts import generic_splitting
 from aahcrawler.helper.parts.generic_splitting import GenericSplit
 from aahcrawler.helper.site_memory import Sites, site_of

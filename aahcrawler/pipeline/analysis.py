@@ -10,8 +10,8 @@ from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page.linked_files import media_file
 from aahcrawler.page.loose_xml import Mistakes
-from aahcrawler.page.media_file import media_file
 from aahcrawler.page.onward import location
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement, document_fromstring
 
-from aahcrawler.helper.links.anchors import anchor_text
+from aahcrawler.helper.links.page_links import anchor_text
 from aahcrawler.helper.links.requests import (
     MAX_CONTROLS,
     MAX_REQUESTS,

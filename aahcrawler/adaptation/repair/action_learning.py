@@ -10,8 +10,7 @@ from aahcrawler.adaptation.repair.validation import denies, loses_nothing, repro
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.extraction import Extracted, Outcome, Runner
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method

@@ -7,7 +7,7 @@ from zlib import crc32
 
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.store.learned import Backoff, LearnedAction, LruMapping
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.extraction import Outcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract
 

@@ -28,9 +28,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.links.reading_budget import is_long
+from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.failed_stages import is_of_machine, told
+from aahcrawler.page.page import is_of_machine, told
 from knowledge_base.model import KnowledgeBase
 
 T = TypeVar("T")

@@ -49,7 +49,7 @@ from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, Rescore, State
-from aahcrawler.helper.links.reading_budget import is_long
+from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription

@@ -26,10 +26,10 @@ from aahcrawler.helper.assistance import READ, FailedAction, Failure, failures_o
 from aahcrawler.helper.site_memory import Lesson
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
-from aahcrawler.page import Page, feeds, generic, shown_within
-from aahcrawler.page.failed_stages import FailedStage
+from aahcrawler.page import Page, feeds, generic, requisites
 from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.page.onward import refresh
+from aahcrawler.page.page import FailedStage
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import Beside, PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
@@ -325,7 +325,7 @@ def _facts(page: Page) -> Sequence[tuple[Callable[[Page], object], str, Callable
 
 _OF_MARKUP: Final[Sequence[tuple[Callable[[Page], object], str, Callable[[], object]]]] = (
     (feeds.announced, "announced feeds", tuple),
-    (shown_within.frames, "frames", tuple),
+    (requisites.frames, "frames", tuple),
     (generic.forbids_following, "links that are not to be followed", lambda: False),
     (foreign_links, "foreign links", dict),
 )
@@ -364,7 +364,7 @@ def embedded_links(page: Page) -> Sequence[Link]:
     """Return the documents within a page, and the page that it sends its readers on to."""
     if not page.is_content:
         return ()
-    frames = page.attempt("frames", lambda: page.once(shown_within.frames), tuple[str, ...]) if page.is_html else ()
+    frames = page.attempt("frames", lambda: page.once(requisites.frames), tuple[str, ...]) if page.is_html else ()
     onward = page.attempt("refresh", lambda: page.once(refresh), lambda: None)
     redirects = () if onward is None else (Link(onward.url, LinkType.REDIRECT),)
     return (*(Link(url, LinkType.FRAME) for url in frames), *redirects)

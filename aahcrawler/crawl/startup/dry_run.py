@@ -21,12 +21,12 @@ from aahcrawler.crawl.fetch.client_settings import wire_settings
 from aahcrawler.crawl.response.page_analyser import embedded_links, scored_page
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.startup.polite_asking import NotAnsweredError, PoliteAsking
-from aahcrawler.crawl.startup.seeding import SEED_SCORE
+from aahcrawler.crawl.startup.store_opening import SEED_SCORE
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
-from aahcrawler.pipeline import analysis, session_evidence
+from aahcrawler.pipeline import analysis, trap_evidence
 from aahcrawler.pipeline.analysis import Beside, PageAnalysis
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.scope import ExternalUrl
@@ -246,13 +246,13 @@ class DryRun:
         if not self._context.scope.drops_sessions:
             return
         try:
-            found = await self._reading.of(page, lambda page: session_evidence.suspects(page, traps.sessions))
+            found = await self._reading.of(page, lambda page: trap_evidence.suspects(page, traps.sessions))
         except WorkEndedError:
             return  # What is said of the page will be the same.
-        url = session_evidence.page_to_ask(page, lease, found)
+        url = trap_evidence.page_to_ask(page, lease, found)
         if url:
             with suppress(NotAnsweredError):
-                traps.decide(page.url, found, session_evidence.links_of(await asking.page(url), page))
+                traps.decide(page.url, found, trap_evidence.links_of(await asking.page(url), page))
 
     async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
         if 300 <= page.status < 400 and not page.is_content:

@@ -38,9 +38,9 @@ from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
-from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.startup.store_opening import (
     FrontierConnection,
+    Seeder,
     SharedTopic,
     archive_exchange,
     begin_delivery,

@@ -11,21 +11,18 @@ from aahcrawler.helper.application.completion import WHOLES, Completion
 from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.detection import FAILING, Attempts, Place
-from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
-from aahcrawler.helper.extraction.page_location import PageLocation, named_address
+from aahcrawler.helper.extraction.extraction import Extracted, Outcome, Runner
+from aahcrawler.helper.extraction.field_values import PageLocation, named_address
 from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
-from aahcrawler.helper.links.anchors import Contexts, anchor_text, outlink_of
 from aahcrawler.helper.links.junk_urls import Ignored
 from aahcrawler.helper.links.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
-from aahcrawler.helper.links.references import References
-from aahcrawler.helper.parts.list_entries import MAX_REST
-from aahcrawler.helper.parts.splitting import Splitting
+from aahcrawler.helper.links.page_links import Contexts, References, anchor_text, outlink_of
+from aahcrawler.helper.parts.splitting import MAX_REST, Splitting
 from aahcrawler.induction import datelines
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, claims, generic, requisites
-from aahcrawler.page.failed_stages import told
+from aahcrawler.page.page import told
 from aahcrawler.page.titles import title_of
 from aahcrawler.webobject import Container, Reference, Value, WebObject
 from knowledge_base.matching import Sight

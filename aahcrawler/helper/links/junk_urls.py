@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.site_memory import LinkJudge
-from aahcrawler.page.hidden import Subtrees
+from aahcrawler.page.zones import Subtrees
 from knowledge_base.url_rules import ParsedUrl, Reason
 
 

@@ -9,8 +9,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.extraction.page_literals import literals_on
-from aahcrawler.helper.extraction.page_location import address_text
+from aahcrawler.helper.extraction.field_values import address_text, literals_on
 from aahcrawler.helper.links.junk_urls import Ignored, junk
 from aahcrawler.helper.links.requests import Requests, Values, no_values
 from aahcrawler.helper.site_memory import Sites, Verdict, site_of

@@ -14,7 +14,7 @@ from lxml.html import Element, HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.helper.site_memory import site_of
-from aahcrawler.page import Page, charset, text
+from aahcrawler.page import Page, markup, text
 from aahcrawler.page.jsontree import ITEM
 from aahcrawler.posted_forms import ENCODING, PostedForm, is_reserved, posted_by, url_of
 from aahcrawler.query_encoding import in_form
@@ -147,7 +147,7 @@ def _codec(form: HtmlElement, base_url: str) -> str:
     accepted = form.get("accept-charset")
     if accepted is None:
         return base_url.codec if isinstance(base_url, urls.DocumentBase) else "utf-8"
-    return next(filter(None, map(charset.codec_of, accepted.split())), "utf-8")
+    return next(filter(None, map(markup.codec_of, accepted.split())), "utf-8")
 
 
 def _encoded(entries: Iterable[Entry], codec: str) -> str:
@@ -211,7 +211,7 @@ def _entries(control: HtmlElement, button: HtmlElement | None, codec: str) -> It
         if control.get("checked") is not None:
             yield name, control.get("value") or ("on" if control.get("value") is None else "")
     elif kind == "hidden" and name.lower() == "_charset_":
-        yield name, charset.name_of(codec)
+        yield name, markup.name_of(codec)
     else:
         yield name, control.get("value") or ""
 
