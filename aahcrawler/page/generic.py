@@ -1,4 +1,4 @@
-"""Read the links, main content, language, title and date of a page of any application, and its order of day and month."""
+"""Read links, main content, language, title, date, and the order of day and month on a page of any application."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Plain text and inner markup of elements, as a reader would copy them from the page; the text and tags around links."""
+"""Plain text and inner markup of elements, as a reader would copy them; the text and the tags around links."""
 
 import re
 from collections import Counter
@@ -73,7 +73,7 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     if not len(element) and not without and element.tag not in _SPECIAL:
         return fold(element.text or "")
     text = "".join(_pieces(element, frozenset(without)))
-    lines = map(fold, text.split("\n"))
+    lines = (fold(line) for line in text.split("\n") if line and not line.isspace())
     return "\n".join(line for line in lines if line)
 
 
