@@ -209,8 +209,10 @@ class Outline:
 
     def pieces_of(self, place: int, without: "Extents | None" = None) -> Iterator[Piece]:
         """Yield the text within an element, in document order, but for that in some extents."""
-        number, end = self.number_of_piece(place), self.ends[place]
-        while number < len(self.pieces) and (piece := self.pieces[number]).before <= end:
+        pieces, number, end = self.pieces, self.number_of_piece(place), self.ends[place]
+        last = self.number_of_piece(end)
+        while number < last:
+            piece = pieces[number]
             number += 1
             if not place <= piece.owner < end:
                 continue
@@ -258,7 +260,7 @@ class Extents:
 
     def cover(self, place: int) -> bool:
         """Return whether a place is in one of them."""
-        return self.end_at(place) > 0
+        return bool(self._starts) and self.end_at(place) > 0
 
     def end_at(self, place: int) -> int:
         """Return the end of the one that a place is in, 0 where it is in none."""
