@@ -63,7 +63,9 @@ def _reads_class(test: Call) -> bool:
     """Return whether a test for a word is one of the words of the context node's class."""
     match test.arguments[0]:
         case Call("concat", (_, Call("normalize-space", (read,)), _)) | Call("concat", (_, read, _)):
-            return read == Path((Step("attribute", "class"),))
+            match read:
+                case Path((Step("attribute", "class", ()),), False, None, ()):
+                    return True
     return False
 
 

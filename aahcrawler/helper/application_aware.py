@@ -13,8 +13,8 @@ from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, failures_of
 from aahcrawler.helper.detection import Attempts, Recognised, Recogniser, Watchdog
-from aahcrawler.helper.links.junk_urls import Ignored, junk_reason
-from aahcrawler.helper.links.navigation import Links, gives_aliases
+from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.navigation import Ignored, Links, gives_aliases
 from aahcrawler.helper.links.page_links import beginning_of, links_alone, with_rest
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.site_memory import Lesson, LinkJudge, Sites, site_of
@@ -25,8 +25,7 @@ from aahcrawler.page.page import PageGivenUpError, is_of_machine
 from aahcrawler.page.titles import ends, head_title
 from aahcrawler.webobject import WebObject
 from knowledge_base.behaviours import Act, Behaviour
-from knowledge_base.hosts import HostIndex
-from knowledge_base.matching import Sight
+from knowledge_base.matching import HostIndex, Sight
 from knowledge_base.model import Application, KnowledgeBase, Match
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, Outlink

@@ -14,8 +14,7 @@ from aahcrawler.helper.detection import FAILING, Attempts, Place
 from aahcrawler.helper.extraction.extraction import Extracted, Outcome, Runner
 from aahcrawler.helper.extraction.field_values import PageLocation, named_address
 from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
-from aahcrawler.helper.links.junk_urls import Ignored
-from aahcrawler.helper.links.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
+from aahcrawler.helper.links.navigation import Chosen, Ignored, Links, Navigation, embedded, note_junk, starting_points
 from aahcrawler.helper.links.page_links import Contexts, References, anchor_text, outlink_of
 from aahcrawler.helper.parts.splitting import MAX_REST, Splitting
 from aahcrawler.induction import datelines

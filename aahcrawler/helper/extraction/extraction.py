@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction.field_reader import FieldReader, Found
 from aahcrawler.helper.extraction.field_values import Owners, PageLocation, literals_on, named_address, nesting
-from aahcrawler.helper.extraction.runs import Replies, run_items
+from aahcrawler.helper.extraction.runs import run_items
 from aahcrawler.page import Page, text
 from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.webobject import Person, Reference, Value, WebObject
@@ -112,6 +112,19 @@ class Extracted:
     object: WebObject
     body: tuple[HtmlElement, ...]
     without: tuple[HtmlElement, ...] = ()
+
+
+class Replies:
+    """Remembers the fragments of the runs of a page for those that answer them."""
+
+    def __init__(self) -> None:
+        self._fragments: dict[str, str] = {}
+
+    def parent(self, item: HtmlElement, fragment: str | None) -> str | None:
+        """Record the fragment of a run, and return that of the run it answers, None if there is none."""
+        if fragment is not None:
+            self._fragments[item.get("data-number", "")] = fragment
+        return self._fragments.get(item.get("data-parent", ""))
 
 
 @dataclass
