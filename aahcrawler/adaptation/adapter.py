@@ -22,7 +22,7 @@ from aahcrawler.adaptation.repair.action_learning import (
     run,
     way_of,
 )
-from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
+from aahcrawler.adaptation.repair.cases import Case, Cases, KeptExample, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.adaptation.repair.page_structure import Structures
@@ -277,7 +277,11 @@ class Adaptation:
         better = self._done_otherwise(question, case, outcome, runner, wrong)
         if better is None:
             example = self._example(question, wrong, outcome, runner)
-            better = self._learn(question, case, Kept(example, runner, outcome), wrong) if example is not None else None
+            better = (
+                self._learn(question, case, KeptExample(example, runner, outcome), wrong)
+                if example is not None
+                else None
+            )
             if better is None:
                 case.corrections.failed()
                 extracted = evident(outcome.extracted, example, wrong.fields) if example is not None else None
@@ -357,7 +361,7 @@ class Adaptation:
         self, question: Question, case: Case, example: LabelledExample, outcome: Outcome, runner: Runner, wrong: Trouble
     ) -> Outcome:
         """Return the objects of an example, by the action that is learned of it if that finds the same."""
-        kept = Kept(example, runner, outcome)
+        kept = KeptExample(example, runner, outcome)
         spared = not case.learning.allows()
         found = self._read_alone(question, case, kept, wrong) if spared else self._taught(question, case, kept, wrong)
         if found is not None:
@@ -368,7 +372,7 @@ class Adaptation:
         found_how = f"{detail}{len(extracted)} objects {_how(example.method)}"
         return Outcome(extracted, wrong.failure, found_how, spared=spared)
 
-    def _taught(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+    def _taught(self, question: Question, case: Case, kept: KeptExample, wrong: Trouble) -> Outcome | None:
         """Learn of an example and those before it, and note whether that was in vain."""
         found = self._learn(question, case, kept, wrong)
         if found is not None and found.learned:
@@ -381,14 +385,14 @@ class Adaptation:
             case.teaches_alone = found is not None
         return found
 
-    def _read_alone(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+    def _read_alone(self, question: Question, case: Case, kept: KeptExample, wrong: Trouble) -> Outcome | None:
         """Keep an example of which nothing is learned yet; return the objects of an action for its page alone."""
         self._cases.keep(case, kept)
         attempted = self._learning.best(question, (kept,)) if case.teaches_alone and not wrong.fields else None
         outcome = attempted.outcome(kept) if attempted is not None else None
         return _of_page(outcome, kept, wrong) if outcome is not None else None
 
-    def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+    def _learn(self, question: Question, case: Case, kept: KeptExample, wrong: Trouble) -> Outcome | None:
         case.is_vetoed = False
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
         attempted = self._learning.best(question, examples)
@@ -413,7 +417,7 @@ class Adaptation:
             self._told(way.learned)
         return replace(outcome, learned=way.name)
 
-    def _cures(self, question: Question, attempted: Attempted | None, kept: Kept, wrong: Trouble) -> bool:
+    def _cures(self, question: Question, attempted: Attempted | None, kept: KeptExample, wrong: Trouble) -> bool:
         """Return whether values that differed from the former ones agree again; True for trouble of another sort."""
         outcome = attempted.outcome(kept) if attempted is not None else None
         if not wrong.remembered or attempted is None or outcome is None:
@@ -429,7 +433,7 @@ class Adaptation:
         return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
 
 
-def _of_page(outcome: Outcome, kept: Kept, wrong: Trouble) -> Outcome:
+def _of_page(outcome: Outcome, kept: KeptExample, wrong: Trouble) -> Outcome:
     """Return the outcome of an action that is in force for its page alone, which says so."""
     detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
     return replace(outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail)

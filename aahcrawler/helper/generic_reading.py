@@ -29,7 +29,7 @@ MAX_TITLE = 500
 LANGUAGE_SAMPLE = 600
 
 
-def read(page: Page, links: Links) -> Assistance:
+def read_unknown(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
     attempt = page.attempt
     reading = page.once(generic_objects.read)

@@ -73,7 +73,7 @@ class FailedStages:
 
     def add(self, stage: str, error: BaseException) -> None:
         """Note that a stage raised an error."""
-        self.take((FailedStage(stage, told(error)),))
+        self.take((FailedStage(stage, describe_error(error)),))
 
     def take(self, failed: Iterable[FailedStage]) -> None:
         """Note stages that raised."""
@@ -90,7 +90,7 @@ def is_of_machine(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None)
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an error in one line, with the innermost line of this project that it came from."""
     said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
     place = _place(error.__traceback__)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.detection.failure_detection import Shape
-from aahcrawler.adaptation.repair.cases import Kept, Way
+from aahcrawler.adaptation.repair.cases import KeptExample, Way
 from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
@@ -35,9 +35,9 @@ class Attempted:
     """A learned action, and its outcomes on the pages of the examples that it agrees with."""
 
     wrapper: Wrapper
-    agreeing: tuple[tuple[Kept, Outcome], ...]
+    agreeing: tuple[tuple[KeptExample, Outcome], ...]
 
-    def outcome(self, kept: Kept) -> Outcome | None:
+    def outcome(self, kept: KeptExample) -> Outcome | None:
         """Return its outcome on a page, None if it does not agree with the page's example."""
         return next((outcome for each, outcome in self.agreeing if each is kept), None)
 
@@ -48,7 +48,9 @@ class Learning:
 
     learner: Learner
 
-    def attempt(self, question: Question, examples: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+    def attempt(
+        self, question: Question, examples: Sequence[KeptExample], proof: Sequence[KeptExample]
+    ) -> Attempted | None:
         """Learn an action from some examples, and find the pages of ``proof`` on which it agrees.
 
         None if nothing can be learned, or the action finds something else on any of those pages.
@@ -61,7 +63,7 @@ class Learning:
         if wrapper is None:
             return None
         wrapper = _plausible(question, wrapper, proof)
-        agreeing: list[tuple[Kept, Outcome]] = []
+        agreeing: list[tuple[KeptExample, Outcome]] = []
         for kept in proof:
             outcome = run(kept.runner, wrapper.action)
             if outcome.extracted and reproduces(outcome.extracted, kept.example):
@@ -74,13 +76,13 @@ class Learning:
                 return None
         return Attempted(wrapper, tuple(agreeing))
 
-    def best(self, question: Question, examples: Sequence[Kept]) -> Attempted | None:
+    def best(self, question: Question, examples: Sequence[KeptExample]) -> Attempted | None:
         """Return the action learned from the last example and those that agree with it; None if it is not reliable.
 
         Pages of another shape do not contradict it as long as it finds nothing there.
         """
         latest = examples[-1]
-        group: Sequence[Kept] = examples
+        group: Sequence[KeptExample] = examples
         attempted = self.attempt(question, examples, examples)
         if attempted is None or attempted.outcome(latest) is None:
             alone = self.attempt(question, (latest,), (latest,))
@@ -90,7 +92,9 @@ class Learning:
             attempted = self._together(question, group, examples) if len(group) > 1 else alone
         return attempted if attempted is not None and attempted.outcome(latest) is not None else None
 
-    def _together(self, question: Question, group: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+    def _together(
+        self, question: Question, group: Sequence[KeptExample], proof: Sequence[KeptExample]
+    ) -> Attempted | None:
         """Learn from all examples of a group, else from all but one: one wrong value spoils what others agree on."""
         attempted = self.attempt(question, group, proof)
         if attempted is None and len(group) > MIN_PAGES:
@@ -101,7 +105,7 @@ class Learning:
         return attempted
 
 
-def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[Kept]) -> Wrapper:
+def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[KeptExample]) -> Wrapper:
     """Return a way without the fields whose values are not those of the objects, unless memory confirms some of them.
 
     What cannot be shown to be right stays absent.
@@ -117,7 +121,7 @@ def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[Kept]) -> W
     return replace(wrapper, action=replace(wrapper.action, fields=fields), notes=(*wrapper.notes, *notes))
 
 
-def _told(question: Question, kept: Kept, extracted: Sequence[Extracted]) -> Told:
+def _told(question: Question, kept: KeptExample, extracted: Sequence[Extracted]) -> Told:
     by_date = question.application.kind in LISTED_BY_DATE and not _is_nested(extracted)
     return Told.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
 
@@ -131,7 +135,7 @@ def _values(extracted: Extracted) -> Mapping[str, Value]:
     return {name: values[0] for name, values in extracted.object.properties.items() if values}
 
 
-def _agrees(kept: Kept, extract: Extract) -> bool:
+def _agrees(kept: KeptExample, extract: Extract) -> bool:
     outcome = run(kept.runner, extract)
     return bool(outcome.extracted) and reproduces(outcome.extracted, kept.example)
 

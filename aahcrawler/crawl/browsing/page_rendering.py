@@ -22,7 +22,7 @@ from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.browser_look import BrowserLook
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.data_pages import DataPages
-from aahcrawler.crawl.browsing.look_places import BrowserDeaths, LookPlaces, OwnPage, Place, ends_browser
+from aahcrawler.crawl.browsing.look_places import BrowserDeaths, LookPlace, LookPlaces, OwnPage, ends_browser
 from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
@@ -185,7 +185,7 @@ class PageRendering:
         return replace(look, counts={**came, **look.counts})
 
     @asynccontextmanager
-    async def _place(self, site: str, *, alone: bool = False) -> AsyncIterator[Place]:
+    async def _place(self, site: str, *, alone: bool = False) -> AsyncIterator[LookPlace]:
         """Lend a place for a look once its site may be looked at. Raise ``StoppedError`` at the crawl's end."""
         while not self._deaths.is_barred(site) and (pause := self._deaths.pause(site)):
             await self._fetching.wait_within_visit(pause)
@@ -202,7 +202,9 @@ class PageRendering:
             logger.warning("%s: not looked at in the browser: %s", lease.url, error)
             return Reason.PLAIN
 
-    async def _looked(self, lease: Lease, page: Page, exchange: Exchange, place: Place, reason: Reason) -> Look | None:
+    async def _looked(
+        self, lease: Lease, page: Page, exchange: Exchange, place: LookPlace, reason: Reason
+    ) -> Look | None:
         """Return what came of a look, as far as one may be; None where it is to be repeated alone."""
         hindrance = self._hindrance(lease.queue)
         if hindrance:
@@ -277,7 +279,7 @@ class PageRendering:
 
     # One look
 
-    async def _shown(self, lease: Lease, page: Page, exchange: Exchange, place: Place) -> Look | None:
+    async def _shown(self, lease: Lease, page: Page, exchange: Exchange, place: LookPlace) -> Look | None:
         order = await self._order(lease, page)
         allows = frozenset(method for each in order.behaviours for method in each.allows)
         requests = self._visits.requests_of(lease, exchange, frozenset() if order.reading_only else allows)

@@ -100,7 +100,7 @@ class Rate:
         return (pages - before) / (now - then) if now > then else 0.0
 
 
-class Shown(Countable, Protocol):
+class DisplayedCrawl(Countable, Protocol):
     """The parts of a crawl that are shown."""
 
     @property
@@ -112,7 +112,7 @@ class Shown(Countable, Protocol):
         """What this process fetches, or what it waits for; None where others fetch."""
 
 
-Show = Callable[[Shown], None]
+Show = Callable[[DisplayedCrawl], None]
 """Shows how far a crawl is by now."""
 
 
@@ -130,7 +130,7 @@ def display(console: Console) -> Iterator[Show]:
 def _plain(console: Console, rate: Rate) -> Show:
     last = 0.0
 
-    def show(job: Shown) -> None:
+    def show(job: DisplayedCrawl) -> None:
         nonlocal last
         pages_per_second = rate(job.stats["pages"])
         if time.monotonic() - last >= LINE_EVERY:
@@ -141,14 +141,14 @@ def _plain(console: Console, rate: Rate) -> Show:
     return show
 
 
-def _table(job: Shown, rate: Rate) -> Table:
+def _table(job: DisplayedCrawl, rate: Rate) -> Table:
     table = Table(title=Text(job.icd.title), show_header=False, title_justify="left")
     for name, value in facts_of(job, rate(job.stats["pages"])).items():
         table.add_row(name, Text(value))
     return table
 
 
-def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
+def facts_of(job: DisplayedCrawl, pages_per_second: float) -> dict[str, str]:
     """Return what is worth showing, by name: counts, rates, and the time left by the limits."""
     stats, counts = job.stats, job.counts
     pages = int(stats["pages"])
@@ -225,7 +225,7 @@ def adapted(stats: Stats) -> dict[str, str]:
     }
 
 
-def time_left(job: Shown, pages_per_second: float) -> str:
+def time_left(job: DisplayedCrawl, pages_per_second: float) -> str:
     """Return when the first of the limits will be reached at the present rate, or what is queued be fetched.
 
     ``-`` while nothing can be said.

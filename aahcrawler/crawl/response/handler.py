@@ -40,7 +40,7 @@ from aahcrawler.crawl.lease.lease_source import LostLeaseError
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
 from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings
-from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, seen
+from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, with_look
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
@@ -337,7 +337,7 @@ class ResponseHandler:
         await self._commit(lease, state, (), Outcome(reason, counts))
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> bool:
-        """Return whether asking again may help: of a 304 that nobody asked for nothing is known, its links neither."""
+        """Return whether asking again may help. A 304 to a request without conditions says nothing of its page."""
         unasked = response.status == HTTPStatus.NOT_MODIFIED and not asked.conditional
         broken = unasked or response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
         return broken and lease.attempt < self._context.now.attempts
@@ -428,7 +428,7 @@ class ResponseHandler:
         if found is not None and found.error and not lease.is_page:
             stats.add(f"error:{found.error}")
         await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
-        return None if found is None else seen(found, look, lease, self._context.now.scope.spelling)
+        return None if found is None else with_look(found, look, lease, self._context.now.scope.spelling)
 
     async def _learn(
         self,

@@ -15,7 +15,7 @@ from aahcrawler.crawl.capture.description import malformed
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.response.listings import MAX_HOSTS, Contents, Step
+from aahcrawler.crawl.response.listings import MAX_HOSTS, Contents, ListingStep
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer, Offered, Purpose
@@ -102,7 +102,7 @@ class UrlLists:
         The rest is added to what is ``rejected``, by reason.
         """
         hosts = _spoken_for(lease) if lease.purpose is Purpose.SITEMAP else None
-        is_complete, helper = Step.of(lease) is not None, self._context.now.helper
+        is_complete, helper = ListingStep.of(lease) is not None, self._context.now.helper
         for offer in self._offers(lease, piece):
             if hosts is not None and _host(offer.url) not in hosts:
                 rejected.setdefault(SourceRefusal.NOT_VOUCHED, []).append(offer)

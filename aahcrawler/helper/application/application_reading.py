@@ -21,7 +21,7 @@ from aahcrawler.induction import datelines
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, claims, generic, requisites
-from aahcrawler.page.page import told
+from aahcrawler.page.page import describe_error
 from aahcrawler.page.titles import title_of
 from aahcrawler.webobject import Container, Reference, Value, WebObject
 from knowledge_base.matching import Sight
@@ -181,7 +181,7 @@ class ApplicationReading:
             found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
         except FAILING as error:
-            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, told(error))
+            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, describe_error(error))
         self._learned = self._learned or outcome.learned
         return outcome
 

@@ -282,7 +282,7 @@ def _depth(tree: HtmlElement) -> int:
 
 
 def _allowance(size: int) -> int:
-    """Return how many elements may be visited: items may lie within one another, but not all in all others."""
+    """Return how many elements all items may have together; one counts once for each item that it lies in."""
     return min(MAX_NESTING * size, max(MAX_ELEMENTS, 2 * size))
 
 

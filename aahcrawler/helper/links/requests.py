@@ -41,7 +41,7 @@ class NotSentError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class FormSubmission:
     """A form without secrets and side effects: the URL its values are sent to, its preset values, and its method.
 
     ``codec`` is the encoding that names and values are sent in.
@@ -75,7 +75,7 @@ class Submission:
         return url
 
 
-def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: bool = False) -> Submission:
+def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: bool = False) -> FormSubmission:
     """Return the values that a browser would send on Enter in an untouched form. Raises `NotSentError`.
 
     They are the values of all controls that are neither disabled nor unchecked, and of the first button. A form that is
@@ -103,7 +103,7 @@ def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: boo
         raise NotSentError(f"its action is the URL of another form: {target[:100]}")
     codec = _codec(form, base_url)
     entries = (entry for control in controls for entry in _entries(control, button, codec))
-    return Submission(target, tuple(entries), is_post=method == "post", codec=codec)
+    return FormSubmission(target, tuple(entries), is_post=method == "post", codec=codec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ class Requests:
             except NotSentError as reason:
                 self.unsent.append(Unsent(action.name, str(reason)))
 
-    def _submitted(self, found: Submission, form: Form) -> Iterator[Made]:
+    def _submitted(self, found: FormSubmission, form: Form) -> Iterator[Made]:
         if site_of(found.target) != site_of(self.page.url):
             raise NotSentError(f"it leads to another site, {found.target[:100]}; choose another form")
         for filler in form.fillers:
