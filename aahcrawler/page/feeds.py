@@ -75,7 +75,7 @@ def announced(page: Page) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(url for url in urls if url and not _COMMENTS.search(url)), MAX_ANNOUNCED))
 
 
-def read(page: Page) -> Feed | None:
+def read_feed(page: Page) -> Feed | None:
     """Return the feed in an answer, None if the answer is no feed or a feed of comments.
 
     What can be mended of malformed XML is, and an entry that cannot is left out. Nothing that a document type names

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Followed, Kept, Question, Taken
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction.extraction import Outcome, Runner, Sketch
+from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner, Sketch
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -30,11 +30,11 @@ class Scripted:
     name: str | None = None
     taken_for: PageLevel | None = None
     instead: Extract | None = None
-    outcome: Outcome | None = None
+    outcome: ExtractionOutcome | None = None
     more: tuple[Chosen, ...] = ()
     stopped: tuple[str, ...] = ()
     questions: list[Question] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ExtractionOutcome] = field(default_factory=list)
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
         assert page.is_html
@@ -54,7 +54,7 @@ class Scripted:
         self.questions.append(question)
         return self.instead or question.action
 
-    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: ExtractionOutcome, runner: Runner) -> ExtractionOutcome:
         assert runner.location.page is question.page
         self.outcomes.append(outcome)
         return self.outcome or outcome
@@ -101,7 +101,7 @@ def test_an_action_in_its_place_is_run_instead() -> None:
 
 
 def test_the_outcome_that_the_adapter_settles_on_counts() -> None:
-    adapter = Scripted(outcome=Outcome((), Failure.STOPPED_WORKING, "it is there", "learned-article-1"))
+    adapter = Scripted(outcome=ExtractionOutcome((), Failure.STOPPED_WORKING, "it is there", "learned-article-1"))
     found = read(adapter)
     assert (bodies(adapter_found := found), found.match and found.match.variant) == ([], "learned-article-1")
     assert [(each.failure, each.detail) for each in adapter_found.failed_actions] == [

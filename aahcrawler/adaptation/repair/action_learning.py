@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.detection.failure_detection import Shape
 from aahcrawler.adaptation.repair.cases import KeptExample, Way
-from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
+from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction.extraction import Extracted, Outcome, Runner
+from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
@@ -35,9 +35,9 @@ class Attempted:
     """A learned action, and its outcomes on the pages of the examples that it agrees with."""
 
     wrapper: Wrapper
-    agreeing: tuple[tuple[KeptExample, Outcome], ...]
+    agreeing: tuple[tuple[KeptExample, ExtractionOutcome], ...]
 
-    def outcome(self, kept: KeptExample) -> Outcome | None:
+    def outcome(self, kept: KeptExample) -> ExtractionOutcome | None:
         """Return its outcome on a page, None if it does not agree with the page's example."""
         return next((outcome for each, outcome in self.agreeing if each is kept), None)
 
@@ -63,7 +63,7 @@ class Learning:
         if wrapper is None:
             return None
         wrapper = _plausible(question, wrapper, proof)
-        agreeing: list[tuple[KeptExample, Outcome]] = []
+        agreeing: list[tuple[KeptExample, ExtractionOutcome]] = []
         for kept in proof:
             outcome = run(kept.runner, wrapper.action)
             if outcome.extracted and reproduces(outcome.extracted, kept.example):
@@ -121,9 +121,9 @@ def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[KeptExample
     return replace(wrapper, action=replace(wrapper.action, fields=fields), notes=(*wrapper.notes, *notes))
 
 
-def _told(question: Question, kept: KeptExample, extracted: Sequence[Extracted]) -> Told:
+def _told(question: Question, kept: KeptExample, extracted: Sequence[Extracted]) -> PageObjects:
     by_date = question.application.kind in LISTED_BY_DATE and not _is_nested(extracted)
-    return Told.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
+    return PageObjects.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
 
 
 def _is_nested(extracted: Sequence[Extracted]) -> bool:
@@ -140,12 +140,12 @@ def _agrees(kept: KeptExample, extract: Extract) -> bool:
     return bool(outcome.extracted) and reproduces(outcome.extracted, kept.example)
 
 
-def run(runner: Runner, extract: Extract) -> Outcome:
+def run(runner: Runner, extract: Extract) -> ExtractionOutcome:
     """Run an action on a page without cached values; nothing is found if an expression fails."""
     try:
         return runner.again().run(extract)
     except FAILING:
-        return Outcome()
+        return ExtractionOutcome()
 
 
 def way_of(question: Question, attempted: Attempted, failure: str, number: int) -> Way:

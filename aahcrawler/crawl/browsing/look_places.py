@@ -24,7 +24,7 @@ class LookPlace:
     is_shared: bool = False
 
 
-class LookPlaces:
+class RenderSlots:
     """At most ``most`` looks at once, or one that is alone; who waits to be alone goes before others."""
 
     def __init__(self, most: int) -> None:

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Final
 
 from aahcrawler.archive.writer import WrittenCapture
-from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, Look, PageRendering
+from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, PageRendering, Rendering
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.description import count, description, object_counts
 from aahcrawler.crawl.capture.recrawl import (
@@ -133,7 +133,7 @@ class AnswerRecord:
     response: CapturedResponse
     sent: Page
     comparison: RecrawlComparison
-    look: Look
+    look: Rendering
     found: PageAnalysis | None
     discovered: DiscoveredLinks
     stats: Stats
@@ -400,7 +400,7 @@ class ResponseHandler:
 
     async def _compare(
         self, lease: Lease, response: CapturedResponse, sent: Page, asked: ConditionalRequest, stats: Stats
-    ) -> tuple[RecrawlComparison, Look]:
+    ) -> tuple[RecrawlComparison, Rendering]:
         """Compare a page, as a browser shows it where one is to, with former crawls, and count its answer.
 
         The page of the comparison has its transcript, and the former page is as the present reader reads it. Raise
@@ -419,7 +419,7 @@ class ResponseHandler:
         return await self._steps.analyser.recalled(lease, with_transcript), look
 
     async def _understand(
-        self, lease: Lease, comparison: RecrawlComparison, look: Look, stats: Stats
+        self, lease: Lease, comparison: RecrawlComparison, look: Rendering, stats: Stats
     ) -> PageAnalysis | None:
         """Return what an answer says; a requisite that nobody understands is counted here, a page elsewhere."""
         if not comparison.remembered:

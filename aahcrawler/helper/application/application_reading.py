@@ -11,7 +11,7 @@ from aahcrawler.helper.application.completion import WHOLES, Completion
 from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.detection import FAILING, Attempts, Place
-from aahcrawler.helper.extraction.extraction import Extracted, Outcome, Runner
+from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner
 from aahcrawler.helper.extraction.field_values import PageLocation, named_address
 from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
 from aahcrawler.helper.links.navigation import Chosen, Ignored, Links, Navigation, embedded, note_junk, starting_points
@@ -167,16 +167,19 @@ class ApplicationReading:
         self._thread = self.attempts.attempt(work, level=level.name, action="thread")
         return objects
 
-    def _outcome(self, place: Place, action: Extract, runner: Runner) -> Outcome:
+    def _outcome(self, place: Place, action: Extract, runner: Runner) -> ExtractionOutcome:
         """Run an action, or its replacement by adaptation, and let adaptation check the outcome."""
         level = place.level.name
         if self.adaptation is None:
-            return self.attempts.attempt(partial(runner.run, action), level=level, action=action.name) or Outcome()
+            return (
+                self.attempts.attempt(partial(runner.run, action), level=level, action=action.name)
+                or ExtractionOutcome()
+            )
         adapter, former = self.adaptation.adapter, self.adaptation.former
         asked = Question(self.page, self.application, place.level, action, former, place.shown)
         preferred = adapter.preferred(asked)
         work = partial(runner.run, preferred)
-        outcome = self.attempts.attempt(work, level=level, action=action.name) or Outcome()
+        outcome = self.attempts.attempt(work, level=level, action=action.name) or ExtractionOutcome()
         try:
             found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
