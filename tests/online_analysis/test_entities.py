@@ -1,13 +1,10 @@
 import logging
+from functools import cache
 from pathlib import Path
 
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.language import Language as Pipeline
-from spacy.training import Example
-from thinc.api import fix_random_seed
 
 from online_analysis.analysers import EntityAnalyser, analysers
 from online_analysis.analysers.entities import Mention
@@ -34,12 +31,17 @@ NAMES = (
     "서울",
     "G20",
 )
-FINDER = Gazetteer(NAMES, LEXICON.language)
 
 
-def found(text: str, language: str | None, finder: Gazetteer = FINDER) -> list[str]:
+@cache
+def finder_of_all() -> Gazetteer:
+    """Return what finds NAMES. spaCy is imported where a test needs it: that takes longer than most tests."""
+    return Gazetteer(NAMES, LEXICON.language)
+
+
+def found(text: str, language: str | None, finder: Gazetteer | None = None) -> list[str]:
     """Return what is named in whole."""
-    return [mention.entity for mention in finder.find(text, language) if not mention.short]
+    return [mention.entity for mention in (finder or finder_of_all()).find(text, language) if not mention.short]
 
 
 @pytest.mark.slow
@@ -65,8 +67,8 @@ def test_names_are_found_in_any_case_and_form(text: str, language: str | None, e
 
 
 def test_a_word_of_a_name_is_a_short_mention_and_counts_by_what_it_says() -> None:
-    (family,) = FINDER.find("He asked Scheer.", "en")
-    common = next(each for each in FINDER.find("The Union of students.", "en") if each.entity == "European Union")
+    (family,) = finder_of_all().find("He asked Scheer.", "en")
+    common = next(each for each in finder_of_all().find("The Union of students.", "en") if each.entity == "European Union")
     assert (family.entity, family.short, common.short) == ("Hermann Scheer", True, True)
     assert 0 < common.overlap < family.overlap < 0.5
 
@@ -90,13 +92,13 @@ def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
 )
 def test_any_text_gives_mentions_that_overlap_with_a_name(words: list[str], language: str | None) -> None:
     text = " ".join(words)
-    mentions = FINDER.find(text, language)
+    mentions = finder_of_all().find(text, language)
     assert all(mention.entity in NAMES and 0 < mention.overlap <= 1 for mention in mentions)
-    assert mentions == FINDER.find(text, language)
+    assert mentions == finder_of_all().find(text, language)
 
 
 def score_of(*texts: str, title: str = "") -> float:
-    score = EntityAnalyser(FINDER).analyse(page(*texts, title=title)).document
+    score = EntityAnalyser(finder_of_all()).analyse(page(*texts, title=title)).document
     assert score is not None
     return score
 
@@ -128,14 +130,14 @@ def test_links_beside_names_score_higher() -> None:
         Outlink("http://a.test/3", "recipes", context="recipes"),
         Outlink("http://a.test/4", "2", context="12"),
     ]
-    scores = EntityAnalyser(FINDER).analyse(page("Freiburg", links=links))
+    scores = EntityAnalyser(finder_of_all()).analyse(page("Freiburg", links=links))
     first, second, third, fourth = (score or 0.0 for score in scores.links)
     assert 1 >= first > second > third > 0
     assert fourth == scores.document
 
 
 def test_a_page_without_text_says_nothing() -> None:
-    scores = EntityAnalyser(FINDER).analyse(
+    scores = EntityAnalyser(finder_of_all()).analyse(
         page(links=[Outlink("http://a.test/", ""), Outlink("http://b.test/", "WHO")])
     )
     assert (scores.document, scores.links) == (None, (None, 1.0))
@@ -184,10 +186,19 @@ PLAIN = ("The green shears are in the shed.", "Bring the sheer fabric along.", "
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a pipeline that tells people, places and firms in the sentences above, and save it."""
+    import spacy
+    from spacy.training import Example
+    from thinc.api import fix_random_seed
+
+    def example(text: str, name: str, label: str) -> Example:
+        start = text.index("{")
+        entities = [(start, start + len(name), label)]
+        return Example.from_dict(pipeline.make_doc(text.format(name)), {"entities": entities})
+
     fix_random_seed(7)
     pipeline = spacy.blank("en")
     pipeline.add_pipe("ner")
-    examples = [_example(pipeline, text, name, label) for text, names, label in SENTENCES for name in names]
+    examples = [example(text, name, label) for text, names, label in SENTENCES for name in names]
     examples += [Example.from_dict(pipeline.make_doc(text), {"entities": []}) for text in PLAIN]
     optimizer = pipeline.initialize(lambda: examples)
     for _ in range(100):
@@ -199,11 +210,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models") / "tiny"
     pipeline.to_disk(folder)
     return folder
-
-
-def _example(pipeline: Pipeline, text: str, name: str, label: str) -> Example:
-    start = text.index("{")
-    return Example.from_dict(pipeline.make_doc(text.format(name)), {"entities": [(start, start + len(name), label)]})
 
 
 @pytest.mark.slow
@@ -245,6 +251,8 @@ def test_a_crawl_scores_with_the_model_that_its_definition_names(model: Path) ->
 
 
 def test_a_model_that_cannot_be_used_is_a_mistake_of_the_definition(tmp_path: Path, model: Path) -> None:
+    import spacy
+
     (tmp_path / "broken").mkdir()
     for name in ("config.cfg", "meta.json"):
         (tmp_path / "broken" / name).write_text("{")
