@@ -66,6 +66,7 @@ def test_a_key_is_one_word_of_ascii(url: str) -> None:
     assert key
 
 
+@pytest.mark.slow
 def test_keys_of_hostile_urls_are_quick() -> None:
     with at_most(5):
         for url in ("%" + "25" * 40_000, "cfid=" * 12_000, "&" * 60_000, "../" * 20_000, "(s(" * 20_000):

@@ -134,6 +134,7 @@ def test_known_applications_are_not_written_again(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_file_for_one_site_is_recognised_by_its_host(tmp_path: Path) -> None:
     begun = begin(Wish("Knots", "web-forum", site=True), Given((TOPIC,)), (tmp_path,))
     assert begun.knowledge_base.application("Knots").hosts == ("knots.example",)

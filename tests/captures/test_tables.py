@@ -34,6 +34,7 @@ def test_rows_and_columns_say_the_same(scored: Path) -> None:
     assert (list(scores(scored, 2)), columns(scores(scored, 2))) == ([], {})
 
 
+@pytest.mark.slow
 def test_a_data_frame_has_the_rows(scored: Path) -> None:
     pytest.importorskip("pandas")
     frame = data_frame(objects(scored))

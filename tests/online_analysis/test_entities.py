@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.analysers import EntityAnalyser, analysers
-from online_analysis.analysers.entities import Mention
-from online_analysis.analysers.gazetteer import EntityModelError, Gazetteer, load_model, recogniser
+from online_analysis.analysers.entities import EntityFinder, Mention
 from online_analysis.document import Outlink
 from online_analysis.icd import Icd, IcdError
 from online_analysis.suggestions import suggest
@@ -34,14 +33,16 @@ NAMES = (
 
 
 @cache
-def finder_of_all() -> Gazetteer:
-    """Return what finds NAMES. spaCy is imported where a test needs it: that takes longer than most tests."""
-    return Gazetteer(NAMES, LEXICON.language)
+def finder_of(*names: str, model: Path | None = None) -> EntityFinder:
+    """Return what finds names, helped by a model if one is given. spaCy is imported here: it takes a second."""
+    from online_analysis.analysers.gazetteer import Gazetteer, load_model
+
+    return Gazetteer(names, LEXICON.language, None if model is None else load_model(str(model)))
 
 
-def found(text: str, language: str | None, finder: Gazetteer | None = None) -> list[str]:
-    """Return what is named in whole."""
-    return [mention.entity for mention in (finder or finder_of_all()).find(text, language) if not mention.short]
+def found(text: str, language: str | None, *names: str) -> list[str]:
+    """Return which of some names, or of NAMES, are named in whole."""
+    return [mention.entity for mention in finder_of(*names or NAMES).find(text, language) if not mention.short]
 
 
 @pytest.mark.slow
@@ -67,15 +68,17 @@ def test_names_are_found_in_any_case_and_form(text: str, language: str | None, e
 
 
 def test_a_word_of_a_name_is_a_short_mention_and_counts_by_what_it_says() -> None:
-    (family,) = finder_of_all().find("He asked Scheer.", "en")
-    common = next(each for each in finder_of_all().find("The Union of students.", "en") if each.entity == "European Union")
+    (family,) = finder_of(*NAMES).find("He asked Scheer.", "en")
+    common = next(
+        each for each in finder_of(*NAMES).find("The Union of students.", "en") if each.entity == "European Union"
+    )
     assert (family.entity, family.short, common.short) == ("Hermann Scheer", True, True)
     assert 0 < common.overlap < family.overlap < 0.5
 
 
 def test_of_two_names_that_overlap_the_longer_counts() -> None:
-    finder = Gazetteer(["York", "New York", "New York Times"], LEXICON.language)
-    assert found("The New York Times of York and New York", "en", finder) == ["New York Times", "York", "New York"]
+    names = ("York", "New York", "New York Times")
+    assert found("The New York Times of York and New York", "en", *names) == ["New York Times", "York", "New York"]
 
 
 def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
@@ -92,13 +95,13 @@ def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
 )
 def test_any_text_gives_mentions_that_overlap_with_a_name(words: list[str], language: str | None) -> None:
     text = " ".join(words)
-    mentions = finder_of_all().find(text, language)
+    mentions = finder_of(*NAMES).find(text, language)
     assert all(mention.entity in NAMES and 0 < mention.overlap <= 1 for mention in mentions)
-    assert mentions == finder_of_all().find(text, language)
+    assert mentions == finder_of(*NAMES).find(text, language)
 
 
 def score_of(*texts: str, title: str = "") -> float:
-    score = EntityAnalyser(finder_of_all()).analyse(page(*texts, title=title)).document
+    score = EntityAnalyser(finder_of(*NAMES)).analyse(page(*texts, title=title)).document
     assert score is not None
     return score
 
@@ -130,14 +133,14 @@ def test_links_beside_names_score_higher() -> None:
         Outlink("http://a.test/3", "recipes", context="recipes"),
         Outlink("http://a.test/4", "2", context="12"),
     ]
-    scores = EntityAnalyser(finder_of_all()).analyse(page("Freiburg", links=links))
+    scores = EntityAnalyser(finder_of(*NAMES)).analyse(page("Freiburg", links=links))
     first, second, third, fourth = (score or 0.0 for score in scores.links)
     assert 1 >= first > second > third > 0
     assert fourth == scores.document
 
 
 def test_a_page_without_text_says_nothing() -> None:
-    scores = EntityAnalyser(finder_of_all()).analyse(
+    scores = EntityAnalyser(finder_of(*NAMES)).analyse(
         page(links=[Outlink("http://a.test/", ""), Outlink("http://b.test/", "WHO")])
     )
     assert (scores.document, scores.links) == (None, (None, 1.0))
@@ -214,6 +217,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_model_finds_names_that_nobody_gave(model: Path) -> None:
+    from online_analysis.analysers.gazetteer import recogniser
+
     assert list(recogniser(str(model))("They live in Freiburg today.")) == ["Freiburg"]
     found = suggest("Yesterday Hermann Scheer spoke about energy.", recognise=recogniser(str(model)))
     assert [each.value for each in found.entities] == ["Hermann Scheer"]
@@ -221,7 +226,7 @@ def test_a_model_finds_names_that_nobody_gave(model: Path) -> None:
 
 @pytest.mark.slow
 def test_a_model_tells_names_from_longer_ones_and_from_others(model: Path) -> None:
-    finder = Gazetteer(["Freiburg", "Hermann Scheer"], LEXICON.language, load_model(str(model)))
+    finder = finder_of("Freiburg", "Hermann Scheer", model=model)
     assert finder.find("They live in Freiburg today.", "en") == (Mention("Freiburg"),)
     assert finder.find("Yesterday Hermann Scheer spoke about energy.", "en") == (Mention("Hermann Scheer"),)
     assert finder.find("Yesterday Scheer spoke about energy.", "en") == (Mention("Hermann Scheer", 0.5, short=True),)
@@ -232,13 +237,14 @@ def test_a_model_tells_names_from_longer_ones_and_from_others(model: Path) -> No
 
 @pytest.mark.slow
 def test_a_model_speaks_of_its_own_language_alone(model: Path) -> None:
-    names = ["Freiburg", "Hermann Scheer"]
-    finder, plain = Gazetteer(names, LEXICON.language, load_model(str(model))), Gazetteer(names, LEXICON.language)
+    names = ("Freiburg", "Hermann Scheer")
+    finder, plain = finder_of(*names, model=model), finder_of(*names)
     text = "She joined Freiburg Medical Instruments as an engineer."
     assert finder.find(text, "de") == plain.find(text, "de") == (Mention("Freiburg"),)
     assert finder.find(text, None) == finder.find(text, "en") != plain.find(text, "en")
 
 
+@pytest.mark.slow
 def test_a_crawl_scores_with_the_model_that_its_definition_names(model: Path) -> None:
     def score(scoring: str) -> float:
         icd = definition(scoring, folder=model.parent)
@@ -250,8 +256,11 @@ def test_a_crawl_scores_with_the_model_that_its_definition_names(model: Path) ->
     assert 0 < score("entity_model: tiny") < score("")
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_used_is_a_mistake_of_the_definition(tmp_path: Path, model: Path) -> None:
     import spacy
+
+    from online_analysis.analysers.gazetteer import EntityModelError, load_model
 
     (tmp_path / "broken").mkdir()
     for name in ("config.cfg", "meta.json"):
@@ -266,7 +275,9 @@ def test_a_model_that_cannot_be_used_is_a_mistake_of_the_definition(tmp_path: Pa
     assert load_model(str(model)).pipe_names == ["ner"]
 
 
+@pytest.mark.slow
 def test_nothing_is_logged_of_a_model_that_works(model: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        Gazetteer(["Freiburg"], LEXICON.language, load_model(str(model))).find("In Freiburg.", "en")
+        # Anew: what another test has loaded says nothing any more.
+        finder_of.__wrapped__("Freiburg", model=model).find("In Freiburg.", "en")
     assert not caplog.records

@@ -106,6 +106,7 @@ def test_suggestions_make_a_definition() -> None:
     assert Icd.parse(new_definition(wish).encode()).topic.keywords == tuple(values(found.keywords))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=400))
 def test_whatever_a_text_is_the_same_one_suggests_the_same(text: str) -> None:
     found = suggest(text)

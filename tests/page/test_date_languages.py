@@ -29,6 +29,7 @@ def test_what_a_language_writes_is_read(name: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*languages(), *REGIONS])
 def test_what_a_language_writes_in_words_is_never_read_as_another_day(name: str) -> None:
     texts = [
