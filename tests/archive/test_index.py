@@ -3,8 +3,6 @@
 import gzip
 import json
 import random
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -21,7 +19,8 @@ from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.layout import WARC
 from aahcrawler.segments import recover
 from tests.archive.exchanges import INFO, exchange_of, page_exchange
-from tests.archive.test_segments import ROOT, files_up_to
+from tests.archive.test_segments import files_up_to
+from tests.forking import forked
 from tests.pace import at_most
 
 KEYS = [
@@ -207,9 +206,7 @@ while True:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_kill_costs_nothing(tmp_path: Path, seed: int) -> None:
     files, folder = tmp_path / "archive", tmp_path / "indexes"
-    command = [sys.executable, "-c", ENDLESS, str(files), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
-        assert process.stdout is not None
+    with forked(ENDLESS, files, folder) as process:
         process.stdout.readline()
         time.sleep(random.Random(seed).uniform(0, 0.4))
         process.kill()
