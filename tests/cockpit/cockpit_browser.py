@@ -39,6 +39,7 @@ from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import Reply
+from tests.service.forked_crawls import crawls_forked
 
 READER, OPERATOR = "the token of a reader", "the token of an operator"
 BLIND = "the token of an operator who may not read"
@@ -105,7 +106,7 @@ class Cockpit:
 
 @contextmanager
 def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None = None) -> Iterator[Cockpit]:
-    """Serve a cockpit of the crawls in a folder, in a thread, until the block ends."""
+    """Serve a cockpit of the crawls in a folder, in a thread, until the block ends. What it starts is forked."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     listening = Listening(port=port)
@@ -127,7 +128,8 @@ def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None
         time.sleep(0.005)
         assert thread.is_alive()
     try:
-        yield Cockpit(names, port, sign_in, routes, place)
+        with crawls_forked():
+            yield Cockpit(names, port, sign_in, routes, place)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)
