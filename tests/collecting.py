@@ -61,7 +61,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     return _Scheduling(config, log)
 
 
-class _Scheduling(LoadFileScheduling):
+class _Scheduling(LoadFileScheduling):  # type: ignore[misc]    # The stubs are missing.
     def _split_scope(self, nodeid: str) -> str:
         return _unit(nodeid)
 

@@ -190,6 +190,7 @@ def test_the_heaviest_pages_are_kept() -> None:
     assert [page.url for page in heaviest.pages()] == ["http://a.test/5", "http://a.test/5"]
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, base: KnowledgeBase) -> None:
     folder = archive(tmp_path / "crawl", base, PAGES)
     command = ["kb", "try", str(folder), "--kb", str(tmp_path / "kb")]

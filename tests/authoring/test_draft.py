@@ -65,6 +65,7 @@ def test_the_draft_reads_the_page_it_was_made_from(begun: Begun) -> None:
     assert {link.url.rpartition("/")[2].partition("?")[0] for link in assistance.refused} >= {"login.php", "print.php"}
 
 
+@pytest.mark.slow
 def test_other_pages_of_the_site_are_told_apart(begun: Begun) -> None:
     helper = ApplicationAwareHelper(begun.knowledge_base)
     board, form = helper.assist(BOARD), helper.assist(FORM)

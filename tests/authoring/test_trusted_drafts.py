@@ -64,6 +64,7 @@ def begun(pages: Mapping[str, Page], tmp_path_factory: pytest.TempPathFactory) -
     return begin(Wish("Ropewalk", "web-forum"), Given(contents, lists), (tmp_path_factory.mktemp("kb"),))
 
 
+@pytest.mark.slow
 def test_the_whole_site_is_read_from_its_front_page(begun: Begun, pages: Mapping[str, Page]) -> None:
     bodies, followed = crawled(begun, pages, f"{SITE}/")
     wanted = [(thread, 1) for thread in THREADS] + [(THREADS[0], page) for page in range(2, PAGES + 1)]

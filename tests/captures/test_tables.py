@@ -48,6 +48,7 @@ def test_without_pandas_a_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         data_frame([])
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_run(
     scored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

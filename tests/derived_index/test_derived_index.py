@@ -70,6 +70,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @given(steps=STEPS)
 @settings(deadline=None)

@@ -117,6 +117,7 @@ def test_a_feed_that_the_application_of_its_site_avoids_leads_nowhere() -> None:
 BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -98,6 +98,7 @@ def test_a_repeated_import_adds_nothing(tmp_path: Path) -> None:
     assert (state(root), told_again) == (before, told)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_is_damaged_a_repeated_import_adds_nothing(tmp_path: Path, data: st.DataObject) -> None:

@@ -240,6 +240,7 @@ def test_a_damaged_store_says_what_to_do(tmp_path: Path) -> None:
         LocalStore(tmp_path / "file").__enter__()
 
 
+@pytest.mark.slow
 def test_a_large_segment_is_loaded_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("offline.store.local._BULK", 1_000)
     monkeypatch.setattr("offline.store.local._ROUND", 30_000)

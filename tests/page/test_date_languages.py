@@ -18,6 +18,7 @@ MOMENTS = [datetime(2001, 3, 20, 14, 5, tzinfo=UTC), datetime(2013, 8, 4, 0, 5, 
 REGIONS = ["en_GB", "en_CA", "fr_CA", "es_MX", "pt_PT", "de_AT", "ar_LB", "ar_MA", "nb", "nn", "sr_Latn", "zh_Hant_TW"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*languages(), *REGIONS])
 def test_what_a_language_writes_is_read(name: str) -> None:
     locale = _locale(name)
@@ -44,6 +45,7 @@ def test_what_a_language_writes_in_words_is_never_read_as_another_day(name: str)
     assert [each for each in found if each[1] is not None and each[1].date() != each[2]] == []
 
 
+@pytest.mark.slow
 def test_the_table_is_what_babel_keeps() -> None:
     written = TABLE.read_text(encoding="utf-8")
     if f"version {get_global('cldr')['version']}," not in written:

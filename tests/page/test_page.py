@@ -229,6 +229,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pages_are_parsed_in_seconds(name: str) -> None:
     page = page_of(HOSTILE[name])
