@@ -16,12 +16,12 @@ from tests.page.building import PARAGRAPH
 SIZE = 9_500_000
 END = '<p><a href="/last">the last page</a> <a href="/login">log in</a> <img src="/last.png"></p>'
 FILLINGS = {
-    "one word": "a" * SIZE,
-    "one word again and again": "harbour " * (SIZE // 8),
-    "paragraphs": f"<p>{PARAGRAPH}</p>" * (SIZE // len(PARAGRAPH)),
-    "empty elements": "<b></b>" * (SIZE // 7),
-    "characters of four bytes": "😀" * (SIZE // 4),
-    "links": "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(SIZE // 40)),
+    "one word": lambda: "a" * SIZE,
+    "one word again and again": lambda: "harbour " * (SIZE // 8),
+    "paragraphs": lambda: f"<p>{PARAGRAPH}</p>" * (SIZE // len(PARAGRAPH)),
+    "empty elements": lambda: "<b></b>" * (SIZE // 7),
+    "characters of four bytes": lambda: "😀" * (SIZE // 4),
+    "links": lambda: "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(SIZE // 40)),
 }
 
 
@@ -29,7 +29,7 @@ FILLINGS = {
 @pytest.mark.parametrize("name", FILLINGS)
 def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str) -> None:
     head = "<!doctype html><html lang=en><head><title>Ice</title></head><body><h1>Ice</h1><p><a href='/first'>first</a>"
-    page = html_page("http://a.test/", f"{head}{FILLINGS[name]}{'' if name == 'links' else END}</body></html>")
+    page = html_page("http://a.test/", f"{head}{FILLINGS[name]()}{'' if name == 'links' else END}</body></html>")
     helper = helper_of()
     helper.assist(html_page("http://a.test/other", f"{head}<p>{PARAGRAPH}</p>"))
     with at_most(2.0):
