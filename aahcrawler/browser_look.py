@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
-class BrowserLook:
+class RenderInfo:
     """A look at a page in a browser.
 
     ``dom`` is the id of the record with the document that it ended with, from which the page's text, objects and links
@@ -31,10 +31,10 @@ class BrowserLook:
     made_of: tuple[str, ...] = ()
 
 
-_LOOK: Final = TypeAdapter(BrowserLook)
+_LOOK: Final = TypeAdapter(RenderInfo)
 
 
-def written(look: BrowserLook) -> object:
+def render_json(look: RenderInfo) -> object:
     """Return a look as JSON has it; what is empty is left out.
 
     >>> written(BrowserLook(failed="time"))
@@ -44,6 +44,6 @@ def written(look: BrowserLook) -> object:
     return found
 
 
-def read_look(fields: object) -> BrowserLook:
-    """Return what ``written`` made. Raise ValueError for anything else."""
+def read_look(fields: object) -> RenderInfo:
+    """Return what ``render_json`` made. Raise ValueError for anything else."""
     return _LOOK.validate_python(fields)

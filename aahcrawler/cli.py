@@ -15,7 +15,7 @@ from aahcrawler.crawl.startup.dry_run_command import dry_run_app
 from aahcrawler.editor.commands import kb_app
 from aahcrawler.editor.definition_commands import definition_app
 from aahcrawler.editor.entry_commands import entry_app
-from aahcrawler.exits import MISTAKE, told, utc_time
+from aahcrawler.exits import MISTAKE, exit_on_error, utc_time
 from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
@@ -149,7 +149,7 @@ def objects(
     from aahcrawler.objects.reader import ReadError, object_rows
     from offline import tables
 
-    with told(ReadError):
+    with exit_on_error(ReadError):
         match output_format:
             case ObjectFormat.JSONL:
                 tables.write_jsonl(object_rows(crawl, number), sys.stdout)
@@ -177,7 +177,7 @@ def pages(
     from aahcrawler.objects.reader import ReadError, page_rows
     from offline import tables
 
-    with told(ReadError):
+    with exit_on_error(ReadError):
         write = tables.write_jsonl if output_format is PageFormat.JSONL else tables.write_csv
         write(page_rows(crawl, number), sys.stdout)
 
@@ -195,7 +195,7 @@ def repair_archive(path: Folder) -> None:
     from aahcrawler.segments import SegmentError
 
     mended = 0
-    with told(ArchiveError, SegmentError, OSError):
+    with exit_on_error(ArchiveError, SegmentError, OSError):
         for repaired in repair(path):
             typer.echo(str(repaired))
             mended += 1
@@ -234,7 +234,7 @@ def report(
     from aahcrawler.overview.overview_report import OverviewError, report_archives
     from aahcrawler.report import ReportError, failed_lines, read_failed, read_seeds, seed_lines, write_report
 
-    with told(ReportError, OverviewError, OSError, sqlite3.Error):
+    with exit_on_error(ReportError, OverviewError, OSError, sqlite3.Error):
         if archive or graph is not None or to is not None:
             done = report_archives(crawls, to, graph)
             for fault in done.faults:
@@ -284,7 +284,7 @@ def cockpit(
         from aahcrawler.service.cockpit_server import Published, serve_cockpit
         from aahcrawler.service.server import Listening, RefusedToServeError
 
-    with told(RefusedToServeError):
+    with exit_on_error(RefusedToServeError):
         serve_cockpit(
             crawls or [], Listening(host, port, token_file, log=log), Published(name, replay_name), typer.echo
         )
@@ -320,7 +320,7 @@ def serve(
         from aahcrawler.service.server import Listening, RefusedToServeError
         from aahcrawler.service.server import serve as run
 
-    with told(RefusedToServeError):
+    with exit_on_error(RefusedToServeError):
         run(crawls or [], Listening(host, port, token_file, rate, log))
 
 
@@ -341,7 +341,7 @@ def service_log(
     from aahcrawler.service.web.service_log import Damage, read_entries
 
     begin, end = utc_time(since), utc_time(until)
-    with told(OSError):
+    with exit_on_error(OSError):
         for entry in read_entries(place):
             if isinstance(entry, Damage):
                 typer.echo(f"{entry.path}, line {entry.line}: no entry; passed over", err=True)
@@ -363,7 +363,7 @@ def replay(
     from aahcrawler.replay.replay_server import RefusedToReplayError
     from aahcrawler.replay.replay_server import serve as run
 
-    with told(RefusedToReplayError):
+    with exit_on_error(RefusedToReplayError):
         run(crawls, host, port, typer.echo)
 
 

@@ -13,7 +13,7 @@ NOT_WHOLE = 4
 
 
 @contextmanager
-def told(*mistakes: type[Exception]) -> Iterator[None]:
+def exit_on_error(*mistakes: type[Exception]) -> Iterator[None]:
     """Say what is wrong in its own words on standard error, without a traceback, and exit with `MISTAKE`."""
     try:
         yield

@@ -118,7 +118,7 @@ class JobError(Exception):
     """Raised where a job cannot go on; the message tells cause and remedy."""
 
 
-class Step(Protocol[Note_co]):
+class JobStep(Protocol[Note_co]):
     """What a job does, as a value that can be pickled: each process opens it once."""
 
     @property
@@ -140,7 +140,7 @@ class Job(Generic[Note]):
     ``seen`` is told how many more items are done. Memory use does not grow with their number.
     """
 
-    step: Step[Note]
+    step: JobStep[Note]
     notes: TypeAdapter[Note]
     journal: Path | None = None
     keep: Callable[[Sequence[bytes]], object] = len
@@ -207,14 +207,14 @@ class Job(Generic[Note]):
 class _Process:
     """What a process that shares a job with others does, once it has opened it."""
 
-    step: Step[Any] | None = None
+    step: JobStep[Any] | None = None
     work: Work[Any] | None = None
 
 
 _own = _Process()
 
 
-def _begin(step: Step[Any]) -> None:
+def _begin(step: JobStep[Any]) -> None:
     _own.step = step
 
 

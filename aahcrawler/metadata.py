@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 
-from aahcrawler.browser_look import BrowserLook, read_look, written
+from aahcrawler.browser_look import RenderInfo, read_look, render_json
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 MEDIA_TYPE: Final = "application/json"
@@ -96,7 +96,7 @@ class Metadata:
     stream: tuple[str, ...] = ()
     resource_type: str = ""
     initiator: str = ""
-    browser: BrowserLook | None = None
+    browser: RenderInfo | None = None
 
 
 def write(metadata: Metadata) -> bytes:
@@ -114,7 +114,7 @@ def write(metadata: Metadata) -> bytes:
     for name in ("score", "relevant", "priority"):
         fields[name] = getattr(metadata, name)
     fields["depth"] = metadata.depth or None
-    fields["browser"] = None if metadata.browser is None else written(metadata.browser)
+    fields["browser"] = None if metadata.browser is None else render_json(metadata.browser)
     fields["failures"] = list(metadata.failures)
     fields["stream"] = list(metadata.stream)
     fields["outlinks"] = [_link(link) for link in metadata.links]

@@ -137,7 +137,7 @@ class Refused:
     language: str | None
 
 
-def read(folder: Path, crawl: int) -> Iterator[Refused]:
+def read_refusals(folder: Path, crawl: int) -> Iterator[Refused]:
     """Yield the refused links of a crawl, in the order in which the files were begun.
 
     A link may come several times. A folder that does not exist has none. Files that are being written are read up to
@@ -149,7 +149,10 @@ def read(folder: Path, crawl: int) -> Iterator[Refused]:
 
 
 def failures(folder: Path, crawl: int) -> Iterator[Failed]:
-    """Yield the URLs of a crawl that failed, like ``read``; one may come several times, the last reason holds."""
+    """Yield the URLs of a crawl that failed, in the order of ``read_refusals``.
+
+    One may come several times; its last reason holds.
+    """
     return (entry for entry in _entries(folder, crawl) if isinstance(entry, Failed))
 
 

@@ -33,7 +33,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from aahcrawler.imports.archive_import import ArchiveImport, Told
+from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
 from aahcrawler.imports.import_notes import ImportCounts
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup
@@ -69,9 +69,9 @@ def row(case: str, **cells: Cell) -> Row:
     return {"case": case, **{name: cells.get(name) for name in names}}
 
 
-def imported(path: Path, root: Path, processes: int = 1) -> tuple[ImportCounts, list[Told]]:
+def imported(path: Path, root: Path, processes: int = 1) -> tuple[ImportCounts, list[ImportFault]]:
     """Import a file; return what became of its records, and what was told."""
-    told: list[Told] = []
+    told: list[ImportFault] = []
     root.mkdir(exist_ok=True)
     return ArchiveImport(root, "trial", told.append, processes=processes).run((path,)), told
 

@@ -32,7 +32,7 @@ import tantivy
 from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.search import Question, SearchedFolder, SearchIndex, search
-from aahcrawler.search.search_entry import Entry
+from aahcrawler.search.search_entry import SearchEntry
 from aahcrawler.search.text_index import entry_at
 from aahcrawler.webobject import Person, Value, WebObject
 from benchmarks.results import Row, report
@@ -78,7 +78,7 @@ def write_posts(folder: Path, number: int, seed: int = 1) -> None:
             writer.write(CaptureDescription(record, url, 200, at, "text/html", "phpBB", score=random.random()), posts)
 
 
-def _entries(folder: Path) -> list[Entry]:
+def _entries(folder: Path) -> list[SearchEntry]:
     searcher = SearchedFolder(folder).opened().searcher
     hits = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
     return sorted((entry_at(searcher, address) for _, address in hits), key=lambda each: each.thing)
@@ -89,7 +89,7 @@ def _misspelt(random: Random, word: str) -> str:
     return word[:place] + random.choice("abcdefghijklmnopqrstuvwxyz".replace(word[place], "")) + word[place + 1 :]
 
 
-def known_items(entries: Sequence[Entry], seed: int = 2) -> dict[str, list[tuple[list[str], str, str]]]:
+def known_items(entries: Sequence[SearchEntry], seed: int = 2) -> dict[str, list[tuple[list[str], str, str]]]:
     """Return queries by kind, each with its words, the value of its field, and the thing that it is to find."""
     random = Random(seed)
     having: Counter[str] = Counter()
@@ -138,7 +138,7 @@ CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT, site TEXT, author TEXT, t
 _FACETS: Final = ("site", "thing.author", "type", "published / 31557600")
 
 
-def _fts5(base: sqlite3.Connection, entries: Iterator[Entry]) -> None:
+def _fts5(base: sqlite3.Connection, entries: Iterator[SearchEntry]) -> None:
     base.executescript(_FTS)
     with base:
         for number, each in enumerate(entries):

@@ -17,7 +17,7 @@ from aahcrawler.adaptation.wiring import strategies
 from aahcrawler.editor.pages.saved_pages import as_text
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.page import Page
@@ -226,7 +226,7 @@ class Watched(Adaptation):
         super().__init__(strategies(knowledge_base), induce, told, SignLearning(knowledge_base))
         self.failing: Counter[Action] = Counter()
 
-    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: ExtractionOutcome, runner: Runner) -> ExtractionOutcome:
         """Count a page on which an action failed: other objects are there than it found, or none and it says so."""
         key = (question.level.name, question.action.name)
         before = self.failing[key]

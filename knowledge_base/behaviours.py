@@ -35,7 +35,7 @@ class Act(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class BehaviourStep:
     """One step: an act, on what matches ``selectors``, at most ``most`` times. Alternatives are tried in order.
 
     ``pause`` are seconds that are waited after each time, beyond what the page needs to become quiet. Where there are
@@ -59,7 +59,7 @@ class Behaviour:
     """
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[BehaviourStep, ...]
     levels: frozenset[str] = field(default_factory=frozenset)
     allows: frozenset[str] = field(default_factory=frozenset)
     never: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Final
 
 from knowledge_base.literals import MAX_REMEMBERED
-from knowledge_base.xpath_syntax import Call, Expression, Literal, Number, Operation, Path, Step, parse
+from knowledge_base.xpath_syntax import Call, Expression, Literal, Number, Operation, Path, XPathStep, parse
 
 SEARCHES: Final = frozenset({"contains", "substring-before", "substring-after"})
 PRODUCTS: Final = SEARCHES | {"concat", "translate"}
@@ -139,7 +139,7 @@ class Length:
     longest: int
 
 
-def _unknown(_: Step) -> int | None:
+def _unknown(_: XPathStep) -> int | None:
     return None
 
 
@@ -161,7 +161,7 @@ class Shape:
     texts: Length
     names: Length
     values: Callable[[str], Length]
-    count: Callable[[Step], int | None] = field(default=_unknown)
+    count: Callable[[XPathStep], int | None] = field(default=_unknown)
 
     @classmethod
     def worst(cls, size: int, depth: int) -> "Shape":
@@ -237,14 +237,14 @@ class _Meter:
             nodes = self._step(step, nodes, at.number)
         return nodes
 
-    def _root(self, step: Step, nodes: _Nodes) -> _Nodes:
+    def _root(self, step: XPathStep, nodes: _Nodes) -> _Nodes:
         """Add the work of a first step to the document element, of which there is one."""
         self.work += nodes.number
         for predicate in step.predicates:
             nodes = self._filtered(nodes, predicate, nodes.number)
         return nodes
 
-    def _step(self, step: Step, nodes: _Nodes, contexts: int) -> _Nodes:
+    def _step(self, step: XPathStep, nodes: _Nodes, contexts: int) -> _Nodes:
         shape = self._shape
         looked, times = self._axis(step.axis, nodes)
         self.work += looked
@@ -345,7 +345,7 @@ def _first(value: _Nodes | Text, at: _Contexts) -> _Nodes | Text:
     return _Nodes(min(value.number, at.number), min(value.times, at.number), value.values)
 
 
-def work(expression: Expression, shape: Shape) -> int:
+def evaluation_cost(expression: Expression, shape: Shape) -> int:
     """Return how many nodes the evaluation of an expression at one node of a page looks at, at the most."""
     meter = _Meter(shape)
     meter.read(expression, _Contexts(1, 1))
@@ -372,7 +372,7 @@ class Form:
 
     def work(self, shape: Shape) -> int:
         """Return how many nodes the expression looks at on a page, at the most."""
-        return shape.size**2 if self.expression is None else work(self.expression, shape)
+        return shape.size**2 if self.expression is None else evaluation_cost(self.expression, shape)
 
 
 def _is_downward(expression: Expression) -> bool:

@@ -8,7 +8,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from knowledge_base.xpath_cost import BYTES_OF_NODE, DEEP, MAX_WORK, Form, Length, Shape, form_of
-from knowledge_base.xpath_syntax import Call, Expression, Literal, Operation, Path, Step
+from knowledge_base.xpath_syntax import Call, Expression, Literal, Operation, Path, XPathStep
 
 _size = etree.XPath("count(descendant-or-self::*)")
 _part = etree.XPath(f"count(descendant-or-self::*) + string-length() div {BYTES_OF_NODE}")
@@ -28,7 +28,7 @@ class _Measured:
     classes: Counter[str]
     ids: Counter[str]
 
-    def most(self, step: Step) -> int | None:
+    def most(self, step: XPathStep) -> int | None:
         """Return how many elements a step can find, None where neither a name nor a condition tells it."""
         known = [] if step.test.endswith(("*", "()")) else [self.names[step.test]]
         for predicate in step.predicates:
@@ -41,7 +41,7 @@ class _Measured:
             case Operation("and", left, right):
                 yield from self._asked(left)
                 yield from self._asked(right)
-            case Operation("=", Path((Step("attribute", "id", ()),), False, None), Literal(value)):
+            case Operation("=", Path((XPathStep("attribute", "id", ()),), False, None), Literal(value)):
                 yield self.ids[value]
             case Call("contains", (Call("concat", (Literal(" "), _, Literal(" "))), Literal(word))) if _is_word(word):
                 if _reads_class(predicate):
@@ -63,7 +63,7 @@ def _reads_class(test: Call) -> bool:
     """Return whether a test for a word is one of the words of the context node's class."""
     match test.arguments[0]:
         case Call("concat", (_, Call("normalize-space", (read,)), _)) | Call("concat", (_, read, _)):
-            return read == Path((Step("attribute", "class"),))
+            return read == Path((XPathStep("attribute", "class"),))
     return False
 
 

@@ -20,7 +20,7 @@ _LOOSEST_FIRST: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class XPathStep:
     """A location step: ``test`` is a name, ``*`` or a node type with ``()``."""
 
     axis: str
@@ -32,7 +32,7 @@ class Step:
 class Path:
     """A location path from the context node, from the root where ``absolute``, or from the nodes of ``base``."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[XPathStep, ...]
     absolute: bool = False
     base: "Expression | None" = None
     chosen: tuple["Expression", ...] = ()
@@ -182,23 +182,23 @@ class _Parser:
     def _begins_step(self, token: str) -> bool:
         return token in (".", "..", "@", "*") or token[:1].isalpha() or token[:1] == "_"
 
-    def _further(self) -> tuple[Step, ...]:
-        steps: list[Step] = []
+    def _further(self) -> tuple[XPathStep, ...]:
+        steps: list[XPathStep] = []
         while self.next in ("/", "//"):
             below = self._take() == "//"
             step = self._step()
             if below and step.axis == "child":
-                step = Step("descendant", step.test, step.predicates)
+                step = XPathStep("descendant", step.test, step.predicates)
             elif below:
-                steps.append(Step("descendant-or-self", "node()"))
+                steps.append(XPathStep("descendant-or-self", "node()"))
             steps.append(step)
         return tuple(steps)
 
-    def _step(self) -> Step:
+    def _step(self) -> XPathStep:
         if self._takes("."):
-            return Step("self", "node()", self._predicates())
+            return XPathStep("self", "node()", self._predicates())
         if self._takes(".."):
-            return Step("parent", "node()", self._predicates())
+            return XPathStep("parent", "node()", self._predicates())
         axis = "child"
         if self._takes("@"):
             axis = "attribute"
@@ -210,7 +210,7 @@ class _Parser:
             while not self._takes(")"):
                 self._take()
             test += "()"
-        return Step(axis, test, self._predicates())
+        return XPathStep(axis, test, self._predicates())
 
     def _predicates(self) -> tuple[Expression, ...]:
         found: list[Expression] = []

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 
 collection_app = typer.Typer(help="Collections: named sets of crawls and imports.", no_args_is_help=True)
 
@@ -57,7 +57,7 @@ def create(
         "rights": rights,
         "coverage": coverage,
     }
-    with told(CollectionError):
+    with exit_on_error(CollectionError):
         try:
             said = {name: tuple(values or ()) for name, values in lists.items()}
             made = Collection.model_validate({"title": title, "description": description, "date": date, **said})
@@ -75,7 +75,7 @@ def add(collection: Named, crawls: Crawls) -> None:
     """Add crawls and imports to a collection."""
     from aahcrawler.crawl_collections import CollectionError, CollectionFile
 
-    with told(CollectionError):
+    with exit_on_error(CollectionError):
         added = CollectionFile(collection).add(crawls)
     typer.echo(f"added: {', '.join(added) or 'none, all are in it'}")
 
@@ -85,7 +85,7 @@ def remove(collection: Named, crawls: Crawls) -> None:
     """Take crawls and imports out of a collection; nothing happens to them."""
     from aahcrawler.crawl_collections import CollectionError, CollectionFile
 
-    with told(CollectionError):
+    with exit_on_error(CollectionError):
         CollectionFile(collection).remove(crawls)
 
 
@@ -97,7 +97,7 @@ def list_collections(
     """List the collections in a folder of crawls."""
     from aahcrawler.crawl_collections import CollectionError, CollectionFile
 
-    with told(CollectionError):
+    with exit_on_error(CollectionError):
         if not folder.is_dir():
             raise CollectionError(f"{folder}: is not a folder; name one that holds crawls")
         found = [(file, file.read()) for file in CollectionFile.all_in(folder)]
@@ -113,7 +113,7 @@ def show(collection: Named, as_json: AsJson = False) -> None:
     """Show what a collection is described by, and its crawls."""
     from aahcrawler.crawl_collections import CollectionError, CollectionFile
 
-    with told(CollectionError):
+    with exit_on_error(CollectionError):
         file = CollectionFile(collection)
         found = file.read()
     gone = frozenset(file.missing(found))
@@ -130,7 +130,7 @@ def delete(collection: Named) -> None:
     """Delete a collection; its crawls stay."""
     from aahcrawler.crawl_collections import CollectionError, CollectionFile
 
-    with told(CollectionError):
+    with exit_on_error(CollectionError):
         CollectionFile(collection).delete()
 
 

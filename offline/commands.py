@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
-from offline.store.formats import AnswerFormat
+from aahcrawler.exits import MISTAKE, exit_on_error
+from offline.store.formats import ResultFormat
 
 store_app = typer.Typer()
 
@@ -56,7 +56,7 @@ def load(
     if store is not None and endpoint:
         typer.echo("name a folder with --store or a URL with --endpoint, not both", err=True)
         raise typer.Exit(MISTAKE)
-    with told(HttpError, LoadError, StoreError):
+    with exit_on_error(HttpError, LoadError, StoreError):
         if endpoint:
             with Endpoint(endpoint, query_endpoint) as service:
                 typer.echo(load_into(crawl, service))
@@ -71,8 +71,8 @@ def query(
     crawl: Crawl,
     sparql: Annotated[str, typer.Argument(metavar="[SPARQL]", help="A query in SPARQL 1.1.")] = "",
     output_format: Annotated[
-        AnswerFormat, typer.Option("--format", help="The format of the answer; ttl is for CONSTRUCT and DESCRIBE.")
-    ] = AnswerFormat.TABLE,
+        ResultFormat, typer.Option("--format", help="The format of the answer; ttl is for CONSTRUCT and DESCRIBE.")
+    ] = ResultFormat.TABLE,
     ready: Annotated[str, typer.Option("--ready", metavar="NAME", help="The name of a ready-made query.")] = "",
     arg: Annotated[
         list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="An argument of a ready-made query.")
@@ -91,7 +91,7 @@ def query(
     if listing:
         _list()
         return
-    with told(LoadError, StoreError, QueryError):
+    with exit_on_error(LoadError, StoreError, QueryError):
         given, chosen = arguments(arg or ()), ready_query(ready) if ready else None
         if given and chosen is None:
             raise QueryError("--arg is for --ready; write values into the query")

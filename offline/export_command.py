@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 from offline.selection.criteria import DateOf
 from offline.selection_commands import (
     ApplicationOption,
@@ -72,7 +72,7 @@ def export(
     from aahcrawler.segments import SegmentError
     from offline.counting import counting, telling
     from offline.export.collected_crawls import described_crawls
-    from offline.export.wacz_export import COUNTED, Wanted
+    from offline.export.wacz_export import COUNTED, WantedPages
     from offline.export.wacz_export import export as write
     from offline.export.wacz_file import ExportError, refuse
     from offline.selection.criteria import Criteria, CriteriaError
@@ -81,7 +81,7 @@ def export(
     from offline.store.queries import QueryError
 
     mistakes = (CollectionError, CriteriaError, ExportError, JobError, LoadError, StoreError, QueryError)
-    with told(ReadError, SegmentError, *mistakes), telling() if as_json else counting(*COUNTED) as count:
+    with exit_on_error(ReadError, SegmentError, *mistakes), telling() if as_json else counting(*COUNTED) as count:
         refuse(wacz)
         key = None
         if sign is not None:
@@ -102,7 +102,7 @@ def export(
             sparql=sparql,
         )
         named = None if records is None else _records(records)
-        wanted = Wanted(criteria, named, not no_requisites, with_sessions, not no_text)
+        wanted = WantedPages(criteria, named, not no_requisites, with_sessions, not no_text)
         folders, described, missing = described_crawls(crawls)
         for line in missing:
             typer.echo(f"note: {line}", err=True)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import NOT_WHOLE, told
+from aahcrawler.exits import NOT_WHOLE, exit_on_error
 
 import_app = typer.Typer()
 _MAX_LINES = 100
@@ -45,7 +45,7 @@ def import_archives(
     from functools import partial
 
     from aahcrawler.archive.folders import ArchiveError
-    from aahcrawler.imports.archive_import import ArchiveImport, ImportRefusedError, Told, sources_in
+    from aahcrawler.imports.archive_import import ArchiveImport, ImportFault, ImportRefusedError, sources_in
     from aahcrawler.imports.imported_crawl import imported_folder, write_summary
     from aahcrawler.jobs import JobError
     from aahcrawler.layout import NQUADS, OBJECTS
@@ -61,13 +61,13 @@ def import_archives(
     *files, crawl = paths
     lines: Counter[str] = Counter()
 
-    def tell(each: Told) -> None:
+    def tell(each: ImportFault) -> None:
         lines[each.file] += 1
         if not each.is_kept or lines[each.file] <= _MAX_LINES:
             typer.echo(str(each), err=True)
 
     mistakes = (ArchiveError, DamageError, IcdError, ImportRefusedError, JobError, LoadError, ReadError, RereadError)
-    with told(*mistakes, SegmentError, OSError, sqlite3.Error):
+    with exit_on_error(*mistakes, SegmentError, OSError, sqlite3.Error):
         definition = None if icd is None else Icd.load(icd)
         if wrong := _wrong(files, crawl):
             raise ImportRefusedError(wrong)

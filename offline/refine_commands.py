@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 refine_app = typer.Typer()
 
@@ -38,11 +38,11 @@ def refine(
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.refinement.proposals import RefinementError, propose, reference_pages, topic_of
-    from offline.refinement.review_file import written
+    from offline.refinement.review_file import review_text
     from offline.rereading import Reader, RereadError
     from online_analysis.icd import Icd, IcdError
 
-    with told(ArchiveError, IcdError, LoadError, ReadError, RefinementError, RereadError, SegmentError):
+    with exit_on_error(ArchiveError, IcdError, LoadError, ReadError, RefinementError, RereadError, SegmentError):
         definition = Icd.load(icd)
         folder = crawl if crawl is not None else definition.output
         review = output or icd.with_name(f"{icd.name.removesuffix('.yaml').removesuffix('.yml')}.review.yaml")
@@ -58,7 +58,7 @@ def refine(
     if found.are_none:
         typer.echo(f"nothing is proposed: {found.outcome.value}", err=True)
         raise typer.Exit(MISTAKE)
-    review.write_text(written(found, icd, folder, review), "utf-8")
+    review.write_text(review_text(found, icd, folder, review), "utf-8")
     typer.echo(
         f"{review}: {len(found.keywords)} keywords, {len(found.entities)} entities and {len(found.seeds)} seeds to "
         f"review; delete what does not fit, then run `aah icd merge {icd} {review}`"
@@ -73,11 +73,11 @@ def merge(
     """Add what is left in a reviewed file to the definition; its comments, order and layout stay."""
     from offline.refinement.proposals import RefinementError
     from offline.refinement.review_file import merge as merged_with
-    from offline.refinement.review_file import read, replace_file
+    from offline.refinement.review_file import read_review, replace_file
     from online_analysis.icd import IcdError
 
-    with told(IcdError, RefinementError):
-        merged = merged_with(icd, read(review))
+    with exit_on_error(IcdError, RefinementError):
+        merged = merged_with(icd, read_review(review))
         replace_file(icd, merged.content)
     for name, values in merged.added.items():
         typer.echo(f"{icd}: {name}: added {', '.join(values)}")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 
 reread_app = typer.Typer()
 
@@ -43,15 +43,15 @@ def reread(
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.counting import counting
-    from offline.rereading import Outcome, RereadError, Wanted
+    from offline.rereading import RereadError, RereadOutcome, WantedCaptures
     from offline.rereading import reread as read_again
 
-    with told(ArchiveError, JobError, LoadError, ReadError, RereadError, SegmentError):
+    with exit_on_error(ArchiveError, JobError, LoadError, ReadError, RereadError, SegmentError):
         folder = ArchiveFolder.at(crawl)
         if folder.crawl is None:
             raise RereadError(f"{crawl}: is not of this crawler; name the output folder of a crawl")
-        wanted = Wanted(frozenset(urls.canonicalize(each) or each for each in url or ()), prefix, number, every)
-        counts: Counter[Outcome] = Counter()
+        wanted = WantedCaptures(frozenset(urls.canonicalize(each) or each for each in url or ()), prefix, number, every)
+        counts: Counter[RereadOutcome] = Counter()
         tally = RaisedTally()
         with folder.alone(), counting("captures read") as count:
             recover(crawl / OBJECTS, NQUADS)
@@ -60,11 +60,11 @@ def reread(
                 for each in rereads:
                     counts[each.outcome] += 1
                     tally.add(each.url, each.raised)
-                    if each.outcome is Outcome.UNREADABLE:
+                    if each.outcome is RereadOutcome.UNREADABLE:
                         typer.echo(f"{each.url}: cannot be read again; its former reading stays", err=True)
     for line in tally.lines():
         typer.echo(f"note: {line}", err=True)
     typer.echo(
-        f"{crawl}: {counts.total():,} captures read again, {counts[Outcome.CHANGED]:,} with another result, "
-        f"{counts[Outcome.SAME]:,} with the same, {counts[Outcome.UNREADABLE]:,} that cannot be read"
+        f"{crawl}: {counts.total():,} captures read again, {counts[RereadOutcome.CHANGED]:,} with another result, "
+        f"{counts[RereadOutcome.SAME]:,} with the same, {counts[RereadOutcome.UNREADABLE]:,} that cannot be read"
     )

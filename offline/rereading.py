@@ -54,7 +54,7 @@ _MAX_LESSONS: Final = 50_000
 """Lessons that are kept of them: they are learned again with each unit of the site."""
 
 
-class Outcome(StrEnum):
+class RereadOutcome(StrEnum):
     """What becomes of a capture that is to be read again."""
 
     CHANGED = "changed"
@@ -70,7 +70,7 @@ class RereadError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedCaptures:
     """Which captures are read again: those of some URLs, or of URLs that begin so, and of one crawl of the folder.
 
     What is empty or None is no condition. Unless ``every`` one is wanted, those that were last read by the reader at
@@ -96,7 +96,7 @@ class Wanted:
         )
 
 
-EVERYTHING: Final = Wanted()
+EVERYTHING: Final = WantedCaptures()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Reread:
     """What became of a capture that was to be read again, and the stages of reading that failed on it."""
 
     url: str
-    outcome: Outcome
+    outcome: RereadOutcome
     raised: tuple[FailedAction, ...] = ()
 
 
@@ -185,7 +185,7 @@ def version_of(crawl: Path, folders: Sequence[Path]) -> tuple[Icd, str]:
 def reread(
     crawl: Path,
     folders: tuple[Path, ...],
-    wanted: Wanted = EVERYTHING,
+    wanted: WantedCaptures = EVERYTHING,
     *,
     processes: int = 1,
     seen: Callable[[int], object] = abs,
@@ -295,13 +295,13 @@ class _Rereading:
         """
         stated = self.source.statements.reading(record)
         if stated is None:
-            return Reread(record, Outcome.UNREADABLE), b""
+            return Reread(record, RereadOutcome.UNREADABLE), b""
         before = self.found(stated.former, None) if stated.former else None
         found = self.found(record, before.said if before else None) if stated.row.is_page else _Found()
         if found is None:
-            return Reread(stated.row.url, Outcome.UNREADABLE), b""
+            return Reread(stated.row.url, RereadOutcome.UNREADABLE), b""
         later = self._later(stated, before, found)
-        return Reread(stated.row.url, Outcome.CHANGED if later else Outcome.SAME, found.raised), later
+        return Reread(stated.row.url, RereadOutcome.CHANGED if later else RereadOutcome.SAME, found.raised), later
 
     def _later(self, stated: CaptureStatements, before: _Found | None, found: _Found) -> bytes:
         """Return the statements of the later reading, empty where they are those of the one before."""

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 
 score_app = typer.Typer()
 
@@ -33,7 +33,7 @@ def explain_score(
     from offline.explanation.score_explanation import UnknownUrlError, explain
 
     waiting = Console(stderr=True).status("asking the crawl, and its ranker")
-    with told(NoCrawlError, UnknownUrlError, DamageError), waiting:
+    with exit_on_error(NoCrawlError, UnknownUrlError, DamageError), waiting:
         explained = explain(crawl, url, quick=quick)
     write = write_json if as_json else write_tables
     write(explained, sys.stdout)

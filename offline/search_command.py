@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 search_app = typer.Typer()
 
@@ -112,7 +112,7 @@ def search(
     from offline.search_output import tell, up_to_date, write
 
     filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
-    with told(NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error):
+    with exit_on_error(NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error):
         places, query = _divided(arguments, has_query=not new)
         since, until = moment(begin)[0] if begin else None, moment(end)[1] if end else None
         if since is not None and until is not None and since >= until:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 from offline.selection.criteria import DateOf
 
 selection_app = typer.Typer()
@@ -82,7 +82,7 @@ def select(
     from offline.store.queries import QueryError
 
     mistakes = (CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
-    with told(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
+    with exit_on_error(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
         criteria = Criteria.read(
             scores=score or (),
             begin=begin,
@@ -183,7 +183,7 @@ def evaluate(
     from offline.evaluation.relevance_metrics import EvaluationError, TopicTerms, kept_reference, reference_of
 
     mistakes = (EvaluationError, JobError, ReadError, SegmentError, LoadError)
-    with told(*mistakes), counting("pages measured") as count:
+    with exit_on_error(*mistakes), counting("pages measured") as count:
         folders = folders_for(crawl)
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 
 simulation_app = typer.Typer()
 
@@ -71,7 +71,7 @@ def simulate(
     from offline.simulation.simulation import simulate as run
     from offline.simulation.strategies import StrategyError
 
-    with told(WorldError, StrategyError, LoadError):
+    with exit_on_error(WorldError, StrategyError, LoadError):
         simulation = Simulation(
             world=world,
             strategies=tuple(filter(None, (name.strip() for name in strategies.split(",")))),

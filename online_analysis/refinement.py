@@ -34,7 +34,7 @@ _MIN_TRUSTED, _MIN_STANDING, _MIN_SPOKEN = 0.8, 0.9, 0.25
 _MIN_AGREEMENT = 0.8
 
 
-class Outcome(StrEnum):
+class RefinementOutcome(StrEnum):
     """The outcome of a reference crawl."""
 
     TAKEN = "taken"
@@ -52,7 +52,7 @@ class Refinement:
     led it astray. ``pages`` is the number of pages, and ``relevant`` the number of those that taught.
     """
 
-    outcome: Outcome
+    outcome: RefinementOutcome
     pages: int
     relevant: int
     terms: Mapping[str, float] = field(default_factory=dict)
@@ -76,16 +76,16 @@ def refine(pages: Sequence[PageNote], topic: Topic, trusted: Trusted) -> Refinem
     pages = sorted(pages, key=lambda page: (-page.worth, page.url))
     best, others = _parted(pages, trusted.relevant)
     if len(best) < FEWEST:
-        return Refinement(Outcome.TOO_FEW, len(pages), len(best))
+        return Refinement(RefinementOutcome.TOO_FEW, len(pages), len(best))
     if len(others) < FEWEST:
-        return Refinement(Outcome.NO_OTHERS, len(pages), len(best))
+        return Refinement(RefinementOutcome.NO_OTHERS, len(pages), len(best))
     learned = _heaviest(_learned(best, others, topic))
     if not learned:
-        return Refinement(Outcome.NOTHING, len(pages), len(best))
+        return Refinement(RefinementOutcome.NOTHING, len(pages), len(best))
     refined = topic.refined(learned)
     if _is_foreign(learned, topic, pages, trusted) or _drifts(topic, refined, pages, len(best), trusted):
-        return Refinement(Outcome.DRIFT, len(pages), len(best), refused=learned)
-    return Refinement(Outcome.TAKEN, len(pages), len(best), learned)
+        return Refinement(RefinementOutcome.DRIFT, len(pages), len(best), refused=learned)
+    return Refinement(RefinementOutcome.TAKEN, len(pages), len(best), learned)
 
 
 def _parted(pages: Sequence[PageNote], relevant: float) -> tuple[Sequence[PageNote], Sequence[PageNote]]:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 from online_analysis.page_notes import PageNote, note_of
-from online_analysis.refinement import Outcome, Refinement, Trusted, refine
+from online_analysis.refinement import Refinement, RefinementOutcome, Trusted, refine
 from online_analysis.terms import Frequencies, Lexicon, has_word_list
 from online_analysis.topic import Topic, build_topic
 
@@ -38,7 +38,7 @@ class KeptRefinement(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     of: str
-    outcome: Outcome
+    outcome: RefinementOutcome
     pages: int
     relevant: int
     terms: dict[str, float] = {}
@@ -196,7 +196,7 @@ class TopicLearning:
         found = replace(found, pages=len(self._pages.seen))
         self._pages = ReferencePages()
         self.learned = self.learned.model_copy(update={"refinement": _kept(found, self._goal.of)})
-        return News.REFINED if found.outcome is Outcome.TAKEN else News.NOT_REFINED
+        return News.REFINED if found.outcome is RefinementOutcome.TAKEN else News.NOT_REFINED
 
     def _taught(self) -> Topic:
         known = {code: Frequencies(each.pages, each.holding) for code, each in self.learned.frequencies.items()}

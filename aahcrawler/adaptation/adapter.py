@@ -26,7 +26,7 @@ from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
 from aahcrawler.adaptation.repair.memory import recall
 from aahcrawler.adaptation.repair.page_structure import Structures
-from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
+from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
@@ -37,7 +37,7 @@ from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.induction.field_labels import is_byline_word, name_in
@@ -131,13 +131,13 @@ class Adaptation:
             self._level_fallback.confirm(links.page, application, level)
         return found
 
-    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: ExtractionOutcome, runner: Runner) -> ExtractionOutcome:
         """See `aahcrawler.helper.adaptation_protocol.Adapter.check_outcome`."""
         case = self._case(question)
         outcome = replace(outcome, learned=case.current.name)
         if self._is_list(question):
             self._level_fallback.refute(question.page, question.application, question.level)
-            return Outcome(learned=case.current.name)
+            return ExtractionOutcome(learned=case.current.name)
         if not question.page.complete or outcome.failure not in _TROUBLED:
             return outcome
         if case.current.learned is not None:
@@ -193,7 +193,7 @@ class Adaptation:
             if id(way.extract) not in known:
                 yield Way(way.extract, way.learned)
 
-    def _trouble(self, question: Question, way: Way, outcome: Outcome) -> Trouble | None:
+    def _trouble(self, question: Question, way: Way, outcome: ExtractionOutcome) -> Trouble | None:
         former = question.former
         if former is not None and former.objects:
             changed = since(question.action, outcome, question.page, former.objects)
@@ -221,7 +221,9 @@ class Adaptation:
 
     # Reactions to failures
 
-    def _looked_after(self, question: Question, case: Case, outcome: Outcome, runner: Runner) -> Outcome:
+    def _looked_after(
+        self, question: Question, case: Case, outcome: ExtractionOutcome, runner: Runner
+    ) -> ExtractionOutcome:
         """Compare an action that works with an example now and then: it may leave something out.
 
         A redesign may leave the signs of some of a page's posts as they were: where other actions had to be repaired,
@@ -244,7 +246,9 @@ class Adaptation:
         case.current.look_again()
         return self._used(question, case, example, outcome, runner, wrong)
 
-    def _mended(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
+    def _mended(
+        self, question: Question, case: Case, outcome: ExtractionOutcome, runner: Runner, wrong: Trouble
+    ) -> ExtractionOutcome:
         if wrong.remembered:
             return self._corrected(question, case, outcome, runner, wrong)
         better = self._done_otherwise(question, case, outcome, runner, wrong)
@@ -259,7 +263,7 @@ class Adaptation:
         if example is None:
             case.backoff.failed()
             gone = self._is_gone(question, outcome)
-            return Outcome() if gone else reported
+            return ExtractionOutcome() if gone else reported
         used = self._used(question, case, example, _of_use(outcome, wrong), runner, wrong)
         known = {wanted.name for wanted in case.current.extract.fields}
         if case.current.learned is None or wrong.fields <= known:
@@ -269,7 +273,9 @@ class Adaptation:
             case.backoff.failed()
         return used
 
-    def _corrected(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
+    def _corrected(
+        self, question: Question, case: Case, outcome: ExtractionOutcome, runner: Runner, wrong: Trouble
+    ) -> ExtractionOutcome:
         """Replace values that differ from the former ones, unless that has failed before: they may have been edited."""
         if len(question.page.body) > LARGEST or not case.corrections.allows():
             return outcome
@@ -280,13 +286,15 @@ class Adaptation:
             if better is None:
                 case.corrections.failed()
                 extracted = evident(outcome.extracted, example, wrong.fields) if example is not None else None
-                return Outcome(extracted, wrong.failure, wrong.detail, outcome.learned) if extracted else outcome
+                return (
+                    ExtractionOutcome(extracted, wrong.failure, wrong.detail, outcome.learned) if extracted else outcome
+                )
         case.corrections.succeeded()
         return better
 
     def _done_otherwise(
-        self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble
-    ) -> Outcome | None:
+        self, question: Question, case: Case, outcome: ExtractionOutcome, runner: Runner, wrong: Trouble
+    ) -> ExtractionOutcome | None:
         """Return the better outcome of another way, which is put in force; None if none is better."""
         for way in self._others(question, case):
             other = run(runner, way.extract)
@@ -297,7 +305,9 @@ class Adaptation:
                 return replace(other, learned=way.name)
         return None
 
-    def _is_better(self, question: Question, way: Way, other: Outcome, outcome: Outcome, wrong: Trouble) -> bool:
+    def _is_better(
+        self, question: Question, way: Way, other: ExtractionOutcome, outcome: ExtractionOutcome, wrong: Trouble
+    ) -> bool:
         """Return whether another way succeeds on a page where the one in force fails."""
         if wrong.another and _values(other, (BODY,)) == _values(outcome, (BODY,)):
             return False
@@ -311,14 +321,16 @@ class Adaptation:
             return False
         return self._trouble(question, Way(way.extract), other) is None
 
-    def _is_gone(self, question: Question, outcome: Outcome) -> bool:
+    def _is_gone(self, question: Question, outcome: ExtractionOutcome) -> bool:
         """Return whether a page that once had objects has none now, and shows none of their texts."""
         former = question.former
         if former is None or outcome.extracted or not of_action(question.action, former.objects):
             return False
         return since(question.action, outcome, question.page, former.objects) is None
 
-    def _example(self, question: Question, wrong: Trouble, outcome: Outcome, runner: Runner) -> LabelledExample | None:
+    def _example(
+        self, question: Question, wrong: Trouble, outcome: ExtractionOutcome, runner: Runner
+    ) -> LabelledExample | None:
         """Return the example from memory if it is valid and more than was found, else the surest valid example."""
         cautious = not wrong.certain or not question.shown
         best: LabelledExample | None = None
@@ -353,8 +365,14 @@ class Adaptation:
     # Uses of an example
 
     def _used(
-        self, question: Question, case: Case, example: LabelledExample, outcome: Outcome, runner: Runner, wrong: Trouble
-    ) -> Outcome:
+        self,
+        question: Question,
+        case: Case,
+        example: LabelledExample,
+        outcome: ExtractionOutcome,
+        runner: Runner,
+        wrong: Trouble,
+    ) -> ExtractionOutcome:
         """Return the objects of an example, by the action that is learned of it if that finds the same."""
         kept = Kept(example, runner, outcome)
         spared = not case.learning.allows()
@@ -365,9 +383,9 @@ class Adaptation:
         extracted = more or runner.make(question.action, sketches(example))
         detail = f"{wrong.detail}: " if wrong.detail else ""
         found_how = f"{detail}{len(extracted)} objects {_how(example.method)}"
-        return Outcome(extracted, wrong.failure, found_how, spared=spared)
+        return ExtractionOutcome(extracted, wrong.failure, found_how, spared=spared)
 
-    def _taught(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+    def _taught(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> ExtractionOutcome | None:
         """Learn of an example and those before it, and note whether that was in vain."""
         found = self._learn(question, case, kept, wrong)
         if found is not None and found.learned:
@@ -380,14 +398,14 @@ class Adaptation:
             case.teaches_alone = found is not None
         return found
 
-    def _read_alone(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+    def _read_alone(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> ExtractionOutcome | None:
         """Keep an example of which nothing is learned yet; return the objects of an action for its page alone."""
         self._cases.keep(case, kept)
         attempted = self._learning.best(question, (kept,)) if case.teaches_alone and not wrong.fields else None
         outcome = attempted.outcome(kept) if attempted is not None else None
         return _of_page(outcome, kept, wrong) if outcome is not None else None
 
-    def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+    def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> ExtractionOutcome | None:
         case.is_vetoed = False
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
         attempted = self._learning.best(question, examples)
@@ -428,7 +446,7 @@ class Adaptation:
         return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
 
 
-def _of_page(outcome: Outcome, kept: Kept, wrong: Trouble) -> Outcome:
+def _of_page(outcome: ExtractionOutcome, kept: Kept, wrong: Trouble) -> ExtractionOutcome:
     """Return the outcome of an action that is in force for its page alone, which says so."""
     detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
     return replace(outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail)
@@ -444,14 +462,14 @@ def _is_only_list(question: Question) -> bool:
     return question.action.many and question.action.run is None and sum(1 for _ in others) == 1
 
 
-def _is_verified(question: Question, outcome: Outcome) -> bool:
+def _is_verified(question: Question, outcome: ExtractionOutcome) -> bool:
     """Return whether nothing that a former crawl knew, and that the page still shows, is missing after a failure."""
     if outcome.failure is None or not outcome.extracted or question.former is None:
         return True
     return since(question.action, outcome, question.page, question.former.objects) is None
 
 
-def _as_remembered(question: Question, outcome: Outcome) -> Outcome:
+def _as_remembered(question: Question, outcome: ExtractionOutcome) -> ExtractionOutcome:
     """Return what a learned action found on a page, as memory finds it there again."""
     former = of_action(question.action, question.former.objects) if question.former is not None else ()
     if len(question.page.body) > LARGEST or not former or not differs(outcome.extracted, former):
@@ -470,11 +488,11 @@ def _plausible(question: Question, example: LabelledExample | None) -> LabelledE
     if example is None or example.method is Method.MEMORY:
         return example
     told = [{name: label.value for name, label in each.labels.items()} for each in example.objects]
-    wrong = misbehaving([Told.of(question.page, told)], many=question.action.many)
+    wrong = misbehaving([PageObjects.of(question.page, told)], many=question.action.many)
     return example.without(wrong) if wrong else example
 
 
-def _named(outcome: Outcome) -> Outcome:
+def _named(outcome: ExtractionOutcome) -> ExtractionOutcome:
     """Return objects whose authors are named without the verb behind them: ``Ann says:``.
 
     Where a redesign took the name of a name's own element away, that of the whole line is still found.
@@ -491,27 +509,27 @@ def _with_name_alone(extracted: Extracted) -> Extracted:
     return replace(extracted, object=replace(extracted.object, properties=properties)) if name else extracted
 
 
-def _of_substance(outcome: Outcome) -> Outcome:
+def _of_substance(outcome: ExtractionOutcome) -> ExtractionOutcome:
     """Return the objects that hold anything: what has a number alone was taken for one by a learned action."""
     extracted = tuple(each for each in outcome.extracted if not each.object.properties.keys() <= _EMPTY)
     return outcome if len(extracted) == len(outcome.extracted) else replace(outcome, extracted=extracted)
 
 
-def _yield(outcome: Outcome) -> tuple[int, int]:
+def _yield(outcome: ExtractionOutcome) -> tuple[int, int]:
     """Return the numbers of objects with a body and of all objects."""
     return sum(bool(body_of(each.object)) for each in outcome.extracted), len(outcome.extracted)
 
 
-def _values(outcome: Outcome, fields: Collection[str]) -> list[list[Value | None]]:
+def _values(outcome: ExtractionOutcome, fields: Collection[str]) -> list[list[Value | None]]:
     return [[each.object.first(name) for name in sorted(fields)] for each in outcome.extracted]
 
 
-def _of_use(outcome: Outcome, wrong: Trouble) -> Outcome:
+def _of_use(outcome: ExtractionOutcome, wrong: Trouble) -> ExtractionOutcome:
     """Return the objects found, except those of another thing than the wanted one."""
     return replace(outcome, extracted=()) if wrong.another else outcome
 
 
-def _knows_more(example: LabelledExample, outcome: Outcome, wrong: Trouble) -> bool:
+def _knows_more(example: LabelledExample, outcome: ExtractionOutcome, wrong: Trouble) -> bool:
     if wrong.another:
         return not reproduces(outcome.extracted, example)
     if wrong.remembered:
@@ -530,7 +548,7 @@ def _recovers(question: Question, example: LabelledExample, runner: Runner) -> b
     """Return whether an example has all of the objects that a former crawl found."""
     if question.former is None:
         return False
-    outcome = Outcome(runner.make(question.action, sketches(example)))
+    outcome = ExtractionOutcome(runner.make(question.action, sketches(example)))
     return since(question.action, outcome, question.page, question.former.objects) is None
 
 

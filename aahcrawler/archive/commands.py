@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 
 archive_app = typer.Typer(help="The WARC files of a crawl, and their index.", no_args_is_help=True)
 
@@ -33,7 +33,7 @@ def check_archive(
     from aahcrawler.archive.folders import ArchiveError
 
     tally = Tally()
-    with told(ArchiveError):
+    with exit_on_error(ArchiveError):
         for finding in check(path, tally):
             typer.echo(f"note: {finding}" if finding.is_note else str(finding))
     typer.echo(str(tally))
@@ -55,7 +55,7 @@ def deliver_archive(
     from aahcrawler.archive.delivery import DeliveryError, deliver
     from aahcrawler.archive.folders import ArchiveError
 
-    with told(ArchiveError, DeliveryError, OSError):
+    with exit_on_error(ArchiveError, DeliveryError, OSError):
         for line in deliver(path, target, compare_digests=digests):
             typer.echo(line)
 
@@ -66,7 +66,7 @@ def index_archive(path: Folder) -> None:
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
     from aahcrawler.archive.index import rebuild
 
-    with told(ArchiveError, OSError):
+    with exit_on_error(ArchiveError, OSError):
         archive = ArchiveFolder.at(path)
         with archive.alone():
             typer.echo(rebuild(archive.files, archive.indexes))

@@ -10,7 +10,7 @@ from typing import Any
 from aahcrawler.layout import SCORES
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.scores.entries import Judged
-from aahcrawler.scores.reader import read
+from aahcrawler.scores.reader import read_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ScoreRow:
 
 def scores(crawl: Path, number: int | None = None) -> Iterator[ScoreRow]:
     """Yield a row for each page that was scored, in the order of time. Raises ``DamageError``."""
-    for begin, entry in ((each.begin, each.entry) for each in read(crawl / SCORES, crawl=number)):
+    for begin, entry in ((each.begin, each.entry) for each in read_scores(crawl / SCORES, crawl=number)):
         if isinstance(entry, Judged):
             yield ScoreRow(
                 url=entry.url,

@@ -33,7 +33,7 @@ _OWN_FIELDS: Final = frozenset({SESSION, SHOWN_ON})
 _CONCURRENT, _RECORD_ID = WarcHeader.WARC_CONCURRENT_TO, WarcHeader.WARC_RECORD_ID
 
 
-class Answer(NamedTuple):
+class ResponseRecord(NamedTuple):
     """A response or revisit record with the places of the records that belong to it.
 
     ``at`` is its WARC-Date in microseconds since 1970. ``end`` is where its last record ends. ``refers`` is the id of
@@ -90,7 +90,7 @@ def refuse(damage: Damage) -> None:
     raise SegmentError(f"{damage.path}: is not a readable WARC file ({where}). Restore it from a copy.")
 
 
-def scanned(path: Path, begin: int, damaged: Callable[[Damage], object]) -> Iterator[Answer | Info]:
+def scanned(path: Path, begin: int, damaged: Callable[[Damage], object]) -> Iterator[ResponseRecord | Info]:
     """Yield the answers and warcinfo records of a file from the member at ``begin`` on, in their order.
 
     A file that is being written, or was when its writer died, is read up to its last whole record. ``damaged`` is told
@@ -113,7 +113,7 @@ class _Scan:
         self._group = _Group()
         self._crawl: int | None = None
 
-    def run(self, begin: int) -> Iterator[Answer | Info]:
+    def run(self, begin: int) -> Iterator[ResponseRecord | Info]:
         """Yield the records up to the file's end or the first damage, after which ``resumed`` says where to go on."""
         self.resumed = None
         if self._crawl is None:
@@ -150,7 +150,7 @@ class _Scan:
             else:
                 self._group.begin_answer(record, begin, at, self._crawl or 0)
 
-    def _ended(self, last: int) -> Iterator[Answer | Info]:
+    def _ended(self, last: int) -> Iterator[ResponseRecord | Info]:
         """Yield the last group of a file, without what is torn of it."""
         end = _end(self._stream, last)
         if end is None:
@@ -248,14 +248,14 @@ class _Group:
             None if begin == place else begin for begin in (self._request, self._metadata, self._document)
         )
 
-    def done(self, end: int) -> Iterator[Answer | Info]:
+    def done(self, end: int) -> Iterator[ResponseRecord | Info]:
         """Yield what the group consists of, which ends there, and begin anew."""
         if self._info:
             yield Info(self._info, self._begin, end)
         if self._told is not None:
             former, later = self._told
             places = self._request, self._metadata, self._document
-            yield Answer._make((self._begin, end, *former, self._method, *later, *places))
+            yield ResponseRecord._make((self._begin, end, *former, self._method, *later, *places))
         self._info, self._answer, self._told, self._method = "", "", None, "GET"
         self._request = self._metadata = self._document = None
 

@@ -16,18 +16,18 @@ from isal import isal_zlib
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, read_header
 from aahcrawler.captures.capture_source import BEGINNING, Position
-from aahcrawler.captures.record_scan import Answer, Damage, Info, scanned
+from aahcrawler.captures.record_scan import Damage, Info, ResponseRecord, scanned
 from aahcrawler.layout import WARC
 from aahcrawler.segments import OPEN, SegmentError, is_open, open_segment, segments
 
-_COLUMNS: Final = ", ".join(Answer._fields)
+_COLUMNS: Final = ", ".join(ResponseRecord._fields)
 _SCHEMA: Final = f"""
 PRAGMA journal_mode = OFF;
 CREATE TABLE answer (file INTEGER, {_COLUMNS});
 CREATE TABLE info (file INTEGER, id TEXT, begin INTEGER, end INTEGER);
 CREATE TABLE bound (run INTEGER, file INTEGER, low INTEGER, high INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
 """
-_INSERT: Final = f"INSERT INTO answer VALUES (?{', ?' * len(Answer._fields)})"  # noqa: S608 - names of fields
+_INSERT: Final = f"INSERT INTO answer VALUES (?{', ?' * len(ResponseRecord._fields)})"  # noqa: S608 - names of fields
 _SELECT: Final = f"SELECT answer.file, {_COLUMNS} FROM answer"  # noqa: S608 - names of fields
 _IN_TIME: Final = "ORDER BY at, answer.file, begin"
 _BOUNDED: Final = "CROSS JOIN bound ON run = ? AND bound.file = answer.file AND begin > low AND begin <= high"
@@ -46,7 +46,7 @@ class Row(NamedTuple):
     """An answer, and the number of its file."""
 
     file: int
-    answer: Answer
+    answer: ResponseRecord
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ class RecordTable:
         self._base.executemany("INSERT INTO bound VALUES (?, ?, ?, ?)", bounds)
         rows = self._base.execute(f"{_SELECT} {_BOUNDED} {_IN_TIME}", (number,))
         for row in rows:
-            yield Row(row[0], Answer._make(row[1:]))
+            yield Row(row[0], ResponseRecord._make(row[1:]))
 
     def _bound(self, number: int, last: Mapping[str, str]) -> int:
         """Return where the answer is that was the last of a file; before all where there was none or it is gone."""
@@ -203,7 +203,7 @@ class RecordTable:
     def _found(self, column: str, value: str) -> list[Row]:
         given = f" AND {column} <> ''" if "WHERE" in _INDEXES[column] else ""
         rows = self._base.execute(f"{_SELECT} {self._by(column)} WHERE {column} = ?{given} {_IN_TIME}", (value,))
-        return [Row(row[0], Answer._make(row[1:])) for row in rows]
+        return [Row(row[0], ResponseRecord._make(row[1:])) for row in rows]
 
     def _by(self, name: str) -> str:
         """Return the clause that names an index, which is made when it is first needed."""
@@ -232,7 +232,7 @@ class RecordTable:
     def _rows(self, number: int, begin: int) -> Iterator[tuple[object, ...]]:
         file = self._files[number]
         for each in scanned(self._readable(file), begin, self._damaged):
-            if isinstance(each, Answer):
+            if isinstance(each, ResponseRecord):
                 file.last, file.last_id = each.begin, each.id
                 self._seen()
                 yield number, *each

@@ -23,9 +23,9 @@ from aahcrawler.data_templates.template_nodes import (
     Scope,
     ValuePath,
     Wording,
+    displayed_text,
     folded,
     moment_of,
-    shown,
 )
 
 _MAX_ELEMENTS: Final = 20_000
@@ -167,9 +167,9 @@ def _whole(seen: Sequence[Seen]) -> Markup | None:
     if not all(texts) or (len(seen) > 1 and len(set(texts)) == 1):
         return None
     for path, value in seen[0].scope.leaves.items():
-        if len(value) < len(texts[0]) or shown(value) != texts[0]:
+        if len(value) < len(texts[0]) or displayed_text(value) != texts[0]:
             continue
-        if all(shown(each.scope.leaves.get(path, "")) == text for each, text in zip(seen, texts, strict=True)):
+        if all(displayed_text(each.scope.leaves.get(path, "")) == text for each, text in zip(seen, texts, strict=True)):
             return Markup(path)
     return None
 
@@ -306,7 +306,7 @@ def _within(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool) -> I
     """Yield the paths whose values stand in all texts, those of the longest first."""
     first, scope = texts[0], scopes[0]
     if len(first) > _LONGEST:
-        possible = [path for path, value in scope.leaves.items() if shown(value) == first.strip()]
+        possible = [path for path, value in scope.leaves.items() if displayed_text(value) == first.strip()]
     else:
         possible = [path for path in scope.leaves if _as_in(scope, path, in_url=in_url) in first]
     possible.sort(key=lambda path: -len(scope.leaves[path]))
@@ -318,7 +318,7 @@ def _within(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool) -> I
 
 def _as_in(scope: Scope, path: ValuePath, *, in_url: bool) -> str:
     text = scope.leaves.get(path, "")
-    return quote(text, safe="") if in_url else shown(text)
+    return quote(text, safe="") if in_url else displayed_text(text)
 
 
 def learned_moment(texts: Sequence[str], scopes: Sequence[Scope]) -> Moment | None:

@@ -50,7 +50,7 @@ class Scope:
 
     def text(self, path: ValuePath) -> str:
         """Return the value at a path as it is written; raise ``MissingDataError`` where none is to be written."""
-        text = written(self.value(path))
+        text = scalar_text(self.value(path))
         if not text.strip():
             raise MissingDataError(".".join(path.keys))
         return text
@@ -60,7 +60,7 @@ class Scope:
         """The values that can be written, by their paths, those of this scope before those of outer ones."""
         found: dict[ValuePath, str] = {}
         for path, value in self._values():
-            if text := written(value).strip():
+            if text := scalar_text(value).strip():
                 found[path] = text
             if len(found) == MAX_LEAVES:
                 break
@@ -87,7 +87,7 @@ def _within(value: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
         yield keys, value
 
 
-def written(value: Any) -> str:
+def scalar_text(value: Any) -> str:
     """Return a string or a number as it is written, of a list how many items it has; empty for all else.
 
     >>> written(3.0), written("a"), written([1, 2]), written(True)
@@ -102,7 +102,7 @@ def written(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def shown(text: str) -> str:
+def displayed_text(text: str) -> str:
     """Return the text that a browser shows of a value, which may be HTML, its blanks folded."""
     if "<" not in text and "&" not in text:
         return folded(text)
@@ -175,7 +175,7 @@ def moment_of(text: str) -> datetime | None:
     """
     if not any(map(str.isdigit, text)) or len(text) > dates.MAX_LENGTH:
         return None
-    found = dates.read(text, now=_FAR)
+    found = dates.read_date(text, now=_FAR)
     return found.moment.astimezone(UTC) if found is not None and found.names_day else None
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 kb_app = typer.Typer(help="The knowledge base of applications.", no_args_is_help=True)
 
@@ -92,7 +92,7 @@ def try_pages(
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
-    with told(LoadError, SavedPageError, TrialError):
+    with exit_on_error(LoadError, SavedPageError, TrialError):
         folders = named_folders(kb)
         knowledge_base = load(*folders)
         selection = Selection(knowledge_base, all_pages(folders), tuple(names or ()))
@@ -134,7 +134,7 @@ def capture_page(
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
-    with told(LoadError, SavedPageError, SourceError, FetchError, CaptureError, OwnFolderError):
+    with exit_on_error(LoadError, SavedPageError, SourceError, FetchError, CaptureError, OwnFolderError):
         folders = named_folders(kb)
         page = source(contact, allow_private=allow_private).page(named, url)
         wish = Wish(application, name, negative, replace)
@@ -176,7 +176,7 @@ def begin_application(
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
 
-    with told(LoadError, SavedPageError, SourceError, FetchError, DraftError, OwnFolderError):
+    with exit_on_error(LoadError, SavedPageError, SourceError, FetchError, DraftError, OwnFolderError):
         pages = source(contact, allow_private=allow_private).pages((*contents, *(lists or ())), tuple(url or ()))
         given = Given(pages[: len(contents)], pages[len(contents) :])
         folders = named_folders(kb)
@@ -217,7 +217,7 @@ def explain_page(
     from knowledge_base.loader import LoadError, load
 
     hops: list[str] = []
-    with told(LoadError, SavedPageError, SourceError, FetchError, SegmentError):
+    with exit_on_error(LoadError, SavedPageError, SourceError, FetchError, SegmentError):
         folders = named_folders(kb)
         knowledge_base = load(*folders)
         page = named_page(named, url, contact, allow_private=allow_private, redirected=lambda old, _: hops.append(old))
@@ -244,7 +244,7 @@ def import_site_configs(
     from aahcrawler.editor.fivefilters import ConfigsError, convert, write, write_report
     from knowledge_base.loader import LoadError
 
-    with told(ConfigsError, LoadError, OSError):
+    with exit_on_error(ConfigsError, LoadError, OSError):
         pack = convert(source)
         write(pack, to)
         if report is not None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 
 definition_app = typer.Typer()
 
@@ -69,7 +69,7 @@ def new(
     from online_analysis.icd.new_definition import Wish, new_definition, suggested_id
 
     is_dialogue = sys.stdin.isatty() and sys.stderr.isatty()
-    with told(NewDefinitionError, IcdError):
+    with exit_on_error(NewDefinitionError, IcdError):
         given = [*(seeds or ()), *_listed(seed_list)]
         wish = Wish(
             tuple(given or (_asked_seeds() if is_dialogue else ())),

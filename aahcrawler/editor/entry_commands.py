@@ -11,7 +11,7 @@ import typer
 
 from aahcrawler.editor.commands import CrawlFolders, Folders, Person
 from aahcrawler.editor.entries.pack_contents import Contents
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 entry_app = typer.Typer()
 
@@ -34,7 +34,7 @@ def show_history(
     from knowledge_base.file_selection import named_folders
 
     own = OwnFolder(named_folders(kb)[-1])
-    with told(OwnFolderError, OSError):
+    with exit_on_error(OwnFolderError, OSError):
         for each in (name,) if name else own.names():
             changes = own.history(each)
             for change in changes if name else changes[-1:]:
@@ -64,7 +64,7 @@ def restore_entry(
     if folders[-1].resolve() == SHIPPED.resolve():
         typer.echo("the files that ship have no history here; name a folder of your own: --kb shipped:FOLDER", err=True)
         raise typer.Exit(MISTAKE)
-    with told(OwnFolderError, LoadError, OSError):
+    with exit_on_error(OwnFolderError, LoadError, OSError):
         change = brought_back(name, number, folders, person or login_name())
     typer.echo(str(change))
     typer.echo(f"next: aah kb test {name}")
@@ -99,7 +99,7 @@ def pack_into_file(
     from knowledge_base.loader import LoadError, load
 
     file = to or Path(f"{name}{ENDING}")
-    with told(LoadError, SavedPageError, PackError, OwnFolderError, OSError):
+    with exit_on_error(LoadError, SavedPageError, PackError, OwnFolderError, OSError):
         folders = named_folders(kb)
         said = Said(person or login_name(), licence, licence_text, pages, without_pages)
         data = pack_entry(name, folders, load(*folders), said)
@@ -123,7 +123,7 @@ def add_from_file(
     from aahcrawler.editor.entries.own_folder import OwnFolderError, login_name
     from knowledge_base.file_selection import named_folders
 
-    with told(PackError, OwnFolderError, OSError):
+    with exit_on_error(PackError, OwnFolderError, OSError):
         folders = named_folders(kb)
         proposal = propose(read_pack(file), folders)
         for line in (*proposal.said, *proposal.difference):
@@ -146,7 +146,7 @@ def list_learned(crawl: Crawl, kb: CrawlFolders = "") -> None:
     from knowledge_base.loader import LoadError, load
 
     folders = named_folders(kb) if kb else folders_for(crawl)
-    with told(LoadError, OSError):
+    with exit_on_error(LoadError, OSError):
         repairs, problems = repairs_in(crawl, load(*filled(folders)))
     for problem in problems:
         typer.echo(problem, err=True)
@@ -182,7 +182,7 @@ def promote_learned(
     from knowledge_base.loader import LoadError
 
     folders = named_folders(kb) if kb else folders_for(crawl)
-    with told(LoadError, PromotionError, RepairError, SavedPageError, OwnFolderError, OSError):
+    with exit_on_error(LoadError, PromotionError, RepairError, SavedPageError, OwnFolderError, OSError):
         repair = repair_of(repairs_of(crawl, folders), name, application, site)
         plan = planned_repair(repair, folders, variant=variant)
         for line in plan.lines():
@@ -220,7 +220,7 @@ def reject_learned(
     from knowledge_base.loader import LoadError
 
     folders = named_folders(kb) if kb else folders_for(crawl)
-    with told(LoadError, RepairError, OSError):
+    with exit_on_error(LoadError, RepairError, OSError):
         repair = repair_of(repairs_of(crawl, folders), name, application, site)
         decision = reject(repair, person or login_name(), because)
     typer.echo(f"{repair.learned.name}: {decision.state}")
@@ -273,7 +273,7 @@ def try_on_archive(
 
     heaviest = HeaviestPages()
     summary: Summary | None = None
-    with told(LoadError, ArchiveTrialError, DamageError), Console(stderr=True).status("") as status:
+    with exit_on_error(LoadError, ArchiveTrialError, DamageError), Console(stderr=True).status("") as status:
         folders = named_folders(kb) if kb else folders_for(crawl)
         after = load(*folders)
         question = Question(crawl, after, host=host, most=pages)

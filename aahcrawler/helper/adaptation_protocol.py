@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -74,7 +74,7 @@ class Adapter(Protocol):
         """Return the action to run first: the one in question, or a learned one in force on this site."""
         ...
 
-    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: ExtractionOutcome, runner: Runner) -> ExtractionOutcome:
         """Check the result of the preferred action; if it cannot be complete, find the objects by other means."""
         ...
 

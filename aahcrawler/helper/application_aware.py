@@ -248,7 +248,7 @@ class ApplicationAwareHelper:
         links = Links(page, self._sites, self._values)
         if ignored is not None:
             links.ignored = ignored
-        return generic_reading.read(page, links)
+        return generic_reading.read_generic(page, links)
 
     def _entered(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
         """Return links to an application's pages: of a list's entries and, on a page without objects, of its text."""

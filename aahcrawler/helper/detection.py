@@ -15,7 +15,7 @@ from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.helper.extraction.page_literals import literals_on
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import Page
-from aahcrawler.page.failed_stages import PageGivenUpError, is_of_machine, told
+from aahcrawler.page.failed_stages import PageGivenUpError, error_text, is_of_machine
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
 from knowledge_base.model import Action, Application, Condition, KnowledgeBase, PageLevel, Variant
 from knowledge_base.selectors import SourceLiterals
@@ -77,7 +77,7 @@ class Attempts:
         except Exception as error:
             if is_of_machine(error):
                 raise
-            self.fail(level, action, Failure.ERROR, told(error))
+            self.fail(level, action, Failure.ERROR, error_text(error))
         return None
 
     def fail(

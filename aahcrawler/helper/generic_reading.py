@@ -14,7 +14,7 @@ from aahcrawler.helper.parts import generic_splitting
 from aahcrawler.helper.parts.generic_splitting import GenericSplit
 from aahcrawler.helper.site_memory import Sites, site_of
 from aahcrawler.induction import generic_objects
-from aahcrawler.induction.generic_objects import Reading
+from aahcrawler.induction.generic_objects import GenericReading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.linked_files import linked_file
@@ -30,10 +30,10 @@ MAX_TITLE = 500
 LANGUAGE_SAMPLE = 600
 
 
-def read(page: Page, links: Links) -> Assistance:
+def read_generic(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
     attempt = page.attempt
-    reading = page.once(generic_objects.read)
+    reading = page.once(generic_objects.read_objects)
     links.sites.records.learn(page.url, reading.shapes, reading.listed)
     links.sites.lines.learn(site_of(page.url), page.url, reading.lines)
     described, refused = attempt("links", lambda: _links(page, links), lambda: ({}, ()))
@@ -100,7 +100,7 @@ def _plain_outlinks(described: Mapping[str, PageLink]) -> tuple[Outlink, ...]:
     return tuple(Outlink(url, link.anchor, link.context, nofollow=link.nofollow) for url, link in described.items())
 
 
-def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...]:
+def _objects(page: Page, links: Links, reading: GenericReading) -> tuple[WebObject, ...]:
     """Return the objects of a page with their references, and the page's own one with what it declares to play."""
     references = References(links, claims.permalink(page))
     found = tuple(
@@ -137,7 +137,7 @@ def read_other(page: Page, links: Links) -> Assistance:
     if page.transcript is not None:
         transcript = page.transcript
         return page.attempt("document", lambda: read_transcript(page, transcript, links), lambda: nothing)
-    feed = page.attempt("feed", lambda: feeds.read(page), lambda: None) if page.is_content else None
+    feed = page.attempt("feed", lambda: feeds.read_feed(page), lambda: None) if page.is_content else None
     application = links.sites.application(page.url)
     if feed is not None and (application is None or links.judge(application, page.url) is not None):
         return _read_feed(page, links, feed)

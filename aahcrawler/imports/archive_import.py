@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
-from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, Note, entries, note_all
+from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, PlaceNote, entries, note_all
 from aahcrawler.imports.import_writer import ImportLedger, ImportWriter, SourceFile
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
@@ -36,7 +36,7 @@ class ImportRefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ImportFault:
     """Something that is told of a file: of a record that is kept although it is wrong somewhere, or of one that is not.
 
     ``what`` says which record, empty where nobody can say.
@@ -66,7 +66,7 @@ class ArchiveImport:
 
     root: Path
     name: str
-    told: Callable[[Told], object]
+    told: Callable[[ImportFault], object]
     seen: Callable[[int], object] = abs
     by_reference: bool = False
     processes: int = 1
@@ -94,11 +94,12 @@ class ArchiveImport:
             self._index_referred()
             missing = ledger.missing_originals()
             note_all(
-                self.root, (Note(each.sha256, each.place, f"revisit {each.url}", _ORIGINAL_AWAY) for each in missing)
+                self.root,
+                (PlaceNote(each.sha256, each.place, f"revisit {each.url}", _ORIGINAL_AWAY) for each in missing),
             )
             ledger.forget_revisits()
             for each in missing:
-                self.told(Told(each.file, each.place, f"revisit {each.url}", _ORIGINAL_AWAY, is_kept=True))
+                self.told(ImportFault(each.file, each.place, f"revisit {each.url}", _ORIGINAL_AWAY, is_kept=True))
         return self.counts
 
     def said(self) -> Iterator[str]:
@@ -186,7 +187,7 @@ class ArchiveImport:
         self.counts.add(counts)
 
     def _tell(self, file: str, why: str) -> None:
-        self.told(Told(file, FilePlace(0), "", why, is_kept=False))
+        self.told(ImportFault(file, FilePlace(0), "", why, is_kept=False))
 
     def _copy(
         self,
@@ -243,7 +244,7 @@ class _Copying:
     source: SourceFile
     importing: _Importing
     notes: ImportNotes
-    told: Callable[[Told], object]
+    told: Callable[[ImportFault], object]
     counts: ImportCounts = field(default_factory=ImportCounts)
     _renamed: dict[str, str] = field(default_factory=dict)
     _dropped: set[str] = field(default_factory=set)
@@ -280,7 +281,7 @@ class _Copying:
 
     def tell(self, place: FilePlace, what: str, why: str, *, is_kept: bool) -> None:
         self.notes.tell(place, what, why, kept=is_kept)
-        self.told(Told(self.source.label, place, what, why, is_kept))
+        self.told(ImportFault(self.source.label, place, what, why, is_kept))
 
     def _lose(self, loss: Loss) -> None:
         if loss.is_record:

@@ -66,7 +66,7 @@ class ImportedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PlaceNote:
     """What is told of a place in the file with a digest: of a record, or of bytes that are none."""
 
     sha256: str
@@ -100,7 +100,9 @@ class ImportNotes:
 
     def tell(self, place: FilePlace, what: str, why: str, *, kept: bool) -> None:
         """Take a note on a record, or on bytes that are none."""
-        self._spool.write(Note(self.source.sha256, place, what, why, kept).line().encode("utf-8", "replace") + b"\n")
+        self._spool.write(
+            PlaceNote(self.source.sha256, place, what, why, kept).line().encode("utf-8", "replace") + b"\n"
+        )
 
     def write(self, root: Path, counts: ImportCounts, how: str) -> None:
         """Append what was told of the file, and what became of it. Raises ``OSError``."""
@@ -125,14 +127,14 @@ class ImportNotes:
         self._spool.close()
 
 
-def note_all(root: Path, notes: Iterable[Note]) -> None:
+def note_all(root: Path, notes: Iterable[PlaceNote]) -> None:
     """Append notes on files whose entries are written already. Raises ``OSError``."""
     lines = (note.line().encode("utf-8", "replace").decode() for note in notes)
     while some := tuple(islice(lines, _LINES_AT_ONCE)):
         append_line(root / IMPORTS, "\n".join(some))
 
 
-def entries(root: Path, begin: int = 0) -> Iterator[tuple[ImportedFile | Note | None, int]]:
+def entries(root: Path, begin: int = 0) -> Iterator[tuple[ImportedFile | PlaceNote | None, int]]:
     """Yield what stands in ``imports.jsonl`` from the beginning of a line on, each with the byte behind it.
 
     None stands for lines that say nothing of a file, or cannot be read. There are none without the file.
@@ -148,7 +150,7 @@ def entries(root: Path, begin: int = 0) -> Iterator[tuple[ImportedFile | Note | 
             yield _entry(line), end
 
 
-def _entry(line: bytes) -> ImportedFile | Note | None:
+def _entry(line: bytes) -> ImportedFile | PlaceNote | None:
     try:
         said = json.loads(line)
         if said["entry"] == "file":
@@ -158,7 +160,7 @@ def _entry(line: bytes) -> ImportedFile | Note | None:
         if said["entry"] == "told":
             place = FilePlace(int(said.get("offset", 0)), int(said.get("within", 0)))
             sha256, what, why = (str(said.get(key, "")) for key in ("sha256", "what", "why"))
-            return Note(sha256, place, what, why, said.get("kept") is True)
+            return PlaceNote(sha256, place, what, why, said.get("kept") is True)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return None

@@ -20,7 +20,7 @@ from aahcrawler.induction.article_text import (
     structure_text,
 )
 from aahcrawler.induction.candidates import called_record
-from aahcrawler.induction.comment_sections import Section
+from aahcrawler.induction.comment_sections import CommentSection
 from aahcrawler.induction.headings import heading_target, is_front
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.outline import Extents, Outline
@@ -270,7 +270,7 @@ def _is_headed(prepared: PreparedPage, record: Record) -> bool:
     return any((text := bare(_heading_text(prepared, place))) and text in title for place in headings)
 
 
-def _section(prepared: PreparedPage, each: RecordSet) -> Section | None:
+def _section(prepared: PreparedPage, each: RecordSet) -> CommentSection | None:
     """Return the section of comments that records lie in."""
     return prepared.section_of(element for record in each.records for element in record.elements)
 
@@ -305,7 +305,7 @@ def _extents(prepared: PreparedPage, record: Record) -> Sequence[tuple[int, int]
     return [(place, prepared.outline.ends[place]) for place in places]
 
 
-def _is_told(prepared: PreparedPage, section: Section, sets: Sequence[RecordSet]) -> bool:
+def _is_told(prepared: PreparedPage, section: CommentSection, sets: Sequence[RecordSet]) -> bool:
     """Return whether records were found in a section of comments."""
     return any(_section(prepared, each) == section for each in sets if each.nature is Nature.POSTS)
 

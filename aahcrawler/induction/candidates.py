@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.comment_sections import Section, lone_comment
+from aahcrawler.induction.comment_sections import CommentSection, lone_comment
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.shown_dates import Shown
 
@@ -53,7 +53,7 @@ class Candidate:
 def candidates(
     outline: Outline,
     shown: Sequence[Shown],
-    sections: Sequence[Section] = (),
+    sections: Sequence[CommentSection] = (),
     messages: Sequence[tuple[int, ...]] = (),
 ) -> tuple[Candidate, ...]:
     """Return the sets worth a closer look, the one with most text first; comments are sought in ``sections``.

@@ -44,7 +44,7 @@ _COUNTED = re.compile(r"\W*(\d{1,4})\s+[^\W\d_]+(?:\s[^\W\d_]+){0,2}\W*|[^\W\d_]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class CommentSection:
     """A stretch of a page that holds comments: the places from ``first`` up to, but without, ``end``.
 
     ``told`` is the number of comments that its heading gives, None if it gives none.
@@ -59,7 +59,7 @@ class Section:
         return self.first <= place < self.end
 
 
-def comment_sections(outline: Outline, shown: Sequence[Shown], headed: Sequence[int]) -> tuple[Section, ...]:
+def comment_sections(outline: Outline, shown: Sequence[Shown], headed: Sequence[int]) -> tuple[CommentSection, ...]:
     """Return the sections that hold comments, in document order; none of them lies in another.
 
     A section is an element that is called comments, or what follows a heading of that meaning, or one that counts what
@@ -68,7 +68,7 @@ def comment_sections(outline: Outline, shown: Sequence[Shown], headed: Sequence[
     """
     dated = [each.place for each in shown]
     called = frozenset(token for token in outline.frequency if _CALLED.fullmatch(token))
-    found: list[Section] = []
+    found: list[CommentSection] = []
     place = 0
     while place < len(outline.elements) and len(found) < MAX_SECTIONS:
         section = _section(outline, place, dated, called)
@@ -80,22 +80,22 @@ def comment_sections(outline: Outline, shown: Sequence[Shown], headed: Sequence[
     return tuple(found)
 
 
-def _holds_comments(outline: Outline, section: Section, dated: Sequence[int], headed: Sequence[int]) -> bool:
+def _holds_comments(outline: Outline, section: CommentSection, dated: Sequence[int], headed: Sequence[int]) -> bool:
     if not _dates_in(dated, section) or (headed and min(headed) >= section.first):
         return False
     return "h1" not in outline.tags[section.first : section.end]
 
 
-def _dates_in(dated: Sequence[int], section: Section) -> Sequence[int]:
+def _dates_in(dated: Sequence[int], section: CommentSection) -> Sequence[int]:
     return dated[bisect_left(dated, section.first) : bisect_left(dated, section.end)]
 
 
-def _section(outline: Outline, place: int, dated: Sequence[int], called: Set[str]) -> Section | None:
+def _section(outline: Outline, place: int, dated: Sequence[int], called: Set[str]) -> CommentSection | None:
     """Return the section that an element is, or that it is the heading of; ``called`` are classes of comments."""
     element = outline.elements[place]
     is_called = not called.isdisjoint(outline.tokens[place]) or _CALLED.fullmatch(element.get("id") or "")
     if is_called and outline.tags[place] not in ("a", "span", "li", "article"):
-        return Section(place, outline.ends[place])
+        return CommentSection(place, outline.ends[place])
     if outline.tags[place] not in _COUNTING or not _is_short(outline, place):
         return None
     text = excerpt(element, MAX_HEADING_LENGTH + 1)
@@ -109,11 +109,11 @@ def _section(outline: Outline, place: int, dated: Sequence[int], called: Set[str
     told = int(counted[1] or counted[2]) if counted is not None else None
     alike = _alike(outline, section, dated)
     if told is not None and told == len(alike) and 2 * sum(map(outline.running, alike)) >= _running(outline, section):
-        return Section(section.first, section.end, told) if told > 1 or is_heading or known is not None else None
-    return Section(section.first, section.end, told) if known is not None and is_heading else None
+        return CommentSection(section.first, section.end, told) if told > 1 or is_heading or known is not None else None
+    return CommentSection(section.first, section.end, told) if known is not None and is_heading else None
 
 
-def _running(outline: Outline, section: Section) -> int:
+def _running(outline: Outline, section: CommentSection) -> int:
     tops = (each for each in outline.children(max(outline.parents[section.first], 0)) if section.covers(each))
     return sum(map(outline.running, tops))
 
@@ -126,22 +126,22 @@ def _is_short(outline: Outline, place: int) -> bool:
     return outline.tags[place] in _HEADINGS or not outline.linked(place)
 
 
-def _below(outline: Outline, place: int, dated: Sequence[int]) -> Section:
+def _below(outline: Outline, place: int, dated: Sequence[int]) -> CommentSection:
     """Return what a heading is above: the rest of its parent up to the next such heading, with a date in it."""
     heading = place
     for _ in range(_HIGHEST):
         above = outline.parents[heading]
-        if above < 0 or _dates_in(dated, Section(outline.ends[heading], outline.ends[above])):
+        if above < 0 or _dates_in(dated, CommentSection(outline.ends[heading], outline.ends[above])):
             break
         heading = above
     above = outline.parents[heading]
     end = outline.ends[above] if above >= 0 else outline.ends[heading]
     following = (each for each in outline.children(above) if each > heading) if above >= 0 else iter(())
     same = (each for each in following if outline.tags[each] == outline.tags[place] and outline.tags[each] in _HEADINGS)
-    return Section(place, next(same, end))
+    return CommentSection(place, next(same, end))
 
 
-def _alike(outline: Outline, section: Section, dated: Sequence[int]) -> Sequence[int]:
+def _alike(outline: Outline, section: CommentSection, dated: Sequence[int]) -> Sequence[int]:
     """Return the elements of one shape with a date, of the outermost shape that repeats; the only one if none does."""
     dates = _dates_in(dated, section)
     if not dates:
@@ -154,7 +154,7 @@ def _alike(outline: Outline, section: Section, dated: Sequence[int]) -> Sequence
     return next(repeated, above[-1:])
 
 
-def _around(outline: Outline, dates: Sequence[int], section: Section) -> Iterator[int]:
+def _around(outline: Outline, dates: Sequence[int], section: CommentSection) -> Iterator[int]:
     """Yield the elements in a section that are or hold dates, each once."""
     seen: set[int] = set()
     for date in dates:
@@ -169,7 +169,7 @@ def _shape(outline: Outline, place: int) -> tuple[str, tuple[str, ...]]:
     return outline.tags[place], outline.tokens[place][:1]
 
 
-def lone_comment(outline: Outline, section: Section, shown: Sequence[Shown]) -> int | None:
+def lone_comment(outline: Outline, section: CommentSection, shown: Sequence[Shown]) -> int | None:
     """Return the place of the only comment of a section, None where there are several or none can be told."""
     dated = [each.place for each in shown]
     dates = _dates_in(dated, section)

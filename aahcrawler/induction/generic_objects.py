@@ -50,7 +50,7 @@ _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 
 
 @dataclass(frozen=True)
-class Reading:
+class GenericReading:
     """The results for one page: its sets of records, its article if it is one, and the objects made of these.
 
     ``shapes`` are those of the records that are objects, ``listed`` those of entries of lists. ``bodies`` are the
@@ -69,24 +69,26 @@ class Reading:
     reason: NoObject | None = None
 
 
-def read(page: Page) -> Reading:
+def read_objects(page: Page) -> GenericReading:
     """Read an HTML page. One object is claimed once; lists yield none. A wiki in one page has what its store holds.
 
     Where induction fails, the objects are those that the page declares; where these cannot be read either, it has none.
     """
     stored = page.attempt("stored entries", lambda: tiddlers.objects(page), tuple[WebObject, ...])
     if stored:
-        return Reading((), None, stored)
-    declared = partial(page.attempt, "declared objects", lambda: _declared_alone(page), lambda: Reading((), None, ()))
+        return GenericReading((), None, stored)
+    declared = partial(
+        page.attempt, "declared objects", lambda: _declared_alone(page), lambda: GenericReading((), None, ())
+    )
     return page.attempt("objects", lambda: _read(page), declared)
 
 
-def _declared_alone(page: Page) -> Reading:
+def _declared_alone(page: Page) -> GenericReading:
     found = claims.declared(page, page.once(items), "", generic.title(page))
-    return Reading((), None, tuple(each.object for each in found))
+    return GenericReading((), None, tuple(each.object for each in found))
 
 
-def _read(page: Page) -> Reading:
+def _read(page: Page) -> GenericReading:
     prepared = page.once(PreparedPage.of)
     given = page.once(items)
     sets = page.attempt("records", lambda: page.once(records), tuple[RecordSet, ...])
@@ -146,7 +148,9 @@ def _read(page: Page) -> Reading:
     distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
     shapes = shapes_of(prepared.outline, judged.posts)
     listed = listed_shapes(prepared.outline, judged.sets)
-    return Reading(judged.sets, article, distinct, shapes, listed, bodies, lines, None if distinct else judged.reason)
+    return GenericReading(
+        judged.sets, article, distinct, shapes, listed, bodies, lines, None if distinct else judged.reason
+    )
 
 
 def _gallery(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet], given: Sequence[Item]) -> Gallery | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.comment_sections import Section, comment_sections
+from aahcrawler.induction.comment_sections import CommentSection, comment_sections
 from aahcrawler.induction.field_labels import (
     HEADINGS,
     LABEL_MARKS,
@@ -223,7 +223,7 @@ class PreparedPage:
     names: Names
     writing: int | None
     shapes: tuple[RecordShape, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[CommentSection, ...] = ()
     labels: tuple[int, ...] = ()
     texts: tuple[LabelledText, ...] = ()
 
@@ -241,7 +241,7 @@ class PreparedPage:
         labels = _labels(outline, texts)
         return cls(outline, dates, shown, names, _writing(page, outline), page.record_shapes, sections, labels, texts)
 
-    def section_of(self, elements: Iterable[Element]) -> Section | None:
+    def section_of(self, elements: Iterable[Element]) -> CommentSection | None:
         """Return the section of comments that all of some elements lie in, None if there is none."""
         places = [self.outline.places[each] for each in elements if each in self.outline.places]
         holding = (each for each in self.sections if places and all(map(each.covers, places)))

@@ -204,7 +204,7 @@ class DateReader:
         if text not in self._read:
             if len(self._read) >= MAX_TRIED:
                 return None
-            found = dates.read(text, now=self.now, language=self._language, order=self._order)
+            found = dates.read_date(text, now=self.now, language=self._language, order=self._order)
             self._read[text] = found if found is not None and found.moment.year >= EARLIEST else None
         return self._read[text]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from aahcrawler.definitions import DefinitionError
-from aahcrawler.exits import told
+from aahcrawler.exits import exit_on_error
 from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.control import RedisControl
@@ -19,7 +19,7 @@ from online_analysis.icd.units import parse_duration
 def reached(crawl: str, *, alone: bool = False) -> Iterator[RedisControl]:
     """Lend the frontier of a crawl (``control_of``)."""
     mistakes = NoCrawlError, DefinitionError, FrontierUnavailableError, RegistryError
-    with told(*mistakes), control_of(crawl, alone=alone) as control:
+    with exit_on_error(*mistakes), control_of(crawl, alone=alone) as control:
         yield control
 
 
@@ -27,7 +27,7 @@ def rules_of(
     urls: Sequence[str] | None, prefixes: Sequence[str] | None, hosts: Sequence[str] | None, texts: Sequence[str] | None
 ) -> tuple[Rule, ...]:
     """Return the rules that name these URLs, prefixes, hosts and patterns; there has to be one at least."""
-    with told(ValueError):
+    with exit_on_error(ValueError):
         given = (
             *(Rule(RuleKind.URL, canonical(text)) for text in urls or ()),
             *(Rule(RuleKind.PREFIX, text) for text in prefixes or ()),
@@ -57,10 +57,10 @@ def seconds_of(text: str) -> float:
 
 def queue_named(host: str) -> str:
     """Return the queue of a host."""
-    with told(ValueError):
+    with exit_on_error(ValueError):
         return queue_of(canonical(f"http://{host}/"))
 
 
-def named(rules: Sequence[Rule]) -> str:
+def rule_names(rules: Sequence[Rule]) -> str:
     """Return the names of rules."""
     return ", ".join(rule.reason for rule in rules)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 frontier_app = typer.Typer(
     name="frontier",
@@ -100,12 +100,12 @@ def block(
     crawl: Crawl, url: Urls = None, prefix: Prefixes = None, host: Hosts = None, pattern: Patterns = None
 ) -> None:
     """Fetch none of these URLs, whether they are queued now or found later, until they are unblocked."""
-    from aahcrawler.operating.arguments import named, reached, rules_of
+    from aahcrawler.operating.arguments import reached, rule_names, rules_of
 
     rules = rules_of(url, prefix, host, pattern)
     with reached(crawl) as frontier:
         blocked = frontier.block(rules)
-    typer.echo(f"{blocked:,} queued URLs are blocked; rules: {named(rules)}")
+    typer.echo(f"{blocked:,} queued URLs are blocked; rules: {rule_names(rules)}")
 
 
 @frontier_app.command()
@@ -113,7 +113,7 @@ def unblock(
     crawl: Crawl, url: Urls = None, prefix: Prefixes = None, host: Hosts = None, pattern: Patterns = None
 ) -> None:
     """Remove rules of `block`, as they were given; the URLs they blocked are queued again, with their scores."""
-    from aahcrawler.operating.arguments import named, reached, rules_of
+    from aahcrawler.operating.arguments import reached, rule_names, rules_of
 
     rules = rules_of(url, prefix, host, pattern)
     with reached(crawl) as frontier:
@@ -121,7 +121,7 @@ def unblock(
         back = frontier.unblock(rules)
     typer.echo(f"{back:,} URLs are queued again")
     if unknown:
-        typer.echo(f"no such rules: {named(unknown)}; `aah frontier counts` lists those that hold", err=True)
+        typer.echo(f"no such rules: {rule_names(unknown)}; `aah frontier counts` lists those that hold", err=True)
         raise typer.Exit(MISTAKE)
 
 
@@ -134,7 +134,7 @@ def snapshot(
     from aahcrawler.frontier.control import SnapshotError
     from aahcrawler.operating.arguments import reached
 
-    with told(SnapshotError, OSError), reached(crawl) as frontier:
+    with exit_on_error(SnapshotError, OSError), reached(crawl) as frontier:
         urls = frontier.snapshot(file)
     typer.echo(f"{file}: {urls:,} URLs")
 
@@ -149,7 +149,7 @@ def restore(
     from aahcrawler.frontier.control import SnapshotError
     from aahcrawler.operating.arguments import reached
 
-    with told(SnapshotError, OSError), reached(crawl, alone=True) as frontier:
+    with exit_on_error(SnapshotError, OSError), reached(crawl, alone=True) as frontier:
         urls = frontier.restore(file, replace=replace)
     typer.echo(f"{crawl}: {urls:,} URLs")
 
@@ -167,7 +167,7 @@ def revisit(
     from aahcrawler.operating.arguments import canonical, reached, seconds_of
     from aahcrawler.urls import queue_of
 
-    with told(ValueError):
+    with exit_on_error(ValueError):
         seconds, found = seconds_of(wait), [canonical(url) for url in urls]
     with reached(crawl) as frontier:
         answers = frontier.again([Revisit(Offer(url, queue_of(url), score), seconds) for url in found])

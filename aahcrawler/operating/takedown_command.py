@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import NOT_WHOLE, told
+from aahcrawler.exits import NOT_WHOLE, exit_on_error
 
 takedown_app = typer.Typer()
 
@@ -45,11 +45,11 @@ def remove(
     from aahcrawler.archive.folders import ArchiveError
     from aahcrawler.segments import DamageError, SegmentError
     from aahcrawler.takedown import answers
-    from aahcrawler.takedown.removal import TakedownError, Wanted
+    from aahcrawler.takedown.removal import TakedownError, WantedRemoval
 
-    wanted = Wanted(tuple(url or ()), tuple(prefix or ()), tuple(web_object or ()), requisites, damaged)
+    wanted = WantedRemoval(tuple(url or ()), tuple(prefix or ()), tuple(web_object or ()), requisites, damaged)
     named = bool(wanted.urls or wanted.prefixes or wanted.objects)
-    with told(ArchiveError, DamageError, SegmentError, TakedownError, OSError):
+    with exit_on_error(ArchiveError, DamageError, SegmentError, TakedownError, OSError):
         if sum((named, list_all, bool(lift))) != 1 or not all((*wanted.urls, *wanted.prefixes, *wanted.objects)):
             raise TakedownError("name what to remove by --url, --prefix or --object, or give --list or --lift")
         if any("//" not in each.strip() for each in wanted.prefixes):

@@ -128,7 +128,7 @@ _LINKS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class OverviewSection:
     """A part of the page: the end of its address, its heading, and its HTML."""
 
     name: str
@@ -158,7 +158,7 @@ NOWHERE: Final = Leads(_nowhere, _nowhere, _nowhere, _nowhere, _nowhere, _nowher
 
 def sections(
     held: Holdings, changes: Sequence[CrawlChange], graph: StrongestSites | None, leads: Leads = NOWHERE
-) -> tuple[Section, ...]:
+) -> tuple[OverviewSection, ...]:
     """Return the sections of what is held; everything that came from a page is escaped. None reads links: no graph."""
     unknown = {"": "unknown"}
     return (
@@ -177,31 +177,35 @@ def sections(
     )
 
 
-def _over_time(name: str, title: str, months: Mapping[str, int], lead: Lead, what: str, undated: int = 0) -> Section:
+def _over_time(
+    name: str, title: str, months: Mapping[str, int], lead: Lead, what: str, undated: int = 0
+) -> OverviewSection:
     found = periods(months)
     without = f"<p>{undated:,} more have no date that can be read.</p>" if undated else ""
     if not found.counts:
-        return Section(name, title, f"<p>None.</p>{without}")
+        return OverviewSection(name, title, f"<p>None.</p>{without}")
     rows = [(worded(each), lead(each), (n,)) for each, n in found.counts.items() if n]
     for words, n in (("earlier", found.earlier), ("later", found.later)):
         if n:
             rows.append((words, "", (n,)))
     outside = found.earlier + found.later
     note = f"<p>{outside:,} that lie far from all others are in the table alone.</p>" if outside else ""
-    return Section(name, title, columns(title, found.counts, lead, what) + note + without + table(("Time", what), rows))
+    return OverviewSection(
+        name, title, columns(title, found.counts, lead, what) + note + without + table(("Time", what), rows)
+    )
 
 
-def _by_name(name: str, title: str, ranked: Ranked, words: Mapping[str, str], lead: Lead, what: str) -> Section:
+def _by_name(name: str, title: str, ranked: Ranked, words: Mapping[str, str], lead: Lead, what: str) -> OverviewSection:
     if not ranked.counts:
-        return Section(name, title, "<p>None.</p>")
+        return OverviewSection(name, title, "<p>None.</p>")
     shown = dict(list(ranked.counts.items())[:_SHOWN])
     rows = [(words.get(each, each), lead(each), (n,)) for each, n in ranked.counts.items()]
     if ranked.others:
         rows.append((f"{ranked.names - len(ranked.counts):,} others", "", (ranked.others,)))
-    return Section(name, title, bars(title, shown, words, lead, what) + table((title, what), rows))
+    return OverviewSection(name, title, bars(title, shown, words, lead, what) + table((title, what), rows))
 
 
-def _changed(changes: Sequence[CrawlChange], lead: Callable[[int], str]) -> Section:
+def _changed(changes: Sequence[CrawlChange], lead: Callable[[int], str]) -> OverviewSection:
     last = changes[-1]
     counts = dict(zip(KINDS, last.changes(), strict=True))
     title = f"Pages of crawl {last.crawl}, beside crawl {last.crawl - 1}"
@@ -210,13 +214,13 @@ def _changed(changes: Sequence[CrawlChange], lead: Callable[[int], str]) -> Sect
         (f"crawl {each.crawl}, {each.begun_at[:10]}", lead(each.crawl), (each.pages, *each.changes()))
         for each in changes
     ]
-    return Section("changes", "What changed between crawls", picture + table(("Crawl", "pages", *KINDS), rows))
+    return OverviewSection("changes", "What changed between crawls", picture + table(("Crawl", "pages", *KINDS), rows))
 
 
-def _linked(graph: StrongestSites, lead: Lead) -> Section:
+def _linked(graph: StrongestSites, lead: Lead) -> OverviewSection:
     title = "Links between sites"
     if not graph.links:
-        return Section("links", title, "<p>None.</p>")
+        return OverviewSection("links", title, "<p>None.</p>")
     rows = [
         (f"{each.source} → {each.target}", lead(each.source), (each.captures, each.first, each.last))
         for each in sorted(graph.links, key=lambda each: (-each.captures, each.source, each.target))[:_LINKS]
@@ -226,7 +230,7 @@ def _linked(graph: StrongestSites, lead: Lead) -> Section:
         f"the {len(graph.names):,} with the most of {graph.sites:,} sites that links lead from or to.</p>"
     )
     heads = ("From and to", "captures", "first", "last")
-    return Section("links", title, matrix(title, graph, lead) + note + table(heads, rows))
+    return OverviewSection("links", title, matrix(title, graph, lead) + note + table(heads, rows))
 
 
 def table(heads: Sequence[str], rows: Iterable[tuple[str, str, Sequence[int | str]]]) -> str:

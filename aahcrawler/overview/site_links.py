@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 
 from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.record_access import exchange_in, metadata_in, read_in, rendered_in
-from aahcrawler.captures.record_scan import Answer, Damage, scanned
+from aahcrawler.captures.record_scan import Damage, ResponseRecord, scanned
 from aahcrawler.crawls import is_import
 from aahcrawler.derived_index import DerivedIndex, Source, opened_segment, segment_sources
 from aahcrawler.layout import ARCHIVE, INDEXES, SITE_LINKS, WARC
@@ -56,7 +56,7 @@ class Read:
     language: str = ""
 
 
-class SiteLinks(DerivedIndex[Answer]):
+class SiteLinks(DerivedIndex[ResponseRecord]):
     """The index of links between the sites of a crawl's folder: of captures of one that lead to another, and when.
 
     ``edge`` counts captures: one that leads to a site by ten links counts once. Repetitions that the archive keeps as
@@ -78,11 +78,11 @@ class SiteLinks(DerivedIndex[Answer]):
         """Find the WARC files."""
         return segment_sources(self._crawl / ARCHIVE, WARC, self.counted_under)
 
-    def entries(self, source: Source, begin: int) -> Iterator[tuple[Answer, int]]:
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[ResponseRecord, int]]:
         """Yield the answers of a file. Raise ``DamageError`` at its end where some could not be read."""
         damaged: list[Damage] = []
         for each in scanned(source.path, begin, damaged.append):
-            if isinstance(each, Answer):
+            if isinstance(each, ResponseRecord):
                 yield each, each.end
         if damaged:
             raise DamageError("; ".join(f"at byte {each.offset}: {each.reason}" for each in damaged[:3]))
@@ -97,7 +97,7 @@ class SiteLinks(DerivedIndex[Answer]):
         self._taken_down = TakenDown.of(self._crawl)
         self._reads_pages = is_import(self._crawl)
 
-    def put(self, entry: Answer, source: int, place: int) -> None:  # noqa: ARG002
+    def put(self, entry: ResponseRecord, source: int, place: int) -> None:  # noqa: ARG002
         """Take in an answer that shows by itself what there was at its URL."""
         url = canonicalize(entry.url) or entry.url
         if entry.is_revisit or entry.method != "GET" or self._taken_down.covers(url):
@@ -128,7 +128,7 @@ class SiteLinks(DerivedIndex[Answer]):
             "INSERT INTO tally VALUES (1, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n", rows
         )
 
-    def _read(self, answer: Answer, segment: str) -> Read | None:
+    def _read(self, answer: ResponseRecord, segment: str) -> Read | None:
         with opened_segment(self._crawl / segment) as file:
             if answer.metadata is not None:
                 said = read_in(Member(file, answer.metadata), metadata_in, answer.id)
@@ -159,7 +159,7 @@ class SiteLinks(DerivedIndex[Answer]):
         return known
 
 
-def _said(answer: Answer, said: Metadata) -> Read:
+def _said(answer: ResponseRecord, said: Metadata) -> Read:
     is_page = answer.status < 300 and not said.source and bool(said.links or said.language or said.title)
     targets = frozenset(queue_of(link.url) for link in said.links if link.type in _LED_TO)
     return Read(is_page, targets, said.language or "")

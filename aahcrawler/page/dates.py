@@ -41,18 +41,18 @@ def parse(
     format: str | None = None,  # noqa: A002
     ahead: bool = False,
 ) -> datetime | None:
-    """Return the moment that a text names as ``read`` does, None also if its year or its day would be a guess.
+    """Return the moment that a text names as ``read_date`` does, None also if its year or its day would be a guess.
 
     >>> parse("01-14-2022, 01:18 PM", order="mdy", now=datetime(2022, 2, 1, tzinfo=UTC)).isoformat()
     '2022-01-14T13:18:00+00:00'
     >>> parse("May", now=datetime(2022, 2, 1, tzinfo=UTC)) is None
     True
     """
-    found = read(text, order=order, zone=zone, now=now, language=language, format=format, ahead=ahead)
+    found = read_date(text, order=order, zone=zone, now=now, language=language, format=format, ahead=ahead)
     return None if found is None or found.vague or found.lacks_year else found.moment
 
 
-def read(
+def read_date(
     text: str,
     *,
     order: Order | None = None,

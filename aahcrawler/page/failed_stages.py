@@ -54,7 +54,7 @@ class FailedStages:
 
     def add(self, stage: str, error: BaseException) -> None:
         """Note that a stage raised an error."""
-        self.take((FailedStage(stage, told(error)),))
+        self.take((FailedStage(stage, error_text(error)),))
 
     def take(self, failed: Iterable[FailedStage]) -> None:
         """Note stages that raised."""
@@ -71,7 +71,7 @@ def is_of_machine(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return an error in one line, with the innermost line of this project that it came from."""
     said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
     place = _place(error.__traceback__)

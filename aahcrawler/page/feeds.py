@@ -43,7 +43,7 @@ _REFERENCE = re.compile(r"https?:|\S+\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FeedEntry:
     """An entry: the absolute URL of its page, its title and the beginning of its text in the feed.
 
     ``published`` is the time of publication, else of the last change, aware and in UTC; None if neither is given.
@@ -60,7 +60,7 @@ class Feed:
     """A feed and its entries in their order, each URL once; ``mistakes`` are those of its markup."""
 
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[FeedEntry, ...]
     mistakes: Mistakes = field(default_factory=Mistakes)
 
 
@@ -75,7 +75,7 @@ def announced(page: Page) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(url for url in urls if url and not _COMMENTS.search(url)), MAX_ANNOUNCED))
 
 
-def read(page: Page) -> Feed | None:
+def read_feed(page: Page) -> Feed | None:
     """Return the feed in an answer, None if the answer is no feed or a feed of comments.
 
     What can be mended of malformed XML is, and an entry that cannot is left out. Nothing that a document type names
@@ -97,12 +97,12 @@ def read(page: Page) -> Feed | None:
     title, entries = found[0], tuple(found[1])
     if entries and sum(_OF_COMMENT.search(each.link) is not None for each in entries) > len(entries) / 2:
         return None
-    by_url: dict[str, Entry] = {}
+    by_url: dict[str, FeedEntry] = {}
     for each in entries:
         url = resolve(each.base, each.link)
         if url is not None:
             published = dates.parse(each.date, now=page.fetched_at)
-            by_url.setdefault(url, Entry(url, _plain(each.title), _plain(each.summary), published))
+            by_url.setdefault(url, FeedEntry(url, _plain(each.title), _plain(each.summary), published))
     return Feed(_plain(title), tuple(by_url.values()), mistakes)
 
 

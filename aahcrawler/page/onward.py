@@ -29,7 +29,7 @@ class Fields(Protocol):
         """Return the first field of that name, empty where there is none."""
 
 
-class Answer(Protocol):
+class OnwardResponse(Protocol):
     """An answer with its document."""
 
     @property
@@ -72,7 +72,7 @@ def location(url: str, status: int, headers: Fields) -> str | None:
     return resolve(url, from_header(reference)) if reference else None
 
 
-def refresh(page: Answer) -> Refresh | None:
+def refresh(page: OnwardResponse) -> Refresh | None:
     """Return where a page sends its readers on to; None where that is nowhere, or the page itself once more.
 
     The header counts before ``meta``, and of several elements the first that says when, as in browsers. One within
@@ -89,7 +89,7 @@ def refresh(page: Answer) -> Refresh | None:
     return None
 
 
-def _contents(page: Answer) -> Iterator[tuple[str, str]]:
+def _contents(page: OnwardResponse) -> Iterator[tuple[str, str]]:
     """Yield what may say when and where to go, each with the base of its URL."""
     if field := page.headers.get("Refresh"):
         yield from_header(field), page.url

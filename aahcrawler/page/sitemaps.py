@@ -95,7 +95,7 @@ class Sitemap:
         page = self._page
         if page.body.startswith(_GZIP_MAGIC):
             page = replace(page, body=b"".join(_bounded(_plain(page.body), feeds.MAX_BYTES)))
-        feed = feeds.read(page)
+        feed = feeds.read_feed(page)
         if feed is not None:
             self.mistakes = feed.mistakes
             for entry in feed.entries:

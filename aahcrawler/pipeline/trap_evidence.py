@@ -56,7 +56,7 @@ def are_of(objects: Sequence[WebObject], original: Sequence[WebObject]) -> bool:
     return 2 * sum(identity(each) in known for each in objects) >= len(objects) > 0
 
 
-def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False) -> Seen:
+def trap_evidence_of(url: str, queue: str, assistance: Assistance, *, relevant: bool = False) -> Seen:
     """Return what traps learn from a page: its URL, its pay-level domain, and what it was understood to show."""
     document = assistance.document
     beside = (document.rest, *(part.text for part in document.parts if part.role == "navigation"))

@@ -5,7 +5,7 @@ from email.utils import format_datetime
 from typing import Final
 from urllib.parse import quote
 
-from aahcrawler.replay.recorded_answers import RecordedAnswer
+from aahcrawler.replay.recorded_answers import RecordedResponse
 
 _FEATURES: Final = (
     *("accelerometer", "autoplay", "browsing-topics"),
@@ -48,7 +48,7 @@ def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mappin
     return fields if cockpit else fields | {"X-Frame-Options": "SAMEORIGIN"}
 
 
-def told_of(answer: RecordedAnswer) -> Mapping[str, str]:
+def told_of(answer: RecordedResponse) -> Mapping[str, str]:
     """Return the fields that tell of the capture: when it was made (RFC 7089), and its record."""
     return {
         "Memento-Datetime": format_datetime(answer.date.replace(microsecond=0), usegmt=True),

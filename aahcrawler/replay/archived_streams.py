@@ -18,7 +18,7 @@ from aahcrawler.archive.record_access import RecordError, metadata_in, records_a
 from aahcrawler.metadata import LinkType
 from aahcrawler.page import Page
 from aahcrawler.replay.addresses import Address, Modifier
-from aahcrawler.replay.recorded_answers import RecordedAnswer, RecordedAnswers
+from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
 from aahcrawler.streams import (
     LARGEST,
     MAX_PARTS,
@@ -192,8 +192,8 @@ def format_of(beginning: bytes) -> StreamFormat | None:
 class ArchivedStream:
     """A manifest in the archive, as it is shown at an address."""
 
-    answers: RecordedAnswers
-    answer: RecordedAnswer
+    answers: RecordedResponses
+    answer: RecordedResponse
     address: Address
 
     def shown(self, found: StreamFormat) -> ShownManifest:
@@ -329,7 +329,7 @@ _KIND: Final = "mpegurl"
 _NAMES: Final = (".m3u8", ".m3u")
 
 
-def play_stream(answers: RecordedAnswers, answer: RecordedAnswer, page: Page) -> None:
+def play_stream(answers: RecordedResponses, answer: RecordedResponse, page: Page) -> None:
     """Have the one element of a page that played what scripts made play the one stream of which the page's parts are.
 
     Of several elements or streams nobody knows which belong together, so the page stays as it is. The page's tree is
@@ -349,7 +349,7 @@ def _set(element: Element, url: str) -> None:
     element.set("src", url)
 
 
-def _needed(archive: Path, answer: RecordedAnswer) -> Iterator[str]:
+def _needed(archive: Path, answer: RecordedResponse) -> Iterator[str]:
     """Yield what a page needs to be shown, as its metadata tell."""
     records = records_at(archive, (answer.own or answer.holder).place, answer.record_id)
     with suppress(RecordError):
@@ -360,7 +360,7 @@ def _needed(archive: Path, answer: RecordedAnswer) -> Iterator[str]:
                 yield link.url
 
 
-def _streams(answers: RecordedAnswers, answer: RecordedAnswer, urls: list[str]) -> list[str]:
+def _streams(answers: RecordedResponses, answer: RecordedResponse, urls: list[str]) -> list[str]:
     """Return those of the URLs at which playlists were captured that no other playlist among them names."""
     parts: dict[str, frozenset[str]] = {}
     for url in islice(dict.fromkeys(urls), _MAX_LOOKED_UP):

@@ -13,7 +13,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
 from aahcrawler.replay.own_pages import markup_of
-from aahcrawler.replay.recorded_answers import RecordedAnswer
+from aahcrawler.replay.recorded_answers import RecordedResponse
 
 # The negative margin does nothing where blocks stand one above the other. Where a page sets its parts side by side, it
 # keeps the banner from taking their room.
@@ -60,7 +60,7 @@ Made = Literal["", "rendered", "data", "sent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BannerInfo:
     """What the banner tells besides: objects that were outlined, of how many, and where the page sends readers on to.
 
     ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained. ``made``
@@ -75,7 +75,7 @@ class Told:
     made: Made = ""
 
 
-def banner(asked: Address, answer: RecordedAnswer, told: Told) -> str:
+def banner(asked: Address, answer: RecordedResponse, told: BannerInfo) -> str:
     """Return the banner of an answer that is shown for an address, as HTML."""
     lines = [
         f'<p class="url">{markup_of(answer.url, _MAX_URL_LENGTH)}</p>',
@@ -92,7 +92,7 @@ def banner(asked: Address, answer: RecordedAnswer, told: Told) -> str:
     )
 
 
-def _ways(asked: Address, answer: RecordedAnswer) -> str:
+def _ways(asked: Address, answer: RecordedResponse) -> str:
     ways = []
     for moment, name in ((answer.earlier, "← earlier capture"), (answer.later, "later capture →")):
         if moment:
@@ -103,7 +103,7 @@ def _ways(asked: Address, answer: RecordedAnswer) -> str:
     return f"<nav>{''.join(ways)}</nav>"
 
 
-def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
+def _notes(asked: Address, answer: RecordedResponse, told: BannerInfo) -> list[str]:
     notes = []
     apart = date_of(asked.moment) - date_of(answer.moment)
     if apart:
@@ -136,7 +136,7 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
     return notes
 
 
-def _made(asked: Address, answer: RecordedAnswer, made: Made) -> str:
+def _made(asked: Address, answer: RecordedResponse, made: Made) -> str:
     """Return what is shown of a page that scripts made, and the way to the other."""
     modifier, said, way = {
         "rendered": (

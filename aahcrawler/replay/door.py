@@ -89,7 +89,7 @@ class Tickets:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ReplayAccess:
     """What lets into a replay. ``cockpit`` is the origin of the pages that may frame it, as ``http://127.0.0.1:8380``.
 
     ``is_open`` says of the key of a session there whether it goes on: who has signed out there is let in no more.
@@ -103,7 +103,7 @@ class Door:
     @classmethod
     def new(
         cls, cockpit: str, clock: Clock = time.monotonic, is_open: Callable[[str], bool] = lambda _: True
-    ) -> "Door":
+    ) -> "ReplayAccess":
         """Return a door that has let nobody in."""
         return cls(Tickets(clock), Secrets(MAX_SESSIONS, SESSION_SECONDS, clock), cockpit, is_open)
 

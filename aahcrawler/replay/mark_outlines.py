@@ -10,7 +10,7 @@ from lxml.etree import SubElement
 from lxml.etree import _Element as Element
 
 from aahcrawler.replay.object_finding import ShownObject
-from aahcrawler.replay.own_pages import shown
+from aahcrawler.replay.own_pages import printable
 
 _LONGEST: Final = 60
 
@@ -40,7 +40,7 @@ class MarkKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class OutlineStyle:
     """How marks of a kind look: a colour that can be read under white letters, and a line (CSS ``outline``)."""
 
     colour: str
@@ -50,13 +50,13 @@ class Look:
 
 # Colours that those who see few of them tell apart; the lines differ as well.
 LOOKS: Final = {
-    MarkKind.CHOSEN: Look("#000000", 4, "solid"),
-    MarkKind.ITEM: Look("#0062a3", 3, "solid"),
-    MarkKind.FIELD: Look("#b34700", 2, "dashed"),
-    MarkKind.LINK: Look("#00694d", 3, "dotted"),
-    MarkKind.AVOID: Look("#8a3a6d", 4, "double"),
-    MarkKind.SIGN: Look("#4b4b9c", 4, "groove"),
-    MarkKind.LEFT_OUT: Look("#5c5c5c", 1, "dashed"),
+    MarkKind.CHOSEN: OutlineStyle("#000000", 4, "solid"),
+    MarkKind.ITEM: OutlineStyle("#0062a3", 3, "solid"),
+    MarkKind.FIELD: OutlineStyle("#b34700", 2, "dashed"),
+    MarkKind.LINK: OutlineStyle("#00694d", 3, "dotted"),
+    MarkKind.AVOID: OutlineStyle("#8a3a6d", 4, "double"),
+    MarkKind.SIGN: OutlineStyle("#4b4b9c", 4, "groove"),
+    MarkKind.LEFT_OUT: OutlineStyle("#5c5c5c", 1, "dashed"),
 }
 _ORDER: Final = list(LOOKS)
 _LABELS: Final = (
@@ -107,7 +107,7 @@ def _outline(element: Element, marks: Sequence[Mark]) -> None:
         labels.set("id", CHOSEN_ID)
     for mark in marks:
         label = labels.makeelement("span", {"style": _LABEL.format(LOOKS[mark.kind].colour)})
-        label.text = shown(mark.label, _LONGEST)
+        label.text = printable(mark.label, _LONGEST)
         labels.append(label)
 
 
@@ -148,7 +148,7 @@ def outline(element: Element, each: ShownObject) -> None:
     label.set("id", f"aah-object-{each.number}")
     label.set("style", _OUTLINE_LABEL.format(colour))
     told = (f"{each.type or 'object'} {each.number}", each.author, each.date)
-    label.text = " · ".join(shown(text, _LONGEST) for text in told if text)
+    label.text = " · ".join(printable(text, _LONGEST) for text in told if text)
 
 
 def new_label(element: Element) -> Element:

@@ -122,7 +122,7 @@ _UNSEEN = re.compile(
 )
 
 
-def shown(text: str, most: int = 300) -> str:
+def printable(text: str, most: int = 300) -> str:
     r"""Return a text in one line with its control characters, direction marks and unseen signs spelled out.
 
     One that is longer than ``most`` characters is cut, which three dots say.
@@ -136,4 +136,4 @@ def shown(text: str, most: int = 300) -> str:
 
 def markup_of(text: str, most: int = 300) -> str:
     """Return the same as HTML, for text and for attribute values; it does not change the direction around it."""
-    return escape(shown(text, most), quote=True)
+    return escape(printable(text, most), quote=True)

@@ -193,7 +193,7 @@ _FOLDED = re.compile(rb"\r?\n[ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedAnswer:
+class RecordedResponse:
     """A capture that can be shown. ``holder`` is the place of its payload, which may be another capture's.
 
     ``record_id`` is without angle brackets, that of the revisit where it is one. ``url`` is as the record has it.
@@ -231,7 +231,7 @@ class _Opened:
     head: bytes
 
 
-class RecordedAnswers:
+class RecordedResponses:
     """The answers in the archive of a crawl's folder, whose WARC files lie in ``archive``.
 
     Several threads may use it at once.
@@ -242,14 +242,14 @@ class RecordedAnswers:
         self.lookup = CaptureLookup(crawl)
         self._sizes: dict[Place, int] = {}
 
-    def nearest(self, url: str, moment: str) -> RecordedAnswer | None:
+    def nearest(self, url: str, moment: str) -> RecordedResponse | None:
         """Return the answer of a URL that was captured nearest to a moment, None where none can be shown.
 
         A redirect from one spelling of the URL to another is passed over. Of a file that came in parts the whole is
         returned where all of them are there; one part of it, where nothing else was captured. Raise ``NoIndexError``.
         """
         captures = self.lookup.nearest(url, moment)
-        part: RecordedAnswer | None = None
+        part: RecordedResponse | None = None
         for capture in captures[:_LOOKS]:
             answer = self._answer(capture)
             if answer is None or _goes_round(answer):
@@ -260,7 +260,7 @@ class RecordedAnswers:
             part = part or replace(answer, whole=False)
         return None if part is None else _between(part, captures)
 
-    def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, bool]:
+    def payload(self, answer: RecordedResponse) -> Generator[bytes, None, bool]:
         """Yield the payload, its transfer coding undone and its content codings as they came.
 
         Return whether it is whole: it ends early where the record is damaged, or the body not in the chunks that its
@@ -285,7 +285,7 @@ class RecordedAnswers:
             return http is None or http.is_whole
         return False
 
-    def size(self, answer: RecordedAnswer, *, counting: bool) -> int | None:
+    def size(self, answer: RecordedResponse, *, counting: bool) -> int | None:
         """Return how many bytes ``payload`` yields; None where only ``counting`` tells, and for a damaged record.
 
         What was counted is remembered. Raise ``OSError``.
@@ -302,7 +302,7 @@ class RecordedAnswers:
             self._sizes[place] = found
         return found
 
-    def decoded(self, answer: RecordedAnswer, most: int) -> tuple[bytes, bool]:
+    def decoded(self, answer: RecordedResponse, most: int) -> tuple[bytes, bool]:
         """Return the payload without its codings, at most so many bytes, and whether that is all of it."""
         coded = bytearray()
         whole = answer.whole
@@ -318,7 +318,7 @@ class RecordedAnswers:
         decoded = decode_content(bytes(coded[:most]), ", ".join(answer.headers.all("Content-Encoding")), most)
         return decoded.body, whole and decoded.complete
 
-    def page(self, answer: RecordedAnswer, document: Rendered | None = None) -> Page:
+    def page(self, answer: RecordedResponse, document: Rendered | None = None) -> Page:
         """Return the answer as a page, its beginning where it is larger than ``MAX_SHOWN``.
 
         With a document that a browser made of it, that is what the page consists of.
@@ -329,7 +329,7 @@ class RecordedAnswers:
         body, whole = self.decoded(answer, MAX_SHOWN)
         return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
 
-    def document(self, answer: RecordedAnswer) -> Rendered | None:
+    def document(self, answer: RecordedResponse) -> Rendered | None:
         """Return the document that a browser made of an answer, None for none.
 
         A revisit beside which there is none has that which was last made of the same payload before it. Raise
@@ -344,7 +344,7 @@ class RecordedAnswers:
                 return read_at(self.archive, capture.place.file, capture.place.offset, rendered_in)
         return None
 
-    def _is_of_payload(self, answer: RecordedAnswer, document: Indexed, of: tuple[str, ...]) -> bool:
+    def _is_of_payload(self, answer: RecordedResponse, document: Indexed, of: tuple[str, ...]) -> bool:
         """Return whether a document was made of the payload of a revisit, at the URL of the revisit."""
         if not answer.is_revisit:
             return False
@@ -353,7 +353,7 @@ class RecordedAnswers:
         known = (self._opened(each) for each in same if payload and each.digest == payload)
         return any(opened.header.record_id in of for opened in known if opened is not None)
 
-    def _joined(self, answer: RecordedAnswer, captures: Sequence[Indexed]) -> RecordedAnswer:
+    def _joined(self, answer: RecordedResponse, captures: Sequence[Indexed]) -> RecordedResponse:
         """Return an answer put together with the other parts of its file; as it is where that is not possible."""
         own = self._part(answer)
         if own is None:
@@ -371,14 +371,14 @@ class RecordedAnswers:
         first = next(each for part, each in parts.items() if part.holder == pieces[0].holder)
         return replace(first, status=int(HTTPStatus.OK), whole=True, pieces=pieces)
 
-    def _part(self, answer: RecordedAnswer) -> CapturedPart | None:
+    def _part(self, answer: RecordedResponse) -> CapturedPart | None:
         """Return which part of a file an answer holds; None where it is the whole, or does not say."""
         if answer.status not in _IN_PARTS or answer.is_revisit or (answer.status == HTTPStatus.OK and answer.whole):
             return None
         size = self.size(answer, counting=False)
         return None if size is None else part_of(answer.status, answer.headers, answer.holder, size)
 
-    def _answer(self, capture: Indexed) -> RecordedAnswer | None:
+    def _answer(self, capture: Indexed) -> RecordedResponse | None:
         opened = self._opened(capture)
         if opened is None:
             return None
@@ -436,7 +436,7 @@ def read_head(head: bytes) -> Headers:
     return Headers(tuple(fields))
 
 
-def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | None:
+def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedResponse | None:
     header = opened.header
     date = record_date(header.get("WARC-Date"))
     if date is None:
@@ -449,7 +449,7 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | Non
         headers, status = Headers((("Content-Type", header.get("Content-Type")),)), 200
     target = location(url, status, headers)
     is_revisit = header.get("WARC-Type").lower() == "revisit"
-    return RecordedAnswer(
+    return RecordedResponse(
         header.record_id,
         url,
         date,
@@ -488,12 +488,12 @@ def _size(record: Record, *, counting: bool) -> int | None:
     return size
 
 
-def _goes_round(answer: RecordedAnswer) -> bool:
+def _goes_round(answer: RecordedResponse) -> bool:
     """Return whether a redirect leads to another spelling of its own URL, under which it would be found again."""
     return bool(answer.location) and surt(answer.location) == surt(answer.url)
 
 
-def _between(answer: RecordedAnswer, captures: tuple[Indexed, ...]) -> RecordedAnswer:
+def _between(answer: RecordedResponse, captures: tuple[Indexed, ...]) -> RecordedResponse:
     """Return the answer with the moments of the captures beside it."""
     own = canonicalize(answer.url)
     moments = sorted({capture.moment for capture in captures if canonicalize(capture.url) == own})

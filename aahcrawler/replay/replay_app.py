@@ -18,7 +18,7 @@ from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
 from aahcrawler.replay.capture_lookup import NoIndexError
-from aahcrawler.replay.door import Door
+from aahcrawler.replay.door import ReplayAccess
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
 from aahcrawler.replay.recorded_answers import asked_range
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
@@ -65,7 +65,7 @@ def replay_app(
     folders: Folders,
     hosts: Collection[str],
     *,
-    door: Door | None = None,
+    door: ReplayAccess | None = None,
     annotate: Annotate = no_annotations,
     marked: MarkedPages | None = None,
 ) -> ASGIApp:
@@ -78,7 +78,12 @@ def replay_app(
 
 class _ReplayApp:
     def __init__(
-        self, folders: Folders, hosts: frozenset[str], door: Door | None, annotate: Annotate, marked: MarkedPages
+        self,
+        folders: Folders,
+        hosts: frozenset[str],
+        door: ReplayAccess | None,
+        annotate: Annotate,
+        marked: MarkedPages,
     ) -> None:
         self._folders, self._hosts, self._door, self._annotate = folders, hosts, door, annotate
         self._marked = marked
@@ -110,7 +115,7 @@ class _ReplayApp:
             return self._message(403, "Not shown", "Scripts of the archive are not run.")
         return await to_thread.run_sync(self._read, path, request, limiter=self._limiter)
 
-    async def _enter(self, request: Request, door: Door) -> Response:
+    async def _enter(self, request: Request, door: ReplayAccess) -> Response:
         body = bytearray()
         async for piece in request.stream():
             body += piece

@@ -13,12 +13,12 @@ from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.answer_headers import as_file, told_of
 from aahcrawler.replay.archived_streams import ArchivedStream, StreamFormat, format_of, play_stream
-from aahcrawler.replay.banner import Made, Told, banner, colour
+from aahcrawler.replay.banner import BannerInfo, Made, banner, colour
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
 from aahcrawler.replay.mark_outlines import outline
 from aahcrawler.replay.object_finding import ShownObject, find_objects
-from aahcrawler.replay.recorded_answers import MAX_DECODED, MAX_SHOWN, RecordedAnswer, RecordedAnswers
+from aahcrawler.replay.recorded_answers import MAX_DECODED, MAX_SHOWN, RecordedResponse, RecordedResponses
 from aahcrawler.streams import UnreadableManifestError
 
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
@@ -42,11 +42,11 @@ class Annotations:
     link_scores: Mapping[str, float] = field(default_factory=dict)
 
 
-Annotate = Callable[[str, RecordedAnswer], Annotations | None]
+Annotate = Callable[[str, RecordedResponse], Annotations | None]
 """Returns what is to be marked on a capture of the crawl with that id; None for nothing."""
 
 
-def no_annotations(_crawl: str, _answer: RecordedAnswer) -> Annotations | None:
+def no_annotations(_crawl: str, _answer: RecordedResponse) -> Annotations | None:
     """Mark nothing."""
     return None
 
@@ -70,7 +70,7 @@ class ReplayedCaptures:
     """The captures in the folder of a crawl, as they are shown. Several threads may use it at once."""
 
     def __init__(self, crawl: Path, annotate: Annotate = no_annotations) -> None:
-        self.answers = RecordedAnswers(crawl)
+        self.answers = RecordedResponses(crawl)
         self._annotate = annotate
 
     def show(self, address: Address, *, in_part: bool = False) -> Shown:
@@ -101,7 +101,7 @@ class ReplayedCaptures:
     def shown_page(
         self,
         address: Address,
-        answer: RecordedAnswer,
+        answer: RecordedResponse,
         page: Page,
         marks: Annotations | None,
         *,
@@ -120,7 +120,7 @@ class ReplayedCaptures:
             if each.number in elements:
                 outline(elements[each.number], each)
         scored = _colour_links(rewritten, marks.link_scores if marks is not None else {})
-        told = Told(
+        told = BannerInfo(
             (len(elements), len(objects)) if objects else None,
             scored,
             onward.url if onward is not None else "",
@@ -131,7 +131,7 @@ class ReplayedCaptures:
         body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
         return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body, frozenset(elements))
 
-    def _document(self, address: Address, answer: RecordedAnswer) -> Shown:
+    def _document(self, address: Address, answer: RecordedResponse) -> Shown:
         """Return a page; what is none is shown within one of the replay's own."""
         document = self.answers.document(answer)
         if document is not None and address.modifier is not Modifier.SENT:
@@ -150,14 +150,14 @@ class ReplayedCaptures:
             return self.shown_page(address, answer, page, shown, made="" if document is None else "sent")
         if _TEXTS.fullmatch(page.media_type):
             cut = not page.complete or len(page.text) > own_pages.MAX_TEXT_LENGTH
-            above = banner(address, answer, Told(cut=cut)) if address.modifier in PAGES else ""
+            above = banner(address, answer, BannerInfo(cut=cut)) if address.modifier in PAGES else ""
             body = own_pages.shown_as_text(address, page.text, above)
             return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
         return self._around(address, answer, sniff(page.body[:_BEGINNING]) or page.media_type)
 
-    def _around(self, address: Address, answer: RecordedAnswer, media_type: str) -> Shown:
+    def _around(self, address: Address, answer: RecordedResponse, media_type: str) -> Shown:
         here = Address(address.crawl, answer.moment, address.modifier, answer.url)
-        above = banner(address, answer, Told(cut=not answer.whole)) if address.modifier in PAGES else ""
+        above = banner(address, answer, BannerInfo(cut=not answer.whole)) if address.modifier in PAGES else ""
         size = answer.headers.get("Content-Length")
         told = f", {int(size):,} bytes" if size.isascii() and size.isdigit() and len(size) < 16 else ""
         is_known = _PLAYED.fullmatch(media_type) or media_type == StreamFormat.HLS
@@ -165,7 +165,7 @@ class ReplayedCaptures:
         body = own_pages.shown_media(here, known, told, above)
         return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
 
-    def _marks(self, address: Address, answer: RecordedAnswer) -> Annotations | None:
+    def _marks(self, address: Address, answer: RecordedResponse) -> Annotations | None:
         """Return what the address asks to be marked."""
         if address.modifier not in (Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH):
             return None
@@ -176,7 +176,7 @@ class ReplayedCaptures:
             Annotations(marks.objects) if address.modifier is Modifier.OBJECTS else Annotations((), marks.link_scores)
         )
 
-    def _style_sheet(self, address: Address, answer: RecordedAnswer) -> Shown:
+    def _style_sheet(self, address: Address, answer: RecordedResponse) -> Shown:
         body, whole = self.answers.decoded(answer, MAX_SHOWN)
         parameters = answer.headers.get("Content-Type").partition(";")[2]
         headers = Headers((("Content-Type", f"text/css;{parameters}"),))
@@ -184,7 +184,7 @@ class ReplayedCaptures:
         rewritten = rewrite_css(text, Surroundings(address, answer.url).link)
         return Shown(_status(answer.status), {**told_of(answer), **_CSS}, rewritten.encode("utf-8", "replace"))
 
-    def _media(self, address: Address, answer: RecordedAnswer, *, in_part: bool) -> Shown:
+    def _media(self, address: Address, answer: RecordedResponse, *, in_part: bool) -> Shown:
         """Return sound or film, the manifest of a stream, or a part of one, which may be of any type, as keys are."""
         beginning, _ = self.answers.decoded(answer, _BEGINNING)
         found = format_of(beginning)
@@ -194,7 +194,7 @@ class ReplayedCaptures:
         otherwise = {"Content-Type": _SUBTITLES} if is_text else as_file(answer.url)
         return self._file(answer, otherwise, in_part=in_part)
 
-    def _manifest(self, address: Address, answer: RecordedAnswer, found: StreamFormat) -> Shown:
+    def _manifest(self, address: Address, answer: RecordedResponse, found: StreamFormat) -> Shown:
         try:
             shown = ArchivedStream(self.answers, answer, address).shown(found)
         except UnreadableManifestError:
@@ -202,7 +202,7 @@ class ReplayedCaptures:
         told = {"AAH-Left-Out": str(shown.left_out)} if shown.left_out else {}
         return Shown(_status(answer.status), {**told_of(answer), **told, "Content-Type": found}, shown.body)
 
-    def _file(self, answer: RecordedAnswer, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:
+    def _file(self, answer: RecordedResponse, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:
         """Return pictures, sound and the like as they were, and what is none with other fields.
 
         Where there are no other fields it is not shown: it is for no browser to interpret.
@@ -217,10 +217,10 @@ class ReplayedCaptures:
         size = self._size(answer, body, in_part=in_part)
         return Shown(_status(answer.status), {**told_of(answer), **fields}, body, size=size)
 
-    def _size(self, answer: RecordedAnswer, body: bytes | Iterator[bytes], *, in_part: bool) -> int | None:
+    def _size(self, answer: RecordedResponse, body: bytes | Iterator[bytes], *, in_part: bool) -> int | None:
         return len(body) if isinstance(body, bytes) else self.answers.size(answer, counting=in_part)
 
-    def _body(self, answer: RecordedAnswer) -> tuple[bytes, bytes | Iterator[bytes]]:
+    def _body(self, answer: RecordedResponse) -> tuple[bytes, bytes | Iterator[bytes]]:
         """Return the beginning of a payload without its codings, and the whole of it.
 
         What came in a content coding is bounded, as nobody knows what it will be; other bytes are read as they go out.

@@ -83,7 +83,7 @@ def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure =
         f'<tspan fill="{line.colour}" dx="{10 if place else 0}">\u25a0</tspan> <tspan>{escape(line.name)}</tspan>'
         for place, line in enumerate(lines)
     )
-    last = ", ".join(f"{line.name} {told(line.values[-1], measure)}" for line in lines)
+    last = ", ".join(f"{line.name} {measure_text(line.values[-1], measure)}" for line in lines)
     columns = [tick for tick in _ticks(axis.places[-1] or 1.0, axis.measure) if tick[0] >= first]
     grid = "".join(_row(frame.y(value), name) for value, name in rows)
     grid += "".join(_column(frame.x(place), name) for place, name in columns)
@@ -98,7 +98,7 @@ def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure =
     )
 
 
-def told(value: float, measure: Measure) -> str:
+def measure_text(value: float, measure: Measure) -> str:
     """Return a value in words.
 
     >>> told(0.4218, Measure.SHARE), told(93, Measure.SECONDS), told(12345.6, Measure.NUMBER), told(1, Measure.PAGES)
@@ -182,8 +182,8 @@ def _strips(lines: Sequence[Line], axis: Axis, measure: Measure, frame: _Frame) 
     for place, position in enumerate(at):
         left = _LEFT if not place else (xs[place - 1] + xs[place]) / 2
         right = _RIGHT if place == len(at) - 1 else (xs[place] + xs[place + 1]) / 2
-        told_at = told(axis.places[position], axis.measure)
-        values = ", ".join(f"{line.name} {told(line.values[position], measure)}" for line in lines)
+        told_at = measure_text(axis.places[position], axis.measure)
+        values = ", ".join(f"{line.name} {measure_text(line.values[position], measure)}" for line in lines)
         yield (
             f'<g class="at"><title>{escape(f"{told_at}: {values}")}</title>'
             f'<rect x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" height="{_BOTTOM - _TOP}"/>'

@@ -278,8 +278,8 @@ _STATES = {
 _KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
 
 
-def _looks(summary: Summary) -> report_sections.Looks:
-    return report_sections.Looks(
+def _looks(summary: Summary) -> report_sections.RenderCounts:
+    return report_sections.RenderCounts(
         summary.http,
         summary.browser,
         summary.browser_missing,

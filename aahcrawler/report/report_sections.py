@@ -77,7 +77,7 @@ _ENDINGS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class RenderCounts:
     """The counts of a crawl that concern the browser, as ``crawl.json`` has them.
 
     ``versions`` are those of the browser, and ``isolations`` what kept it off the network, by looks. ``data`` counts
@@ -93,7 +93,7 @@ class Looks:
     data: Mapping[str, int] = field(default_factory=dict)
 
 
-def shown(looks: Looks) -> str:
+def shown(looks: RenderCounts) -> str:
     """Return it as HTML: a table of costs, how looks ended, and what pages asked for and were not given."""
     http = {"requests": looks.http.get("pages", 0), **looks.http}
     ways = (("fetched", http), ("in a browser", looks.browser), ("made of their data", looks.data))

@@ -28,7 +28,7 @@ class Read:
     entry: Entry
 
 
-def read(folder: Path, *, crawl: int | None = None, about: str | None = None) -> Iterator[Read]:
+def read_scores(folder: Path, *, crawl: int | None = None, about: str | None = None) -> Iterator[Read]:
     """Yield the entries of a log, by time; those of one worker in the order in which it wrote them.
 
     ``crawl`` is the number of the only one that is read; ``about`` a URL without which an entry is passed over. A

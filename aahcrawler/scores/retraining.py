@@ -7,7 +7,7 @@ from pathlib import Path
 from aahcrawler.scope import RULE, Refusal, SourceRefusal
 from aahcrawler.scores.entries import Asked, Ended, Entry, Judged, Rescored
 from aahcrawler.scores.ranker_lessons import taught
-from aahcrawler.scores.reader import Read, read
+from aahcrawler.scores.reader import Read, read_scores
 from aahcrawler.scores.reweighting import lesson
 from aahcrawler.traps.path_shape import Trap
 from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Revision
@@ -49,7 +49,7 @@ def remember(
     that ``until`` is true of. Raise ``DamageError`` for damage; the entries before it have been learned then, as
     ``remembered`` tells.
     """
-    for found in read(folder, crawl=crawl):
+    for found in read_scores(folder, crawl=crawl):
         if until(found.entry):
             return
         if remembered.passed:

@@ -20,7 +20,7 @@ from aahcrawler.scores.entries import (
     unpacked,
     updated,
 )
-from aahcrawler.scores.reader import Read, read
+from aahcrawler.scores.reader import Read, read_scores
 from online_analysis.aggregation import Weighed
 from online_analysis.ranking import LearningRanker
 
@@ -93,7 +93,7 @@ def weighed(folder: Path, crawl: int, weights: Weights, share: Chosen = Share())
     for damage.
     """
     weighing = _Weighing(weights, share)
-    for found in read(folder, crawl=crawl):
+    for found in read_scores(folder, crawl=crawl):
         weighing.take(found)
     offered = ((url, each) for url, each in weighing.waiting.items() if each.offers)
     return {url: Weighed(each.analyser_mean, each.weight, each.total / each.offers) for url, each in offered}

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aahcrawler.scores.entries import Batched, Ended, Judged, unpacked
-from aahcrawler.scores.reader import read
+from aahcrawler.scores.reader import read_scores
 from online_analysis.batching import BatchScore
 
 
@@ -30,7 +30,7 @@ def left_over(folder: Path, crawl: int) -> dict[str, Leftover]:
     Raise ``DamageError`` where the log is damaged.
     """
     found: dict[str, Leftover] = {}
-    for each in read(folder, crawl=crawl):
+    for each in read_scores(folder, crawl=crawl):
         match each.entry:
             case Judged():
                 found.pop(each.entry.url, None)

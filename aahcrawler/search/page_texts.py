@@ -10,14 +10,14 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLTree
 
 from aahcrawler.archive.record_access import exchange_in, metadata_in, read_at, rendered_in
-from aahcrawler.captures.record_scan import Answer
+from aahcrawler.captures.record_scan import ResponseRecord
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.generic import language
 from aahcrawler.page.text import fold
 from aahcrawler.posted_forms import posted_by
-from aahcrawler.search.search_entry import MAX_LINE, MAX_TEXT, MEDIA, PAGE, Entry, Facts, page_thing
+from aahcrawler.search.search_entry import MAX_LINE, MAX_TEXT, MEDIA, PAGE, Facts, SearchEntry, page_thing
 from aahcrawler.wire.replay import replayed
 
 _READ_BYTES: Final = 5_000_000
@@ -29,7 +29,7 @@ _PICTURES_OF_PAGES: Final = frozenset({"image/x-icon", "image/vnd.microsoft.icon
 """Media types of signs that pages are decorated with."""
 
 
-def shows_page(answer: Answer) -> bool:
+def shows_page(answer: ResponseRecord) -> bool:
     """Return whether an answer shows by itself what there was at its URL, with a status that may come with a text."""
     got = answer.method == "GET" or posted_by(answer.url) is not None
     return got and (200 <= answer.status < 300 or answer.status >= 400)
@@ -46,13 +46,13 @@ class PageTexts:
         """End the process that reads documents."""
         self._documents.close()
 
-    def metadata(self, name: str, answer: Answer) -> Metadata | None:
+    def metadata(self, name: str, answer: ResponseRecord) -> Metadata | None:
         """Return what was understood of an answer when it came, None where that was not kept."""
         if answer.metadata is None:
             return None
         return read_at(self._archive, name, answer.metadata, metadata_in)
 
-    def entry(self, name: str, answer: Answer, facts: Facts) -> Entry | None:
+    def entry(self, name: str, answer: ResponseRecord, facts: Facts) -> SearchEntry | None:
         """Return the page, document or medium that an answer in a file has; None for what nobody would look for.
 
         Style sheets, scripts and the like are so, and what cannot be read.
@@ -68,7 +68,7 @@ class PageTexts:
         if is_medium:
             title = " ".join(_file_name(answer.url))
         told = language(text, declared)
-        return Entry(
+        return SearchEntry(
             thing=page_thing(answer.url),
             kind=MEDIA if is_medium else PAGE,
             type=media_type.partition("/")[0] if is_medium else "document" if page.transcript else "page",
@@ -99,7 +99,7 @@ class PageTexts:
             return " ".join(_file_name(page.url)), page.text, "", ""
         return "", "", "", ""
 
-    def _page(self, name: str, answer: Answer) -> Page | None:
+    def _page(self, name: str, answer: ResponseRecord) -> Page | None:
         exchange = read_at(self._archive, name, answer.begin, exchange_in)
         if exchange is None:
             return None

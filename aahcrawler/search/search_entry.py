@@ -47,7 +47,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SearchEntry:
     """A version of a page or of a web object.
 
     ``thing`` is what it is a version of (``page_thing``, ``object_thing``). ``kind`` is ``page``,
@@ -98,7 +98,7 @@ class Entry:
         return replace(self, **named)  # type: ignore[arg-type]
 
 
-_VALUES: Final = attrgetter(*(each.name for each in fields(Entry)))
+_VALUES: Final = attrgetter(*(each.name for each in fields(SearchEntry)))
 
 
 def number_of(text: str) -> int:
@@ -128,13 +128,13 @@ def facts_in(stated: CaptureStatements) -> Facts:
     return Facts(row.application, row.score, None, stated.read_at)
 
 
-def object_entries(stated: CaptureStatements) -> Iterator[Entry]:
+def object_entries(stated: CaptureStatements) -> Iterator[SearchEntry]:
     """Yield the objects that a capture states. Their language is that of their texts taken together."""
     row, captured = stated.row, microseconds(stated.row.fetched_at)
     sample = "\n".join(filter(None, (each.body or each.title for each in stated.objects)))[:_SAMPLE]
     language = language_of(sample) if sample else None
     for each in stated.objects:
-        yield Entry(
+        yield SearchEntry(
             thing=object_thing(each.iri),
             kind=OBJECT,
             type=each.type,

@@ -20,14 +20,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
-from aahcrawler.captures.record_scan import Answer, Damage, scanned
+from aahcrawler.captures.record_scan import Damage, ResponseRecord, scanned
 from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
 from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.search.page_texts import PageTexts, shows_page
 from aahcrawler.search.search_entry import (
-    Entry,
     Facts,
+    SearchEntry,
     facts_in,
     microseconds,
     number_of,
@@ -61,7 +61,7 @@ _GONE: Final = 0
 """The digest of a thing that a capture found gone."""
 _MAX_PENDING: Final = 16_000_000
 """Characters of texts that wait to be written."""
-Stated = CaptureStatements | Answer
+Stated = CaptureStatements | ResponseRecord
 _logger = logging.getLogger(__name__)
 
 
@@ -103,7 +103,7 @@ class SearchIndex(DerivedIndex[Stated]):
         self._crawl = crawl
         self._texts: TextIndex | None = None
         self._is_ahead = False
-        self._pending: dict[tuple[int, int], Entry] = {}
+        self._pending: dict[tuple[int, int], SearchEntry] = {}
         self._dirty: dict[int, list[Run]] = {}
         self._renewed: dict[str, Facts] = {}
 
@@ -121,7 +121,7 @@ class SearchIndex(DerivedIndex[Stated]):
             return
         damaged: list[Damage] = []
         yield from (
-            (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, Answer)
+            (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, ResponseRecord)
         )
         if damaged:
             raise DamageError(f"at byte {damaged[0].offset}: {damaged[0].reason}")
@@ -137,7 +137,7 @@ class SearchIndex(DerivedIndex[Stated]):
 
     def put(self, entry: Stated, source: int, place: int) -> None:  # noqa: ARG002
         """Take in what a capture was found to hold, or the text of its page."""
-        if isinstance(entry, Answer):
+        if isinstance(entry, ResponseRecord):
             self._put_answer(entry, self._names[source].removeprefix(f"{ARCHIVE}/"))
         else:
             self._put_statements(entry)
@@ -165,7 +165,7 @@ class SearchIndex(DerivedIndex[Stated]):
         for iri in stated.deleted:
             self._sight(number_of(object_thing(iri)), at, number, _GONE, stated.former)
 
-    def _put_answer(self, answer: Answer, name: str) -> None:
+    def _put_answer(self, answer: ResponseRecord, name: str) -> None:
         if self._is_hidden(answer.url, answer.id) or not answer.id:
             return
         if answer.is_revisit and answer.document is None:
@@ -182,7 +182,7 @@ class SearchIndex(DerivedIndex[Stated]):
         if entry is not None:
             self._see(entry, number)
 
-    def _put_revisit(self, answer: Answer) -> None:
+    def _put_revisit(self, answer: ResponseRecord) -> None:
         """See again what the capture that a revisit refers to holds; nothing where that is not known."""
         found = self.base.execute(
             "SELECT id, file, answer, facts FROM capture WHERE record = ? AND file IS NOT NULL", (answer.refers,)
@@ -201,7 +201,7 @@ class SearchIndex(DerivedIndex[Stated]):
             named = {"thing": page_thing(answer.url), "url": answer.url, "record": answer.id, "captured": answer.at}
             self._see(replace(entry, **named, crawl=answer.crawl), number)  # type: ignore[arg-type]
 
-    def _first_facts(self, name: str, answer: Answer) -> Facts:
+    def _first_facts(self, name: str, answer: ResponseRecord) -> Facts:
         told = self._page_texts.metadata(name, answer)
         if told is None:
             return Facts()
@@ -221,7 +221,7 @@ class SearchIndex(DerivedIndex[Stated]):
         )
         return made.lastrowid or 0, None
 
-    def _see(self, entry: Entry, capture: int) -> None:
+    def _see(self, entry: SearchEntry, capture: int) -> None:
         """Take in a version as a capture has it."""
         thing, digest = number_of(entry.thing), entry.digest
         if (thing, digest) not in self._pending:
@@ -306,7 +306,9 @@ class SearchIndex(DerivedIndex[Stated]):
         self.base.executemany("INSERT OR IGNORE INTO language VALUES (?)", [(code,) for code in self._languages])
         self._pending, self._dirty, self._renewed, self._size = {}, {}, {}, 0
 
-    def _versions(self, changed: Iterable[tuple[int, Run]], found: dict[tuple[int, int], Entry]) -> Iterator[Version]:
+    def _versions(
+        self, changed: Iterable[tuple[int, Run]], found: dict[tuple[int, int], SearchEntry]
+    ) -> Iterator[Version]:
         for thing, run in changed:
             entry = self._pending.get((thing, run.digest)) or found.get((thing, run.digest))
             if entry is None:
@@ -416,9 +418,9 @@ def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:
     )
 
 
-def _kept(answer: Answer) -> str:
+def _kept(answer: ResponseRecord) -> str:
     return json.dumps(list(answer))
 
 
-def _answer(kept: str) -> Answer:
-    return Answer._make(json.loads(kept))
+def _answer(kept: str) -> ResponseRecord:
+    return ResponseRecord._make(json.loads(kept))

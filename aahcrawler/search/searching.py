@@ -17,7 +17,7 @@ from aahcrawler.derived_index import Coverage, coverage
 from aahcrawler.layout import ARCHIVE, DEFINITION, DELETED, OBJECTS
 from aahcrawler.search.query_language import All, Node, Not, Value, Words, leaves, parse
 from aahcrawler.search.query_terms import Compiler, Searched, between, is_unknown
-from aahcrawler.search.search_entry import EPOCH, Entry, number_of
+from aahcrawler.search.search_entry import EPOCH, SearchEntry, number_of
 from aahcrawler.search.search_index import SearchIndex, languages_in, texts_folder
 from aahcrawler.search.snippets import Marker, Piece
 from aahcrawler.search.text_index import STILL, TextIndex, entry_at, schema, words_of
@@ -78,7 +78,7 @@ class Hit:
     """
 
     folder: Path
-    entry: Entry
+    entry: SearchEntry
     score: float
     snippet: tuple[Piece, ...]
     is_gone: bool
@@ -172,7 +172,7 @@ class OpenFolder:
     taken_down: TakenDown
     being_removed: frozenset[str]
 
-    def hides(self, entry: Entry) -> bool:
+    def hides(self, entry: SearchEntry) -> bool:
         """Return whether an entry was taken down since it was indexed."""
         if entry.record in self.being_removed:
             return True
@@ -306,7 +306,7 @@ class _Asked:
 
     def _folded(self, candidates: Sequence[_Candidate], most: int) -> Iterator[Hit]:
         """Yield hits, each with those that are folded into it, at most so many."""
-        kept: list[tuple[_Candidate, Entry]] = []
+        kept: list[tuple[_Candidate, SearchEntry]] = []
         alike: Counter[int] = Counter()
         shown: dict[tuple[int, str], int] = {}
         for each in candidates:
@@ -338,7 +338,7 @@ class _Asked:
             ends = None if until is None or until >= STILL else int(until)
             yield Hit(folder.crawl, entry, abs(each.rank), (), bool(gone), ends, alike[number])
 
-    def _like(self, each: _Candidate, kept: Sequence[tuple[_Candidate, Entry]]) -> int | None:
+    def _like(self, each: _Candidate, kept: Sequence[tuple[_Candidate, SearchEntry]]) -> int | None:
         """Return the number of the hit that a candidate is a near duplicate, or another version, of."""
         if not self._question.is_folded:
             return None
@@ -478,7 +478,7 @@ def _summed(told: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, int]:
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MAX_VALUES])
 
 
-def _snippet(marker: Marker, entry: Entry) -> tuple[Piece, ...]:
+def _snippet(marker: Marker, entry: SearchEntry) -> tuple[Piece, ...]:
     return marker.snippet(entry.text or entry.title, entry.language)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import tantivy
 
-from aahcrawler.search.search_entry import Entry, number_of
+from aahcrawler.search.search_entry import SearchEntry, number_of
 from aahcrawler.traps.sketch import fingerprint
 from aahcrawler.urls import canonicalize, queue_of
 
@@ -67,7 +67,7 @@ class Version:
     version with content follows it, ``is_gone`` that a capture found the thing gone after it.
     """
 
-    entry: Entry
+    entry: SearchEntry
     until: int = STILL
     is_last: bool = True
     is_gone: bool = False
@@ -208,7 +208,7 @@ class TextIndex:
             self._writer.commit()
         return self.stamp
 
-    def entries(self, keys: Sequence[int]) -> list[Entry]:
+    def entries(self, keys: Sequence[int]) -> list[SearchEntry]:
         """Return what is kept of the versions with some keys, as last committed."""
         searcher = self.searcher()
         asked = tantivy.Query.term_set_query(schema(), "key", list(keys))
@@ -238,9 +238,9 @@ WRITER_BYTES: Final = 64_000_000
 """Memory in which Tantivy gathers what is written, before it goes to disk."""
 
 
-def entry_at(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Entry:
+def entry_at(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> SearchEntry:
     """Return the entry of a hit."""
-    return Entry.read(searcher.doc(address)["entry"][0])
+    return SearchEntry.read(searcher.doc(address)["entry"][0])
 
 
 def _document(version: Version) -> tantivy.Document:
@@ -293,6 +293,6 @@ def host_of(url: str) -> str:
         return ""
 
 
-def _likeness(entry: Entry) -> int:
+def _likeness(entry: SearchEntry) -> int:
     text = entry.text
     return fingerprint(text) if len(text) >= _MIN_SHINGLES else number_of(text.casefold() or entry.thing)

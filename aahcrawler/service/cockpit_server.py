@@ -16,14 +16,14 @@ from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback, listener
-from aahcrawler.replay.door import Door
+from aahcrawler.replay.door import ReplayAccess
 from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.replay.replay_app import replay_app
 from aahcrawler.service.api.app import ServiceSettings, create_app
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.cockpit.app import cockpit_app
 from aahcrawler.service.cockpit.origins import Names, host_name
-from aahcrawler.service.cockpit.replay_marks import ReachFolders, ReplayMarks
+from aahcrawler.service.cockpit.replay_marks import RegistryFolders, ReplayMarks
 from aahcrawler.service.cockpit.sign_in import SignIn
 from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.instruments import Instruments
@@ -77,7 +77,7 @@ def serve_cockpit(
         if is_local:
             tell(sign_in.code)
         log_to_terminal()
-        instruments = Instruments.of(Reach.of(settings.catalog, settings.shared), PagePictures())
+        instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), PagePictures())
         app = assembled(settings, instruments, names, sign_in)
         server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
         asyncio.run(server.serve(sockets=list(sockets)))
@@ -88,12 +88,12 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
 
     Without tokens the JSON interface lets nobody in: it would be a way around the code.
     """
-    door = Door.new(names.cockpit, is_open=sign_in.is_open)
+    door = ReplayAccess.new(names.cockpit, is_open=sign_in.is_open)
     tokens = settings.tokens or Tokens.bare(secrets.token_urlsafe(32))
     api = create_app(replace(settings, tokens=tokens), instruments)
     marked = MarkedPages()
     replay = replay_app(
-        ReachFolders(instruments.reach),
+        RegistryFolders(instruments.reach),
         [host_name(names.replay)],
         door=door,
         annotate=ReplayMarks(instruments),

@@ -4,14 +4,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.steering.helm import SteeringService
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.views.search_answers import SearchIndexes
-from aahcrawler.service.views.sparql_answers import SparqlAnswers
+from aahcrawler.service.views.sparql_answers import SparqlProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Instruments:
     They may be used by several threads at once.
     """
 
-    reach: Reach
+    reach: CrawlRegistry
     states: CrawlStates
     indexes: PageIndexes
-    answers: SparqlAnswers
-    helm: Helm
+    answers: SparqlProcess
+    helm: SteeringService
     live: LiveFeed
     search: SearchIndexes = field(default_factory=SearchIndexes)
     pictures: PagePictures | None = None
@@ -34,11 +34,17 @@ class Instruments:
     """What else is to be ended with them, such as what pages of the studio have begun."""
 
     @classmethod
-    def of(cls, reach: Reach, pictures: PagePictures | None = None) -> "Instruments":
+    def of(cls, reach: CrawlRegistry, pictures: PagePictures | None = None) -> "Instruments":
         """Return the instruments for the crawls within reach."""
         states = CrawlStates(reach)
         return cls(
-            reach, states, PageIndexes(), SparqlAnswers(), Helm.of(reach), LiveFeed(reach, states), pictures=pictures
+            reach,
+            states,
+            PageIndexes(),
+            SparqlProcess(),
+            SteeringService.of(reach),
+            LiveFeed(reach, states),
+            pictures=pictures,
         )
 
     def forget(self, folder: Path) -> None:

@@ -19,7 +19,7 @@ from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.crawl_management import go_on_deleting
 from aahcrawler.service.views.live_feed import LiveFeed
@@ -63,7 +63,7 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
     """
     settings = prepare(places, listening)
     log_to_terminal()
-    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
+    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared))
     app = create_app(settings, instruments)
     server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     try:

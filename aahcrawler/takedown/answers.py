@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aahcrawler.archive.folders import is_referred
 from aahcrawler.layout import ARCHIVE
-from aahcrawler.takedown.removal import Wanted, lift, plan, remove
+from aahcrawler.takedown.removal import WantedRemoval, lift, plan, remove
 from aahcrawler.takedown.selection import Selected
 from aahcrawler.tombstones import read_tombstones
 
@@ -29,14 +29,14 @@ def lifted(crawl: Path, named: str, by: str, reason: str) -> Iterator[str]:
         yield f"{crawl}: {stone.id} is lifted; what it names may be fetched again by the next crawl"
 
 
-def planned(crawl: Path, wanted: Wanted) -> tuple[Iterator[str], bool]:
+def planned(crawl: Path, wanted: WantedRemoval) -> tuple[Iterator[str], bool]:
     """Return what would be removed, and whether that is all."""
     selected, _ = plan(crawl, wanted)
     summary = f"{crawl}: {_counted(selected)} would be removed; nothing was changed"
     return chain(_told(selected), (summary,)), not selected.left
 
 
-def removed(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Iterator[str], bool]:
+def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[Iterator[str], bool]:
     """Remove, and return what was done, and whether that is all."""
     stone, selected = remove(crawl, wanted, by, reason)
     summary = (

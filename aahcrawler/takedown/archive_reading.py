@@ -19,7 +19,7 @@ from aahcrawler.archive.scanning import Header, read_header
 from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import MEDIA_TYPE, LinkType, understood
 from aahcrawler.segments import segments
-from aahcrawler.takedown.rewriting import Damaged, Gap, Place, damaged, walk
+from aahcrawler.takedown.rewriting import Damaged, Gap, RecordPlace, damaged, walk
 
 _ANSWERS = frozenset({"response", "revisit", "resource", "conversion"})
 _WARC = b"WARC/"
@@ -33,7 +33,7 @@ class Owned:
     ``is_sure`` is False where nothing but the damaged bytes themselves says so.
     """
 
-    place: Place
+    place: RecordPlace
     url: str
     is_sure: bool = True
 
@@ -181,7 +181,7 @@ def _owned(crawl: Path, reading: _Reading, gaps: list[Gap]) -> Iterator[Owned]:
 class _Piece:
     """A damaged record, by what can be unpacked of its header."""
 
-    place: Place
+    place: RecordPlace
     header: Header
 
     @property

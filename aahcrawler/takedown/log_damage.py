@@ -9,7 +9,7 @@ from aahcrawler.archive.gzip_members import Member
 from aahcrawler.layout import NQUADS, OBJECTS, REFUSAL_LOG, REFUSED, SCORE_LOG, SCORES
 from aahcrawler.segments import segments
 from aahcrawler.takedown.archive_reading import STATEMENTS, Archived, Owned, captures_in, graph
-from aahcrawler.takedown.rewriting import Place, damaged, walk
+from aahcrawler.takedown.rewriting import RecordPlace, damaged, walk
 
 _LOGS = ((SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG))
 ENTRIES = b"{"
@@ -36,7 +36,7 @@ def _read_whole(member: Member) -> None:
         pass
 
 
-def _owned(place: Place, named: tuple[str, ...], known: Set[str]) -> Iterator[Owned]:
+def _owned(place: RecordPlace, named: tuple[str, ...], known: Set[str]) -> Iterator[Owned]:
     """Yield a place for each URL that it names: sure where the archive knows the URL, too."""
     for url in named:
         yield Owned(place, url, url in known)

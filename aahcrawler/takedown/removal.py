@@ -51,7 +51,7 @@ from aahcrawler.takedown.log_damage import ENTRIES, log_damage
 from aahcrawler.takedown.rewriting import (
     PART,
     Original,
-    Place,
+    RecordPlace,
     with_payloads,
     without_members,
     without_places,
@@ -68,7 +68,7 @@ class TakedownError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRemoval:
     """What is to be taken down, as it was asked for.
 
     ``requisites``: with what the pages alone are shown with; ``damaged``: with damaged places that may be of any page.
@@ -88,10 +88,10 @@ class _Journal(BaseModel):
     captures: tuple[str, ...]
     promoted: dict[str, str]
     files: tuple[str, ...]
-    places: tuple[Place, ...] = ()
+    places: tuple[RecordPlace, ...] = ()
 
 
-def plan(crawl: Path, wanted: Wanted) -> tuple[Selected, TakenDown]:
+def plan(crawl: Path, wanted: WantedRemoval) -> tuple[Selected, TakenDown]:
     """Return what a takedown removes, and the URLs that it names; nothing is changed. Raise ``TakedownError``."""
     known = read_archive(crawl)
     found = pages_of(crawl, known, wanted.objects)
@@ -109,7 +109,7 @@ def plan(crawl: Path, wanted: Wanted) -> tuple[Selected, TakenDown]:
     return selected, taken
 
 
-def remove(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Tombstone, Selected]:
+def remove(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[Tombstone, Selected]:
     """Take pages out of a crawl's folder, which nobody may be working in, and keep them from being fetched again.
 
     URLs that are not archived are kept from being fetched as well. Raise ``TakedownError``, ``ArchiveError`` while a

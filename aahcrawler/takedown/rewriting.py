@@ -26,7 +26,7 @@ from aahcrawler.segments.series import sync_folder
 _DAMAGE_PIECE = 1 << 20
 
 
-class Place(BaseModel):
+class RecordPlace(BaseModel):
     """Bytes of a file of a crawl, from ``begin`` to before ``end``; ``digest`` is the SHA-256 of them.
 
     ``file`` is its path within the crawl's folder.
@@ -47,7 +47,7 @@ class Place(BaseModel):
 class Damaged:
     """A damaged place, and what could be unpacked from its beginning on; nobody has checked that ``text``."""
 
-    place: Place
+    place: RecordPlace
     text: bytes
 
 
@@ -89,7 +89,7 @@ def damaged(crawl: Path, gap: Gap, beginning: bytes, starts: Iterable[int] = ())
             if salvaged(file, start, gap.end, len(beginning)).startswith(beginning):
                 known.add(start)
         for begin, end in pairwise((*sorted(known), gap.end)):
-            place = Place(
+            place = RecordPlace(
                 file=str(gap.path.relative_to(crawl)), begin=begin, end=end, digest=digest_of(file, begin, end)
             )
             yield Damaged(place, salvaged(file, begin, end, MAX_HEADER_LENGTH))
@@ -118,7 +118,7 @@ Original = tuple[Path, int]
 """A WARC file, and where in it a record begins."""
 
 
-def without_places(path: Path, places: Iterable[Place]) -> bool:
+def without_places(path: Path, places: Iterable[RecordPlace]) -> bool:
     """Cut damaged places out of a file, those that still hold what they held when they were found.
 
     Return whether there were any. Raise ``OSError``; the file is then as before.

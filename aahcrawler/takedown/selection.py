@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aahcrawler.takedown.archive_reading import Archived, Owned, graph, statements
-from aahcrawler.takedown.rewriting import Place
+from aahcrawler.takedown.rewriting import RecordPlace
 from aahcrawler.tombstones import TakenDown
 
 
@@ -25,8 +25,8 @@ class Selected:
     unshown: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     requisites: tuple[str, ...] = ()
-    places: tuple[Place, ...] = ()
-    left: tuple[Place, ...] = ()
+    places: tuple[RecordPlace, ...] = ()
+    left: tuple[RecordPlace, ...] = ()
 
     @property
     def urls(self) -> tuple[str, ...]:

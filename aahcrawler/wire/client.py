@@ -38,7 +38,6 @@ from aahcrawler.wire.spool import Spool
 from aahcrawler.wire.tunnel import LOGIN, LOGIN_PROBLEM, authorization
 
 __all__ = [
-    "Answer",
     "ConnectError",
     "DisconnectError",
     "HeaderLimitError",
@@ -59,6 +58,7 @@ __all__ = [
     "WireError",
     "WireReason",
     "WireRequest",
+    "WireResponse",
     "WireSettings",
     "WireTimeoutError",
 ]
@@ -72,7 +72,7 @@ def _utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WireResponse:
     """A response of any status.
 
     ``headers`` are in the order and case of the wire. ``payload`` is the body without transfer coding, content coding
@@ -141,7 +141,7 @@ class WireClient:
         self._pool = Pool(settings.keep_alive)
         self._dialler = Dialler(settings, self._new_connection)
 
-    async def fetch(self, request: WireRequest) -> Answer:
+    async def fetch(self, request: WireRequest) -> WireResponse:
         """Return the answer to a request, whatever its status.
 
         Every request is sent once: when the answer does not come, asking again is up to the caller, also where the
@@ -187,7 +187,7 @@ class WireClient:
     def _new_connection(self) -> Connection:
         return Connection(self._executor, self._pool)
 
-    async def _converse(self, connection: Connection, sent: _Sent) -> Answer:
+    async def _converse(self, connection: Connection, sent: _Sent) -> WireResponse:
         limits, timeouts = self._settings.limits, self._settings.timeouts
         spool = Spool(self._settings.spool, limits.memory_bytes)
         reception = Reception(sent.request.method, self._bounds(sent.request), spool, sent.relay)
@@ -250,11 +250,11 @@ class WireClient:
         )
 
 
-def _answer(reception: Reception, exchange: Exchange, elapsed: float, latency: float) -> Answer:
+def _answer(reception: Reception, exchange: Exchange, elapsed: float, latency: float) -> WireResponse:
     assert reception.head is not None  # noqa: S101  # a response without a head is an error
     line = reception.head.line
     payload = reception.payload
-    return Answer(
+    return WireResponse(
         exchange=exchange,
         status=line.status,
         reason=line.reason,

@@ -12,8 +12,8 @@ from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.delimiters import cut
 from aahcrawler.wrapper_induction.element_features import TELLING_TAGS, Features, cost_of_tag, is_beside
 from aahcrawler.wrapper_induction.item_selectors import Budget, found_by
-from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, beside, compiled, leading_to
-from aahcrawler.wrapper_induction.samples import Outcome, Sample, firsts
+from aahcrawler.wrapper_induction.robust_paths import Expression, Path, RobustStep, beside, compiled, leading_to
+from aahcrawler.wrapper_induction.samples import Sample, SampleOutcome, firsts
 from aahcrawler.wrapper_induction.wrapper import Agreement
 from knowledge_base.model import Field, FieldKind
 
@@ -61,15 +61,15 @@ class _Form:
 class _Tally:
     form: _Form
     cost: float
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SampleOutcome, ...]
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: SampleOutcome) -> int:
         return self.outcomes.count(outcome)
 
     @property
     def merit(self) -> float:
-        right = self.count(Outcome.RIGHT) + 0.4 * self.count(Outcome.NEAR) - 0.15 * len(self.form.without)
-        return right - 0.5 * self.count(Outcome.BEYOND) - self.count(Outcome.WRONG)
+        right = self.count(SampleOutcome.RIGHT) + 0.4 * self.count(SampleOutcome.NEAR) - 0.15 * len(self.form.without)
+        return right - 0.5 * self.count(SampleOutcome.BEYOND) - self.count(SampleOutcome.WRONG)
 
 
 @dataclass
@@ -97,10 +97,10 @@ class FieldInduction:
         left = list(range(len(self._relevant)))
         while left and len(chosen) < MAX_ALTERNATIVES:
             best = self._best(left)
-            if best is None or best.count(Outcome.RIGHT) == 0:
+            if best is None or best.count(SampleOutcome.RIGHT) == 0:
                 break
             chosen.append(best)
-            missed = (Outcome.MISSING, Outcome.ABSENT)
+            missed = (SampleOutcome.MISSING, SampleOutcome.ABSENT)
             left = [place for place, outcome in zip(left, best.outcomes, strict=True) if outcome in missed]
             if all(self._relevant[place].label is None for place in left):
                 break
@@ -155,13 +155,13 @@ class FieldInduction:
 
     def _as_before(self) -> Located | None:
         """Return the fields as they were, if they are still right everywhere."""
-        outcomes: list[Outcome] = []
+        outcomes: list[SampleOutcome] = []
         for sample in self._relevant:
             if not self.budget.spend(sample.size * len(self.wanted)):
                 return None
             values = next((values for each in self.wanted if (values := sample.values(each))), ())
             outcomes.append(sample.compare(self._base, values))
-            if outcomes[-1] in (Outcome.WRONG, Outcome.NEAR, Outcome.MISSING):
+            if outcomes[-1] in (SampleOutcome.WRONG, SampleOutcome.NEAR, SampleOutcome.MISSING):
                 return None
         return Located(tuple(self.wanted), _agreement(self._name, outcomes))
 
@@ -199,14 +199,14 @@ class FieldInduction:
         return any(self.budget.spend(sample.size) and len(sample.values(several)) > 1 for sample in samples[:FEW])
 
     def _is_enough(self, tally: _Tally, samples: Sequence[Sample]) -> bool:
-        return tally.count(Outcome.RIGHT) == sum(sample.label is not None for sample in samples) and not tally.count(
-            Outcome.BEYOND
-        )
+        return tally.count(SampleOutcome.RIGHT) == sum(
+            sample.label is not None for sample in samples
+        ) and not tally.count(SampleOutcome.BEYOND)
 
     def _try(self, form: _Form, cost: float, samples: Sequence[Sample]) -> _Tally | None:
         """Read all samples; None if one is wrong (of bodies a few may be), or none of the first ones is right."""
         field = self._compiled(form)
-        outcomes: list[Outcome] = []
+        outcomes: list[SampleOutcome] = []
         allowed = int(TOLERATED * len(samples)) if self._name == BODY else 0
         wrong = 0
         for number, sample in enumerate(samples):
@@ -214,8 +214,8 @@ class FieldInduction:
                 return None
             outcome = sample.outcome(field)
             outcomes.append(outcome)
-            wrong += outcome is Outcome.WRONG or (outcome is Outcome.NEAR and self._name != BODY)
-            if wrong > allowed or (number == FEW and Outcome.RIGHT not in outcomes):
+            wrong += outcome is SampleOutcome.WRONG or (outcome is SampleOutcome.NEAR and self._name != BODY)
+            if wrong > allowed or (number == FEW and SampleOutcome.RIGHT not in outcomes):
                 return None
         return _Tally(form, cost, tuple(outcomes))
 
@@ -329,7 +329,7 @@ class FieldInduction:
     def _kept_without(self) -> tuple[Expression, ...]:
         return self._earlier_without if self._name == BODY else ()
 
-    def _overall(self, fields: Sequence[Field], sample: Sample) -> Outcome:
+    def _overall(self, fields: Sequence[Field], sample: Sample) -> SampleOutcome:
         for each in fields:
             values = sample.values(each)
             if values:
@@ -387,14 +387,14 @@ def _same_manner(
     return gathered
 
 
-def _agreement(name: str, outcomes: Sequence[Outcome]) -> Agreement:
+def _agreement(name: str, outcomes: Sequence[SampleOutcome]) -> Agreement:
     return Agreement(
         name,
-        right=outcomes.count(Outcome.RIGHT),
-        near=outcomes.count(Outcome.NEAR),
-        wrong=outcomes.count(Outcome.WRONG),
-        missing=outcomes.count(Outcome.MISSING),
-        beyond=outcomes.count(Outcome.BEYOND),
+        right=outcomes.count(SampleOutcome.RIGHT),
+        near=outcomes.count(SampleOutcome.NEAR),
+        wrong=outcomes.count(SampleOutcome.WRONG),
+        missing=outcomes.count(SampleOutcome.MISSING),
+        beyond=outcomes.count(SampleOutcome.BEYOND),
     )
 
 
@@ -491,7 +491,7 @@ def _held(parts: Sequence[HtmlElement], known: Features) -> Iterator[str]:
             if inner.tag in TELLING_TAGS:
                 found.setdefault(inner.tag, cost_of_tag(inner.tag))
             for each in known.of(inner)[:2]:
-                found.setdefault(Step(name_of(inner), (each.feature,)).test, each.cost)
+                found.setdefault(RobustStep(name_of(inner), (each.feature,)).test, each.cost)
     for test in sorted(found, key=lambda each: found[each]):
         if found[test] <= TELLING and all(map(Expression(xpath=f"descendant::{test}").selector.holds, parts)):
             yield test

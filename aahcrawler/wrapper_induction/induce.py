@@ -24,7 +24,7 @@ from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, N
 from aahcrawler.wrapper_induction.item_selectors import MIN_FIT, Budget, ItemInduction, ItemPage, Items, found_by
 from aahcrawler.wrapper_induction.proof import proven
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled
-from aahcrawler.wrapper_induction.samples import Reading, Sample, comparable, page_location, refined
+from aahcrawler.wrapper_induction.samples import Sample, SampleReading, comparable, page_location, refined
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract, Field, Identity, Run
 from knowledge_base.selectors import Selector, compile_selector
@@ -205,7 +205,7 @@ class _Induction:
         for example, page, agrees in zip(self.examples, self.items.pages, self.items.agreeing, strict=True):
             if not agrees or not page.items or len(page.items) != len(example.objects):
                 continue
-            reading = Reading(
+            reading = SampleReading(
                 example.page, FieldReader(page_location(example.page), PLENTY), nesting(page.items), len(found)
             )
             for number, (labelled, item) in enumerate(zip(example.objects, page.items, strict=True)):

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.element_features import Feature, Features
-from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
+from aahcrawler.wrapper_induction.robust_paths import Expression, Path, RobustStep, leading_to
 from knowledge_base.selectors import Selector
 
 MAX_ALTERNATIVES = 3
@@ -251,7 +251,7 @@ class ItemInduction:
                 continue
             for each in self.known.of(inner)[:2]:
                 if each.cost <= TELLING:
-                    counted[Step(name_of(inner), (each.feature,)).test] += 1
+                    counted[RobustStep(name_of(inner), (each.feature,)).test] += 1
         for test in counted:
             selector = Expression(xpath=f"descendant::{test}").selector
             if all(selector.holds(item) for item in items[:SAMPLES]) and not any(map(selector.holds, extra)):

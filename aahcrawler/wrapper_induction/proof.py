@@ -12,7 +12,7 @@ from aahcrawler.page import Page, markup
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_of, page_location
+from aahcrawler.wrapper_induction.samples import SampleOutcome, expected_at, outcome_of, page_location
 from aahcrawler.wrapper_induction.wrapper import Agreement, Support, Wrapper
 from knowledge_base.model import Extract, Field, FieldKind
 
@@ -27,7 +27,7 @@ def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample
     action = wrapper.action
     pages = absent = objects = 0
     dissenting: list[str] = []
-    tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
+    tallies: defaultdict[str, Counter[SampleOutcome]] = defaultdict(Counter)
     for example in examples:
         found = run(action, example.page)
         agrees = found is not None and _agrees(found, example.objects, schema)
@@ -71,17 +71,21 @@ def _agrees(found: Sequence[WebObject], objects: Sequence[LabelledObject], schem
     return same >= MIN_RUNS * sum(wanted.values()) and len(found) * MIN_RUNS <= len(objects)
 
 
-def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
+def _has_bodies(compared: Mapping[str, Counter[SampleOutcome]]) -> bool:
     """Return whether enough of the bodies of a page are right."""
     body = compared.get(BODY)
     if body is None:
         return True
-    return body[Outcome.RIGHT] + body[Outcome.NEAR] >= MIN_BODIES * (body.total() - body[Outcome.BEYOND])
+    return body[SampleOutcome.RIGHT] + body[SampleOutcome.NEAR] >= MIN_BODIES * (
+        body.total() - body[SampleOutcome.BEYOND]
+    )
 
 
-def _compare(found: Sequence[WebObject], example: LabelledExample, schema: Extract) -> Mapping[str, Counter[Outcome]]:
+def _compare(
+    found: Sequence[WebObject], example: LabelledExample, schema: Extract
+) -> Mapping[str, Counter[SampleOutcome]]:
     """Return how often each field of the objects of a page agrees with the example."""
-    tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
+    tallies: defaultdict[str, Counter[SampleOutcome]] = defaultdict(Counter)
     fields = {field.name: field for field in reversed(schema.fields)}
     for number, (each, labelled) in enumerate(zip(found, example.objects, strict=True)):
         for name, field in fields.items():
@@ -94,15 +98,15 @@ def _compare(found: Sequence[WebObject], example: LabelledExample, schema: Extra
     return tallies
 
 
-def _outcome(values: Sequence[Value], label: Label | None, field: Field, page: Page) -> Outcome | None:
+def _outcome(values: Sequence[Value], label: Label | None, field: Field, page: Page) -> SampleOutcome | None:
     if label is None:
-        return Outcome.BEYOND if values else None
+        return SampleOutcome.BEYOND if values else None
     if field.kind is FieldKind.HTML:
         written = [value for value in values if isinstance(value, str)]
         values = [plain_text(markup.parse(value.encode("utf-8", "replace"))) for value in written]
     return outcome_of(values, expected_at(label, field, page))
 
 
-def _agreement(name: str, tally: Counter[Outcome]) -> Agreement:
-    right, wrong, near = tally[Outcome.RIGHT], tally[Outcome.WRONG], tally[Outcome.NEAR]
-    return Agreement(name, right, wrong, tally[Outcome.MISSING], tally[Outcome.BEYOND], near)
+def _agreement(name: str, tally: Counter[SampleOutcome]) -> Agreement:
+    right, wrong, near = tally[SampleOutcome.RIGHT], tally[SampleOutcome.WRONG], tally[SampleOutcome.NEAR]
+    return Agreement(name, right, wrong, tally[SampleOutcome.MISSING], tally[SampleOutcome.BEYOND], near)

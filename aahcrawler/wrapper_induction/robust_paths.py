@@ -49,7 +49,7 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RobustStep:
     """An element by its tag and features; ``child`` if it must be a child of the one before."""
 
     tag: str
@@ -77,7 +77,7 @@ class Step:
 class Path:
     """Steps down from the current element. ``cost`` is how easily a change of the template would break it."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RobustStep, ...]
     cost: float
     start: str = ""
     """The start of the path, if not the current element, in XPath: ``following-sibling::tr[1]``."""
@@ -117,25 +117,25 @@ def leading_to(
     return tuple(sorted(found, key=lambda path: path.cost)[:MAX_PATHS])
 
 
-def _own_steps(targets: Sequence[HtmlElement], known: Features) -> list[tuple[Step, float]]:
+def _own_steps(targets: Sequence[HtmlElement], known: Features) -> list[tuple[RobustStep, float]]:
     tags = {name_of(target) for target in targets}
     tag = tags.pop() if len(tags) == 1 else "*"
     own = known.common(targets)[:MAX_OWN]
     return _steps(tag, own)
 
 
-def _steps(tag: str, own: Sequence[Weighed]) -> list[tuple[Step, float]]:
-    steps = [(Step(tag, (each.feature,)), each.cost) for each in own]
+def _steps(tag: str, own: Sequence[Weighed]) -> list[tuple[RobustStep, float]]:
+    steps = [(RobustStep(tag, (each.feature,)), each.cost) for each in own]
     steps += [
-        (Step(tag, (one.feature, two.feature)), one.cost + 0.5 * two.cost + TOGETHER)
+        (RobustStep(tag, (one.feature, two.feature)), one.cost + 0.5 * two.cost + TOGETHER)
         for one, two in combinations(own[:5], 2)
     ]
     if tag != "*":
-        steps.append((Step(tag), cost_of_tag(tag)))
+        steps.append((RobustStep(tag), cost_of_tag(tag)))
     return steps
 
 
-def _holders(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features) -> list[tuple[Step, float]]:
+def _holders(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features) -> list[tuple[RobustStep, float]]:
     """Return steps to elements above all targets and below their roots, each by one of its features."""
     common: dict[tuple[str, Weighed], int] | None = None
     for root, target in targets:
@@ -150,7 +150,7 @@ def _holders(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features
         ((tag, each, height) for (tag, each), height in (common or {}).items()),
         key=lambda found: (found[1].cost + 0.1 * found[2], found[0], found[1].feature.value),
     )
-    return [(Step(tag, (each.feature,)), each.cost + 0.1 * height) for tag, each, height in ranked[:12]]
+    return [(RobustStep(tag, (each.feature,)), each.cost + 0.1 * height) for tag, each, height in ranked[:12]]
 
 
 def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features, start: str) -> Iterator[Path]:
@@ -163,23 +163,25 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
         here = {name_of(line[height]) for line in lines}
         if height:
             named = known.common(line[height] for line in lines)
-            chain = tuple(Step(tag, child=True) for tag in reversed(tags))
+            chain = tuple(RobustStep(tag, child=True) for tag in reversed(tags))
             tag = next(iter(here)) if len(here) == 1 else "*"
             for each in named[:2]:
-                own = Step(tag, (each.feature,))
+                own = RobustStep(tag, (each.feature,))
                 yield Path((own, *chain), each.cost + 1.0 + (CHILD + 0.7) * height, start)
             if tag != "*":
-                yield Path((Step(tag), *chain), cost_of_tag(tag) + 1.0 + (CHILD + 0.7) * height, start)
+                yield Path((RobustStep(tag), *chain), cost_of_tag(tag) + 1.0 + (CHILD + 0.7) * height, start)
         if len(here) > 1:
             return
         tags.append(here.pop())
     if all(len(line) == shortest for line in lines) and shortest <= MAX_ABOVE and tags and not _is_document(root):
-        steps = tuple(Step(tag, child=True) for tag in reversed(tags))
+        steps = tuple(RobustStep(tag, child=True) for tag in reversed(tags))
         yield Path(steps, 2.0 + (CHILD + 1.0) * shortest, start)
         counted = [{_ordinal(line[height]) for line in lines} for height in range(shortest)]
         if all(len(ordinals) == 1 for ordinals in counted):
             places = [str(ordinals.pop()) for ordinals in counted]
-            steps = tuple(Step(tag, child=True, further=(place,)) for tag, place in zip(tags, places, strict=True))
+            steps = tuple(
+                RobustStep(tag, child=True, further=(place,)) for tag, place in zip(tags, places, strict=True)
+            )
             yield Path(steps[::-1], 5.0 + (CHILD + 1.0) * shortest, start)
 
 

@@ -40,7 +40,7 @@ _NEAR_DIGITS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b
 _DIGITS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 
 
-class Outcome(Enum):
+class SampleOutcome(Enum):
     """The results of reading a field of one object."""
 
     RIGHT = auto()
@@ -56,7 +56,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class SampleReading:
     """A page for reading fields; ``number`` identifies it. ``owners`` is None without nested items."""
 
     page: Page
@@ -72,7 +72,7 @@ class Sample:
     ``size`` is the number of elements in the item.
     """
 
-    reading: Reading
+    reading: SampleReading
     item: HtmlElement
     size: int
     label: Label | None
@@ -82,18 +82,18 @@ class Sample:
         """Return the expected value of the field; None without a label."""
         return expected_at(self.label, wanted, self.reading.page) if self.label is not None else None
 
-    def outcome(self, wanted: Field) -> Outcome:
+    def outcome(self, wanted: Field) -> SampleOutcome:
         """Read a field that has one expression, and compare."""
         target = self.target
         if target is not None and not wanted.join and not wanted.without and self._finds(wanted, target):
-            return Outcome.RIGHT if self.reads(wanted) else Outcome.MISSING
+            return SampleOutcome.RIGHT if self.reads(wanted) else SampleOutcome.MISSING
         return self.compare(wanted, self.values(wanted))
 
-    def compare(self, wanted: Field, values: Sequence[Value]) -> Outcome:
+    def compare(self, wanted: Field, values: Sequence[Value]) -> SampleOutcome:
         """Compare the values read with that of the example: one of them suffices if the field has many."""
         expected = self.expected(wanted)
         if expected is None:
-            return Outcome.BEYOND if values else Outcome.ABSENT
+            return SampleOutcome.BEYOND if values else SampleOutcome.ABSENT
         return outcome_of(values, expected)
 
     @property
@@ -234,21 +234,21 @@ def text_of(label: Label) -> str:
     return fold(" ".join(plain_text(element, label.without) for element in label.elements))
 
 
-_GOOD = (Outcome.WRONG, Outcome.NEAR, Outcome.RIGHT)
+_GOOD = (SampleOutcome.WRONG, SampleOutcome.NEAR, SampleOutcome.RIGHT)
 
 
-def outcome_of(values: Sequence[Value], expected: object) -> Outcome:
+def outcome_of(values: Sequence[Value], expected: object) -> SampleOutcome:
     """Return how well the best of some values agrees with the expected one."""
-    return max((compared(value, expected) for value in values), key=_GOOD.index, default=Outcome.MISSING)
+    return max((compared(value, expected) for value in values), key=_GOOD.index, default=SampleOutcome.MISSING)
 
 
-def compared(value: Value, expected: object) -> Outcome:
+def compared(value: Value, expected: object) -> SampleOutcome:
     """Return how well a value that was read agrees with the expected one."""
     here = comparable(value)
     if here == expected:
-        return Outcome.RIGHT
+        return SampleOutcome.RIGHT
     near = isinstance(here, str) and isinstance(expected, str) and _is_near(here, expected)
-    return Outcome.NEAR if near else Outcome.WRONG
+    return SampleOutcome.NEAR if near else SampleOutcome.WRONG
 
 
 def _is_near(one: str, other: str) -> bool:

@@ -50,7 +50,7 @@ def yes(element: etree._Element, attribute: str) -> bool:
     return element.get(attribute) == "yes"
 
 
-def named(element: etree._Element, name: str) -> etree._Element:
+def child_or_self(element: etree._Element, name: str) -> etree._Element:
     """Return the child of that name, or the element itself where there is none: the place of a mistake."""
     return next((child for child in element.iterchildren("*") if text(child, "name") == name), element)
 

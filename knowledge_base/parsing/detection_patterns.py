@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 import ada_url
 from lxml import etree
 
-from knowledge_base.behaviours import USUAL_MOST, Act, Behaviour, Step
+from knowledge_base.behaviours import USUAL_MOST, Act, Behaviour, BehaviourStep
 from knowledge_base.model import PAGE_NUMBER, Listing, Navigate, PageLevel, Pattern, Signal, Strength
 from knowledge_base.parsing.attributes import Notes, has_expression, names_url, selector, text, url_rule, words, yes
 from knowledge_base.parsing.levels import no_such_level
@@ -206,13 +206,13 @@ def _behaviour(element: etree._Element, notes: Notes) -> Behaviour:
     )
 
 
-def _step(element: etree._Element, notes: Notes) -> Step:
+def _step(element: etree._Element, notes: Notes) -> BehaviourStep:
     act = Act(str(element.tag))
     given = (selector(element, notes),) if has_expression(element) else ()
     said = _said(element.iterchildren("words"))
     if act is Act.CLICK and not (given or said):
         notes.add(element, "nothing says what is to be clicked; write css, xpath, or <words> of a button for more")
-    return Step(act, given, int(text(element, "most") or USUAL_MOST), float(text(element, "pause") or 0), said)
+    return BehaviourStep(act, given, int(text(element, "most") or USUAL_MOST), float(text(element, "pause") or 0), said)
 
 
 def _said(elements: Iterable[etree._Element]) -> tuple[str, ...]:

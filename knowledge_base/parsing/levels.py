@@ -7,7 +7,7 @@ from typing import cast
 from lxml import etree
 
 from knowledge_base.model import Action, Extract, Kind, Navigate, PageLevel, Role, Variant
-from knowledge_base.parsing.attributes import Notes, conditions, named, selectors, text, url_rule, words, yes
+from knowledge_base.parsing.attributes import Notes, child_or_self, conditions, selectors, text, url_rule, words, yes
 from knowledge_base.parsing.extraction_actions import check_types, extract
 from knowledge_base.parsing.navigation_actions import navigate
 from knowledge_base.url_rules import Paging, UrlRule
@@ -157,7 +157,7 @@ class Levels:
     ) -> None:
         """Note actions that do not go with their level or its other actions, but for those ``checked`` before."""
         for action in set(actions.values()).difference(checked):
-            place = named(element, action.name)
+            place = child_or_self(element, action.name)
             if isinstance(action, Extract):
                 if role == "intermediate":
                     message = f"intermediate levels navigate only; make the level terminal or take {action.name} out"

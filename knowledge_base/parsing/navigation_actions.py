@@ -7,7 +7,16 @@ from dataclasses import replace
 from lxml import etree
 
 from knowledge_base.model import Filler, Form, LinkSource, Navigate, RequestTemplate
-from knowledge_base.parsing.attributes import Notes, conditions, has_expression, named, selector, text, words, yes
+from knowledge_base.parsing.attributes import (
+    Notes,
+    child_or_self,
+    conditions,
+    has_expression,
+    selector,
+    text,
+    words,
+    yes,
+)
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _HOST = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#]*|[^/?#{]*:")
@@ -45,7 +54,7 @@ def _request(element: etree._Element, notes: Notes) -> RequestTemplate:
     for filler in fillers:
         if filler.name not in used:
             message = f"the value {filler.name} is used nowhere; write {{{filler.name}}} in the URL or take it out"
-            notes.add(named(element, filler.name), message)
+            notes.add(child_or_self(element, filler.name), message)
     _check_address(element, address, notes)
     return RequestTemplate(address, fillers, conditions(element, "when", notes))
 
@@ -73,11 +82,11 @@ def _fillers(element: etree._Element, notes: Notes) -> tuple[Filler, ...]:
     fillers = tuple(_filler(child, notes) for child in element.iterchildren("value"))
     for name, count in Counter(filler.name for filler in fillers).items():
         if count > 1:
-            notes.add(named(element, name), f"{count} values are named {name}; keep one of them")
+            notes.add(child_or_self(element, name), f"{count} values are named {name}; keep one of them")
     several = [filler.name for filler in fillers if filler.each]
     if len(several) > 1:
         message = f'{" and ".join(several)} all say each="yes", which multiplies the requests; keep it at one of them'
-        notes.add(named(element, several[1]), message)
+        notes.add(child_or_self(element, several[1]), message)
     return fillers
 
 

@@ -11,7 +11,7 @@ from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontiers import Crawl, crawl_of
 from aahcrawler.layout import REFUSED
-from aahcrawler.refusals import read
+from aahcrawler.refusals import read_refusals
 from aahcrawler.report.reason_words import in_words
 from offline.explanation.frontier_state import status
 from offline.explanation.ranker_part import Ranked, ranked
@@ -113,7 +113,7 @@ def _mean(analyser: str, parts: Sequence[Part], weights: Mapping[str, float]) ->
 
 def _refused(folder: Path, crawl: Crawl, url: str) -> str:
     """Say why the links to a URL were not followed, empty where there were none."""
-    each = next((each for each in read(folder / REFUSED, crawl.number) if each.offer.url == url), None)
+    each = next((each for each in read_refusals(folder / REFUSED, crawl.number) if each.offer.url == url), None)
     if each is None:
         return ""
     return (

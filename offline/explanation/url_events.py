@@ -10,7 +10,7 @@ from pathlib import Path
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import POSTED, SCORES
 from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Links, Offered, Rescored, unpacked, updated
-from aahcrawler.scores.reader import Read, read
+from aahcrawler.scores.reader import Read, read_scores
 
 BLACKLISTED = "blacklisted"
 """The web service's note for a URL that is not to be fetched."""
@@ -93,7 +93,7 @@ def history(folder: Path, url: str) -> tuple[Event, ...]:
 
     Raise ``DamageError`` where the log is damaged.
     """
-    logged = [event for found in read(folder / SCORES, about=url) for event in events_of(found, url)]
+    logged = [event for found in read_scores(folder / SCORES, about=url) for event in events_of(found, url)]
     events = sorted((*logged, *posted_events(folder / POSTED, url)), key=lambda event: (event.crawl, event.at))
     return tuple(queued_events(events))
 

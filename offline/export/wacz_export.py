@@ -48,7 +48,7 @@ COUNTED: Final = (CAPTURES_FOUND, PAGES_READ, BYTES_WRITTEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedPages:
     """What is exported of each crawl: all of it, or the pages that fulfil criteria or whose records are named.
 
     ``records`` are the ids of response and revisit records, such as a search finds; None: none were named. With chosen
@@ -88,7 +88,7 @@ class Described:
         terms = () if icd is None else tuple(each for each in icd.metadata.terms() if each[0] != "description")
         return cls(", ".join(titles), "" if icd is None else icd.metadata.description, terms)
 
-    def package(self, wanted: Wanted) -> dict[str, JsonValue]:
+    def package(self, wanted: WantedPages) -> dict[str, JsonValue]:
         """Return the fields of ``datapackage.json`` that say this, and what was chosen."""
         terms: dict[str, list[str]] = {}
         for name, value in self.terms:
@@ -174,7 +174,7 @@ def _text(document: Document) -> str:
 
 def export(
     crawls: Sequence[Path],
-    wanted: Wanted,
+    wanted: WantedPages,
     target: Path,
     *,
     described: Described | None = None,
@@ -215,7 +215,7 @@ class _Export:
     wacz: WaczFile
     pages: "_Pages"
     lines: LineSorter
-    wanted: Wanted
+    wanted: WantedPages
     processes: int
     seen: Seen
     newest: datetime = EPOCH

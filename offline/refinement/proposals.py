@@ -17,7 +17,7 @@ from online_analysis.capitalised_names import names
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 from online_analysis.page_notes import PageNote, note_of
-from online_analysis.refinement import Outcome, Refinement, Trusted, refine
+from online_analysis.refinement import Refinement, RefinementOutcome, Trusted, refine
 from online_analysis.suggestions import Suggested, Suggestions
 from online_analysis.topic import Topic, build_topic
 from online_analysis.topic_learning import ReferencePages
@@ -113,7 +113,7 @@ class Proposals:
 
     pages: int
     relevant: int
-    outcome: Outcome
+    outcome: RefinementOutcome
     keywords: Sequence[Proposal] = ()
     entities: Sequence[Proposal] = ()
     seeds: Sequence[Proposal] = ()

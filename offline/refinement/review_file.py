@@ -13,7 +13,7 @@ import yaml
 from offline.refinement.proposals import Proposal, Proposals, RefinementError
 from online_analysis.icd import Icd
 from online_analysis.icd.editing import edited
-from online_analysis.refinement import Outcome
+from online_analysis.refinement import RefinementOutcome
 
 FIELDS = ("keywords", "entities", "seeds")
 _PLAIN = re.compile(r"[^\W\d_][\w'’./:?=&+~%-]*(?: [\w'’./:?=&+~%-]+)*")
@@ -31,12 +31,12 @@ def scalar(text: str) -> str:
     return text if is_plain and yaml.safe_load(text) == text else json.dumps(text, ensure_ascii=False)
 
 
-def written(found: Proposals, icd: Path, crawl: Path, review: Path) -> str:
+def review_text(found: Proposals, icd: Path, crawl: Path, review: Path) -> str:
     """Return the content of a review file."""
     return "\n".join((*_head(found, icd, crawl, review), *_sections(found))) + "\n"
 
 
-def read(path: Path) -> Mapping[str, Sequence[str]]:
+def read_review(path: Path) -> Mapping[str, Sequence[str]]:
     """Return what was left in a review file, by field. Raises ``RefinementError``."""
     try:
         content = path.read_bytes()
@@ -66,7 +66,7 @@ def _head(found: Proposals, icd: Path, crawl: Path, review: Path) -> Iterator[st
     yield f"# Proposals for {icd.name}, from {found.pages:,} pages of {crawl}, {found.relevant:,} of them relevant."
     yield "# Delete the lines that are not about your subject. Then:"
     yield f"#     aah icd merge {icd} {review}"
-    if found.outcome is not Outcome.TAKEN:
+    if found.outcome is not RefinementOutcome.TAKEN:
         yield f"# A crawl would not learn the keywords by itself: {found.outcome.value}."
 
 

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from aahcrawler.objects.vocabulary import XSD
-from offline.store.formats import AnswerFormat
+from offline.store.formats import ResultFormat
 from offline.store.queries import PREFIXES, Answer, QueryError, Statements, Table, Term
 
 _PARTS = ("subject", "predicate", "object")
@@ -21,7 +21,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
-def write(answer: Answer, output_format: AnswerFormat, out: TextIO) -> int:
+def write(answer: Answer, output_format: ResultFormat, out: TextIO) -> int:
     """Write an answer and return its number of rows or triples, 1 for ASK.
 
     JSON is SPARQL 1.1's for rows and for ASK, and JSON-LD for statements. In CSV, text that a spreadsheet would take
@@ -29,26 +29,26 @@ def write(answer: Answer, output_format: AnswerFormat, out: TextIO) -> int:
     they reach no terminal. Raises ``QueryError`` where the format does not suit.
     """
     match answer, output_format:
-        case Statements(triples), AnswerFormat.TTL | AnswerFormat.JSON:
+        case Statements(triples), ResultFormat.TTL | ResultFormat.JSON:
             return _write_statements(triples, output_format, out)
         case Statements(triples), _:
             return _write_rows(Table(_PARTS, (tuple(triple) for triple in triples)), output_format, out)
-        case _, AnswerFormat.TTL:
+        case _, ResultFormat.TTL:
             raise QueryError("ttl is for CONSTRUCT and DESCRIBE; write --format table, json or csv")
         case Table(), _:
             return _write_rows(answer, output_format, out)
         case _:
             yes = bool(answer)
-            truth = json.dumps({"head": {}, "boolean": yes}) if output_format is AnswerFormat.JSON else str(yes).lower()
+            truth = json.dumps({"head": {}, "boolean": yes}) if output_format is ResultFormat.JSON else str(yes).lower()
             out.write(truth + "\n")
             return 1
 
 
-def _write_rows(table: Table, output_format: AnswerFormat, out: TextIO) -> int:
+def _write_rows(table: Table, output_format: ResultFormat, out: TextIO) -> int:
     match output_format:
-        case AnswerFormat.JSON:
+        case ResultFormat.JSON:
             return _write_json(table, out)
-        case AnswerFormat.CSV:
+        case ResultFormat.CSV:
             return _write_csv(table, out)
         case _:
             return _write_table(table, out)
@@ -78,9 +78,9 @@ def _write_table(table: Table, out: TextIO) -> int:
     return shown.row_count
 
 
-def _write_statements(triples: Iterator[ox.Triple], output_format: AnswerFormat, out: TextIO) -> int:
+def _write_statements(triples: Iterator[ox.Triple], output_format: ResultFormat, out: TextIO) -> int:
     kept = list(dict.fromkeys(triples))
-    rdf = ox.RdfFormat.TURTLE if output_format is AnswerFormat.TTL else ox.RdfFormat.JSON_LD
+    rdf = ox.RdfFormat.TURTLE if output_format is ResultFormat.TTL else ox.RdfFormat.JSON_LD
     serialized = ox.serialize(kept, format=rdf, prefixes=dict(PREFIXES)) or b""
     out.write(serialized.decode().rstrip("\n") + "\n")
     return len(kept)

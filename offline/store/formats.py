@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class AnswerFormat(StrEnum):
+class ResultFormat(StrEnum):
     """Formats of answers."""
 
     TABLE = "table"

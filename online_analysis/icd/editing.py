@@ -42,7 +42,7 @@ def steps(name: str) -> FieldPath:
     return tuple(path)
 
 
-def written(path: FieldPath) -> str:
+def path_text(path: FieldPath) -> str:
     """Return a path as ``steps`` reads it.
 
     >>> written(("politeness", "domains", "example.org", "delay")), written(("seeds", 0))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from online_analysis.icd.editing import steps, written
+from online_analysis.icd.editing import path_text, steps
 from online_analysis.icd.form import (
     LISTS,
     FormField,
@@ -127,7 +127,7 @@ def _wanted(data: Value, name: str, typed: str) -> Iterator[tuple[str, Value, Va
     group, _, analyser = name.rpartition(".")
     weights = form_fields().get(group)
     if weights is not None and weights.kind is Kind.WEIGHTS:
-        row = written((*steps(group), analyser))
+        row = path_text((*steps(group), analyser))
         yield row, _at(data, steps(row)), typed or None
     field = form_fields().get(name)
     if field is None or field.kind is Kind.WEIGHTS:

@@ -19,7 +19,7 @@ from aahcrawler.adaptation.detection.failure_detection import (
 )
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import Outcome
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome
 from aahcrawler.webobject import Person, Value, WebObject
 from tests.adaptation.redesigned import POSTS, new, old, posts, thread
 from tests.helper.building import text_field
@@ -29,9 +29,9 @@ ALL = frozenset({"author", "date", "body", "title"})
 DATE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def found(*bodies: str, author: str = "Ann", date: datetime | None = DATE) -> Outcome:
+def found(*bodies: str, author: str = "Ann", date: datetime | None = DATE) -> ExtractionOutcome:
     """Return an outcome with an object for each body."""
-    return Outcome(tuple(Extracted(web_object(n, body, author, date), ()) for n, body in enumerate(bodies)))
+    return ExtractionOutcome(tuple(Extracted(web_object(n, body, author, date), ()) for n, body in enumerate(bodies)))
 
 
 def web_object(number: int, body: str, author: str = "Ann", date: datetime | None = DATE) -> WebObject:
@@ -51,10 +51,10 @@ def record(*shapes: Shape) -> TrackRecord:
 
 
 FULL, EMPTY = Shape(5, ALL, 1_500), Shape(0, frozenset(), 0)
-NOTHING = Outcome()
+NOTHING = ExtractionOutcome()
 
 
-def after(outcome: Outcome, *before: Shape) -> Trouble | None:
+def after(outcome: ExtractionOutcome, *before: Shape) -> Trouble | None:
     """Say what is wrong with an outcome after pages of these shapes."""
     kept = record(*before, Shape.of(outcome.extracted))
     return trouble(POSTS, outcome, kept)
@@ -65,13 +65,13 @@ def test_an_action_that_does_its_work_is_left_alone() -> None:
 
 
 def test_what_the_action_itself_calls_a_failure_is_one() -> None:
-    failed = Outcome(failure=Failure.NOTHING_FOUND)
+    failed = ExtractionOutcome(failure=Failure.NOTHING_FOUND)
     assert after(failed) == Trouble(Failure.NOTHING_FOUND)
     assert after(failed, *[FULL] * FEW) == Trouble(Failure.STOPPED_WORKING, f"it worked on {FEW} pages")
 
 
 def test_other_failures_are_not_for_adaptation() -> None:
-    assert after(Outcome(failure=Failure.TOO_MUCH), FULL) is None
+    assert after(ExtractionOutcome(failure=Failure.TOO_MUCH), FULL) is None
 
 
 def test_a_page_without_objects_among_many_is_just_that() -> None:
@@ -102,12 +102,12 @@ def test_a_field_that_was_always_there_and_is_gone_everywhere_is_a_change() -> N
 def article(title: str, body: str, of: str = "post") -> Trouble | None:
     """Say what is wrong with the last of some pages with one object each, all with this title and body."""
     action = replace(POSTS, type=of, many=False, fields=(text_field("title", "h1"), text_field("body", "p")))
-    kept, outcome = TrackRecord(), Outcome()
+    kept, outcome = TrackRecord(), ExtractionOutcome()
     for number in range(FEW):
         each = WebObject(
             f"{URL}{number}", of, URL, {"title": (title.format(number, number),), "body": (body.format(number),)}
         )
-        outcome = Outcome((Extracted(each, ()),))
+        outcome = ExtractionOutcome((Extracted(each, ()),))
         kept.note(Shape.of(outcome.extracted))
     return trouble(action, outcome, kept)
 

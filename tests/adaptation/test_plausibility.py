@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from aahcrawler.adaptation.repair.plausibility import Told, Values, misbehaving
+from aahcrawler.adaptation.repair.plausibility import PageObjects, Values, misbehaving
 from aahcrawler.webobject import Person, Value
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -15,14 +15,14 @@ def post(author: str, month: int, day: int, title: str = "", hour: int = 10) -> 
     return said | {"title": title} if title else said
 
 
-def thread(number: int, size: int = 4) -> Told:
+def thread(number: int, size: int = 4) -> PageObjects:
     """Return a page of posts by three people, on days of their own, below one title."""
     made = [post(NAMES[n % 3], 1 + number % 12, 1 + n, f"Thread {number}" if n == 0 else "") for n in range(size)]
-    return Told(made, NOW)
+    return PageObjects(made, NOW)
 
 
 def wrong(*pages: Sequence[Values], many: bool = True) -> frozenset[str]:
-    return misbehaving([Told(page, NOW) for page in pages], many=many)
+    return misbehaving([PageObjects(page, NOW) for page in pages], many=many)
 
 
 def test_values_of_posts_behave() -> None:
@@ -45,7 +45,7 @@ def test_dates_that_are_months_are_those_of_members() -> None:
 
 
 def test_nothing_was_written_after_it_was_fetched() -> None:
-    assert misbehaving([Told([post("Ann", 1, 1)], datetime(2023, 1, 1, tzinfo=UTC))], many=True) == {"date"}
+    assert misbehaving([PageObjects([post("Ann", 1, 1)], datetime(2023, 1, 1, tzinfo=UTC))], many=True) == {"date"}
 
 
 def test_a_title_of_all_pages_is_that_of_the_site() -> None:
@@ -56,11 +56,11 @@ def test_a_title_of_all_pages_is_that_of_the_site() -> None:
 
 def test_subjects_of_answers_are_no_authors() -> None:
     subjects = [post(name, 1, n + 1) for n, name in enumerate(("Ice in May", "Re: Ice in May", "RE: Re: Ice in May"))]
-    page = Told(subjects, NOW, "Ice in May - The Lantern Board")
+    page = PageObjects(subjects, NOW, "Ice in May - The Lantern Board")
     assert misbehaving([page], many=True) == {"author"}
     assert misbehaving([page, thread(3)], many=True) == frozenset()
-    assert misbehaving([Told([post("Ann", 1, 1)], NOW, "Ice - Ann writes")], many=False) == frozenset()
-    assert misbehaving([Told(thread(3).objects, NOW, "A board of Ann, Bo and Cy")], many=True) == frozenset()
+    assert misbehaving([PageObjects([post("Ann", 1, 1)], NOW, "Ice - Ann writes")], many=False) == frozenset()
+    assert misbehaving([PageObjects(thread(3).objects, NOW, "A board of Ann, Bo and Cy")], many=True) == frozenset()
 
 
 def test_an_author_of_all_posts_is_no_author_but_a_blog_has_one() -> None:
@@ -69,9 +69,9 @@ def test_an_author_of_all_posts_is_no_author_but_a_blog_has_one() -> None:
     assert wrong(*pages, many=False) == frozenset()
 
 
-def listed(*days: int) -> Told:
+def listed(*days: int) -> PageObjects:
     """Return a page that lists posts of different people by date, written on some days of a month."""
-    return Told([post(f"{days}{n}", 5, day) for n, day in enumerate(days)], NOW, by_date=True)
+    return PageObjects([post(f"{days}{n}", 5, day) for n, day in enumerate(days)], NOW, by_date=True)
 
 
 def test_dates_of_posts_rise_or_fall_down_all_threads() -> None:
@@ -85,7 +85,7 @@ def test_dates_that_go_up_and_down_are_not_those_of_posts() -> None:
     members = (listed(4, 9, 2, 7, 1), listed(8, 3, 6, 1, 5), listed(1, 2, 3))
     assert misbehaving(members, many=True) == {"date"}
     assert misbehaving([*members, listed(2, 3, 5), listed(3, 4, 6)], many=True) == frozenset()
-    assert misbehaving([Told(page.objects, NOW) for page in members], many=True) == frozenset()
+    assert misbehaving([PageObjects(page.objects, NOW) for page in members], many=True) == frozenset()
 
 
 def test_a_few_dates_out_of_order_say_nothing() -> None:

@@ -12,7 +12,7 @@ from aahcrawler.archive.records import Identified
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
 from aahcrawler.editor.explanation.explain import explain
-from aahcrawler.editor.explanation.explanation_model import ActionShown, Explanation, narrowed
+from aahcrawler.editor.explanation.explanation_model import ActionView, Explanation, narrowed
 from aahcrawler.editor.explanation.explanation_tables import plain_lines
 from aahcrawler.editor.text.file_lines import FileLines, read_files
 from aahcrawler.page import Headers, Page
@@ -75,7 +75,7 @@ def explained(folder: Path, markup: str, url: str = URL) -> Explanation:
     return explain(page, load(folder), FileLines(read_files(chosen_files((folder,)).applications)))
 
 
-def action(explanation: Explanation, name: str) -> ActionShown:
+def action(explanation: Explanation, name: str) -> ActionView:
     return next(each for each in explanation.actions if each.name == name)
 
 

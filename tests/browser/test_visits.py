@@ -10,7 +10,7 @@ import pytest
 from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.browser.visits.rendered_page import ConsoleLine
 from aahcrawler.browser.visits.visit_order import Cookie, VisitOrder
-from knowledge_base.behaviours import Act, Behaviour, Step
+from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.selectors import compile_selector
 from tests.browser.visiting import AGENT, HOME, Answer, Given, Visited, Visitor, ordered, visitor
 
@@ -43,7 +43,9 @@ navigator.serviceWorker.register("/sw.js");
 Promise.all([worked, navigator.serviceWorker.ready]).then(() => document.getElementById("wait").remove());
 fetch("https://api.test/cross", { method: "PUT", headers: { "X-A": "1" } }).catch(() => 0);
 </script>"""
-_UNTIL_WORKERS_ARE_THERE = (Behaviour("wait", (Step(Act.CLICK, (compile_selector(css="#wait"),), pause=1.0),)),)
+_UNTIL_WORKERS_ARE_THERE = (
+    Behaviour("wait", (BehaviourStep(Act.CLICK, (compile_selector(css="#wait"),), pause=1.0),)),
+)
 """A visit waits for no worker by itself: how soon a browser starts one depends on what else the machine does."""
 _CORS = tuple(
     (f"Access-Control-Allow-{what}", allowed)
@@ -137,7 +139,7 @@ _SITES: Mapping[str, tuple[Mapping[str, Answer], VisitOrder | None]] = {
             f"{HOME}more?0": "<p>first</p><div style='height: 3000px'></div>",
             f"{HOME}more?1": "<p>second</p><div style='height: 3000px'></div>",
         },
-        replace(ordered(), behaviours=(Behaviour("scroll", (Step(Act.SCROLL),)),)),
+        replace(ordered(), behaviours=(Behaviour("scroll", (BehaviourStep(Act.SCROLL),)),)),
     ),
     "alone": ({HOME: _RELOADED + "<p>x"}, None),
 }

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import BEGINNING, ArchivedCaptures, Capture, Position
 from aahcrawler.layout import ARCHIVE, DEFINITION
-from aahcrawler.takedown.removal import Wanted, remove
+from aahcrawler.takedown.removal import WantedRemoval, remove
 from tests.archive.exchanges import INFO, STARTED, page_exchange
 
 WRITERS = 3
@@ -78,7 +78,7 @@ class Crawl:
             writer.close()
         self.writers.clear()
         if self.written:
-            remove(self.folder, Wanted(urls=(url,)), "a person", "asked for")
+            remove(self.folder, WantedRemoval(urls=(url,)), "a person", "asked for")
             self.written = {record: told for record, told in self.written.items() if told[1] != url}
             self.removed.add(url)
 

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from aahcrawler.layout import SERVICE_LOG
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.cockpit.app import ROUTES
 from aahcrawler.service.cockpit.origins import Names, host_of
 from aahcrawler.service.cockpit.sign_in import SignIn
@@ -115,7 +115,7 @@ def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None
     )
     names = names_of(listening, Published())
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
-    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared), pictures)
+    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), pictures)
     app = assembled(settings, instruments, names, sign_in)
     pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [

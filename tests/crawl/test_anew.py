@@ -20,7 +20,7 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Source, entries
-from aahcrawler.scores.reader import read
+from aahcrawler.scores.reader import read_scores
 from online_analysis.analysers import ScoredSeed
 from online_analysis.icd import Icd
 from tests.crawl.articles import article_site, path
@@ -169,7 +169,7 @@ def test_postings_are_scored_seeds_as_far_as_they_are_wanted_and_new(server: Emb
         offered = {offer.url: (offer.score, offer.depth) for offer in frontier.iterate(9)}
         frontier.remove()
     assert offered == {"http://a.test/seed": (1.0, 0), "http://a.test/new": (0.4, 0)}
-    logged = [found.entry for found in read(tmp_path / "scores")]
+    logged = [found.entry for found in read_scores(tmp_path / "scores")]
     assert [(entry.source, entry.url, entry.score) for entry in logged if isinstance(entry, entries.Offered)] == [
         (Source.SEED, ["http://a.test/seed"], [1.0]),
         (Source.POSTING, ["http://a.test/new"], [0.4]),

@@ -11,7 +11,7 @@ import pytest
 
 from aahcrawler.frontier.protocol import UNSCORED, FrontierUnavailableError, Lease, Offer, Offered, Outcome, State
 from aahcrawler.scores.entries import Batched, Judged
-from aahcrawler.scores.reader import read
+from aahcrawler.scores.reader import read_scores
 from online_analysis.batching import Batch, BatchScore
 from online_analysis.icd import Icd
 from online_analysis.topic import build_topic
@@ -60,7 +60,7 @@ def test_links_wait_for_their_batch_and_the_crawl_does_not(tmp_path: Path) -> No
     assert order(tmp_path / "batch", batch=3).index("/dike") in (4, 5)
     found = summary(tmp_path / "batch" / "crawl")
     assert found["batches"] >= 3
-    log = [each.entry for each in read(tmp_path / "batch" / "crawl" / "scores")]
+    log = [each.entry for each in read_scores(tmp_path / "batch" / "crawl" / "scores")]
     batches = [entry for entry in log if isinstance(entry, Batched)]
     assert [batch.pages for batch in batches[:2]] == [1, 3]
     assert batches[1].url == ["http://site.test/bread", "http://site.test/dike"]
@@ -110,7 +110,7 @@ def test_what_waits_for_its_batch_when_a_crawl_stops_is_scored_first(tmp_path: P
         icd = write_icd(tmp_path, site.url, more="scoring: {batch: 1000}\nlimits: {pages: 12}\n")
         ended = aah("crawl", icd)
         assert ended.code == 0, ended.err
-    log = [each.entry for each in read(tmp_path / "crawl" / "scores")]
+    log = [each.entry for each in read_scores(tmp_path / "crawl" / "scores")]
     assert isinstance(log[-1], Batched)
     pages = [entry for entry in log if isinstance(entry, Judged)]
     assert sum(entry.pages for entry in log if isinstance(entry, Batched)) == len(pages)

@@ -15,7 +15,7 @@ from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.objects.vocabulary import SOFT_404
-from aahcrawler.refusals import read
+from aahcrawler.refusals import read_refusals
 from aahcrawler.traps.path_shape import Trap
 from tests.adaptation.redesigned import Post, old, posts, thread
 from tests.crawl.crawling import aah, running, summary, write_icd
@@ -160,9 +160,9 @@ def test_every_counted_refusal_is_kept_with_its_link(tmp_path: Path) -> None:
         write_icd(tmp_path, site.url)
         aah("crawl", tmp_path / "icd.yaml")
         told, crawl = summary(tmp_path / "crawl"), tmp_path / "crawl"
-        kept = Counter(each.reason for each in read(crawl / "refused", 1))
+        kept = Counter(each.reason for each in read_refusals(crawl / "refused", 1))
         assert told["refused"] == dict(kept)
         assert kept
-        for each in read(crawl / "refused", 1):
+        for each in read_refusals(crawl / "refused", 1):
             explained = aah("explain-score", crawl, each.offer.url)
             assert each.reason in explained.out + explained.err, explained

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from aahcrawler.crawl.core.form_login import FormLogins, LoginFailedError, Step
+from aahcrawler.crawl.core.form_login import FormLogins, LoginFailedError, LoginStep
 from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.credentials.given import Credentials, GivenLogin
 from aahcrawler.page import Headers, Page
@@ -33,9 +33,9 @@ class Site:
 
     def __init__(self, answers: Mapping[str, Page], after: Page) -> None:
         self.answers, self.after = answers, after
-        self.steps: list[Step] = []
+        self.steps: list[LoginStep] = []
 
-    async def fetch(self, step: Step) -> Page:
+    async def fetch(self, step: LoginStep) -> Page:
         self.steps.append(step)
         return self.after if step.body is not None else self.answers.get(step.url, page(step.url, "nothing", 404))
 

@@ -6,13 +6,13 @@ import pytest
 from aahcrawler.crawl.fetch import download_handler as download
 from aahcrawler.crawl.fetch.download_handler import OpenDownloads
 from aahcrawler.crawl.fetch.politeness import StoppedError
-from aahcrawler.wire.client import Answer
+from aahcrawler.wire.client import WireResponse
 from tests import skipping
 
 
-async def answer(seconds: float) -> Answer:
+async def answer(seconds: float) -> WireResponse:
     await asyncio.sleep(seconds)
-    return cast("Answer", "an answer")
+    return cast("WireResponse", "an answer")
 
 
 def outcome(seconds: float, ending_after: float | None) -> Any:
@@ -43,10 +43,10 @@ def test_what_comes_soon_enough_is_returned(ending_after: float | None) -> None:
 
 
 def test_trouble_of_the_download_stays_what_it_is() -> None:
-    async def fail() -> Answer:
+    async def fail() -> WireResponse:
         raise TimeoutError("of its own")
 
-    async def run() -> Answer:
+    async def run() -> WireResponse:
         return await OpenDownloads().until(asyncio.Event(), fail())
 
     with pytest.raises(TimeoutError, match="of its own"):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from aahcrawler.scores.entries import Judged, Rescored
-from aahcrawler.scores.reader import read
+from aahcrawler.scores.reader import read_scores
 from tests.crawl.articles import article, article_site
 from tests.crawl.crawling import aah, running, summary, write_icd
 from tests.crawl.gate import Gate
@@ -41,7 +41,7 @@ def test_a_killed_crawl_goes_on_with_what_its_ranker_knew_and_tells_all_of_it(tm
         assert ended.code == 0, ended.err
     log = (crawl / "crawl.log").read_text("utf-8")
     assert "the ranker has learned again from" in log
-    logged = [found.entry for found in read(crawl / "scores", crawl=1)]
+    logged = [found.entry for found in read_scores(crawl / "scores", crawl=1)]
     pages = [entry for entry in logged if isinstance(entry, Judged)]
     assert {page.url for page in pages} == {site.url.rstrip("/") + at for at in site.paths()}
     assert all(page.lesson is not None for page in pages)

@@ -16,7 +16,7 @@ from aahcrawler.crawl.browsing.look_places import (
     REPEATED_BELOW,
     RETURN,
     BrowserDeaths,
-    LookPlaces,
+    RenderSlots,
 )
 from tests.crawl.crawling import Running, running, summary, write_icd
 from tests.crawl.site import Reply, Site, serving
@@ -142,7 +142,7 @@ def _shown(crawl: Path) -> int:
 def test_a_look_alone_waits_for_others_and_keeps_others_waiting() -> None:
     said: list[str] = []
 
-    async def look(places: LookPlaces, name: str, seconds: float) -> bool:
+    async def look(places: RenderSlots, name: str, seconds: float) -> bool:
         lent = places.alone() if name == "alone" else places.beside_others()
         async with lent as place:
             said.append(f"{name} begins")
@@ -151,7 +151,7 @@ def test_a_look_alone_waits_for_others_and_keeps_others_waiting() -> None:
         return place.is_shared
 
     async def run() -> list[bool]:
-        places = LookPlaces(2)
+        places = RenderSlots(2)
         looks = [("a", 0.02), ("b", 0.01), ("alone", 0.01), ("c", 0.0)]
         return await asyncio.gather(*(look(places, *each) for each in looks))
 
@@ -161,7 +161,7 @@ def test_a_look_alone_waits_for_others_and_keeps_others_waiting() -> None:
 
 def test_a_look_that_is_called_off_while_it_waits_to_be_alone_keeps_nobody_waiting() -> None:
     async def run() -> None:
-        places = LookPlaces(1)
+        places = RenderSlots(1)
         async with places.beside_others():
             alone = asyncio.ensure_future(places.alone().__aenter__())
             await asyncio.sleep(0)

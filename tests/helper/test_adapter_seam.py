@@ -10,7 +10,7 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Followed, Kept, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction.object_building import Sketch
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -31,11 +31,11 @@ class Scripted:
     name: str | None = None
     taken_for: PageLevel | None = None
     instead: Extract | None = None
-    outcome: Outcome | None = None
+    outcome: ExtractionOutcome | None = None
     more: tuple[Chosen, ...] = ()
     stopped: tuple[str, ...] = ()
     questions: list[Question] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ExtractionOutcome] = field(default_factory=list)
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
         assert page.is_html
@@ -55,7 +55,7 @@ class Scripted:
         self.questions.append(question)
         return self.instead or question.action
 
-    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: ExtractionOutcome, runner: Runner) -> ExtractionOutcome:
         assert runner.location.page is question.page
         self.outcomes.append(outcome)
         return self.outcome or outcome
@@ -102,7 +102,7 @@ def test_an_action_in_its_place_is_run_instead() -> None:
 
 
 def test_the_outcome_that_the_adapter_settles_on_counts() -> None:
-    adapter = Scripted(outcome=Outcome((), Failure.STOPPED_WORKING, "it is there", "learned-article-1"))
+    adapter = Scripted(outcome=ExtractionOutcome((), Failure.STOPPED_WORKING, "it is there", "learned-article-1"))
     found = read(adapter)
     assert (bodies(adapter_found := found), found.match and found.match.variant) == ([], "learned-article-1")
     assert [(each.failure, each.detail) for each in adapter_found.failed_actions] == [

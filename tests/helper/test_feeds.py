@@ -131,7 +131,7 @@ BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
 )
 def test_hostile_feeds_are_read_safely(body: str) -> None:
     with at_most(3):
-        feed = feeds.read(answer(body))
+        feed = feeds.read_feed(answer(body))
     for entry in feed.entries if feed is not None else ():
         assert "root:" not in entry.title + entry.summary
         assert "boom" not in entry.title
@@ -139,7 +139,7 @@ def test_hostile_feeds_are_read_safely(body: str) -> None:
 
 
 def entries(*inner: str, head: str = "") -> list[str]:
-    feed = feeds.read(answer(f"{head}<rss><channel><title>A & B</title>{''.join(inner)}</channel></rss>"))
+    feed = feeds.read_feed(answer(f"{head}<rss><channel><title>A & B</title>{''.join(inner)}</channel></rss>"))
     assert feed is not None
     assert feed.title == "A & B"
     return [entry.url for entry in feed.entries]
@@ -184,7 +184,7 @@ def test_an_entry_that_cannot_be_mended_is_left_out_alone(item: str) -> None:
 
 
 def test_a_feed_that_is_cut_has_no_half_addresses() -> None:
-    feed = feeds.read(answer(f"<rss><channel>{FIRST}<item><title>x</title><link>/2022/i"))
+    feed = feeds.read_feed(answer(f"<rss><channel>{FIRST}<item><title>x</title><link>/2022/i"))
     assert feed is not None
     assert [entry.url for entry in feed.entries] == ["http://news.example/first"]
     assert feed.mistakes.dropped == 1
@@ -204,14 +204,14 @@ def test_what_a_document_type_declares_is_in_no_address() -> None:
 def test_a_feed_is_read_in_its_encoding() -> None:
     body = RSS.replace('"1.0"?', '"1.0" encoding="windows-1251"?').replace("Snow", "Снег").encode("windows-1251")
     for field in ("application/rss+xml", "text/html", "text/plain"):
-        feed = feeds.read(Page(HERE, 200, Headers((("Content-Type", field),)), body, NOW))
+        feed = feeds.read_feed(Page(HERE, 200, Headers((("Content-Type", field),)), body, NOW))
         assert feed is not None
         assert feed.entries[1].title == "Снег"
 
 
 def test_each_element_has_its_own_base() -> None:
     atom = ATOM.replace('<link href="snow"/>', '<link xml:base="old/" href="snow"/>')
-    feed = feeds.read(answer(atom))
+    feed = feeds.read_feed(answer(atom))
     assert feed is not None
     assert [entry.url for entry in feed.entries] == [
         "http://news.example/2022/ice",

@@ -6,7 +6,7 @@ import pytest
 
 from aahcrawler.helper import Assistance, Failure
 from aahcrawler.helper.application.scripted import Scripted
-from knowledge_base.behaviours import Act, Behaviour, Step
+from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.model import Condition
 from tests.helper.building import application, article, assist, css, helper_of, level, links
 from tests.helper.saved_pages import html_page, saved_pages
@@ -89,7 +89,7 @@ def test_pages_of_no_level_and_shells_of_known_applications_are_reported_too() -
 
 
 def test_what_is_known_of_an_application_tells_pages_to_be_looked_at_in_a_browser() -> None:
-    more = Behaviour("more", (Step(Act.CLICK, (css(".more"),)),), frozenset({"thread"}))
+    more = Behaviour("more", (BehaviourStep(Act.CLICK, (css(".more"),)),), frozenset({"thread"}))
     helper = helper_of(replace(SIGNED, behaviours=(more,)))
 
     def told(markup: str) -> Scripted:

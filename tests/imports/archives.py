@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from aahcrawler.imports.archive_import import ArchiveImport, Told
+from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_notes import ImportCounts
 from aahcrawler.layout import ARCHIVE, WARC
@@ -91,9 +91,9 @@ def read(text: bytes, folder: Path) -> tuple[dict[str, bytes], list[Loss]]:
     return blocks, losses
 
 
-def imported(root: Path, *files: Path, by_reference: bool = False) -> tuple[ImportCounts, list[Told]]:
+def imported(root: Path, *files: Path, by_reference: bool = False) -> tuple[ImportCounts, list[ImportFault]]:
     """Import files into a folder; return what became of their records, and what was told."""
-    told: list[Told] = []
+    told: list[ImportFault] = []
     root.mkdir(exist_ok=True)
     counts = ArchiveImport(root, "dikes", told.append, by_reference=by_reference).run(files)
     return counts, told

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.imports import archive_import
-from aahcrawler.imports.archive_import import ArchiveImport, Told
-from aahcrawler.imports.import_notes import Note, entries
+from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
+from aahcrawler.imports.import_notes import PlaceNote, entries
 from aahcrawler.imports.read_ahead import read_ahead
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEX, INDEXES
-from aahcrawler.replay.recorded_answers import RecordedAnswers
-from aahcrawler.takedown.removal import Wanted, lift, remove
+from aahcrawler.replay.recorded_answers import RecordedResponses
+from aahcrawler.takedown.removal import WantedRemoval, lift, remove
 from tests.forking import forked
 from tests.imports.archives import (
     PAGE,
@@ -198,7 +198,7 @@ def test_arc_records_become_responses_that_can_be_read(tmp_path: Path) -> None:
         assert capture.page is not None
         assert capture.page.body == page.partition(b"\r\n\r\n")[2]
     for url in ("http://dikes.test/a b", "http://dikes.test/a%20b"):
-        assert RecordedAnswers(root).nearest(url, "19970102030400") is not None
+        assert RecordedResponses(root).nearest(url, "19970102030400") is not None
 
 
 def test_a_head_longer_than_readers_take_stays_readable(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_revisit_whose_original_is_nowhere_is_told_until_it_comes(tmp_path: Pa
     _, (told,) = imported(root, written(tmp_path, "b.warc", again.text))
     assert "http://dikes.test/1" in told.what
     assert told.is_kept
-    (noted,) = (each for each, _ in entries(root) if isinstance(each, Note))
+    (noted,) = (each for each, _ in entries(root) if isinstance(each, PlaceNote))
     assert (noted.why, noted.place, noted.kept) == (told.why, told.place, True)
     _, none = imported(root, written(tmp_path, "a.warc", original.text), written(tmp_path, "c.warc", other.text))
     assert none == []
@@ -238,7 +238,7 @@ def test_a_revisit_whose_original_is_nowhere_is_told_until_it_comes(tmp_path: Pa
 def test_what_was_taken_down_does_not_come_back(tmp_path: Path) -> None:
     root, path = tmp_path / "crawl", written(tmp_path, "a.warc.gz", members(pages(3)))
     imported(root, path)
-    stone, _ = remove(root, Wanted(urls=("http://dikes.test/2",)), "somebody", "asked to")
+    stone, _ = remove(root, WantedRemoval(urls=("http://dikes.test/2",)), "somebody", "asked to")
     counts, _ = imported(root, path)
     assert (counts.kept, counts.already, counts.removed) == (0, 2, 1)
     lift(root, stone.id, "somebody", "asked again")
@@ -281,7 +281,7 @@ def test_the_outcome_of_two_processes_is_that_of_one(tmp_path: Path, monkeypatch
     path = written(tmp_path, "a.warc.gz", text + b"no record" + members(pages(1, 99))[:-20])
     found = []
     for processes in (1, 2):
-        root, told = tmp_path / f"crawl{processes}", list[Told]()
+        root, told = tmp_path / f"crawl{processes}", list[ImportFault]()
         root.mkdir()
         counts = ArchiveImport(root, "dikes", told.append, processes=processes).run((path,))
         rows = [(kind, header, block) for kind, header, block in kept(root) if b"imported-from" not in block]

@@ -10,7 +10,7 @@ from aahcrawler.cli import app
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.exits import MISTAKE, NOT_WHOLE
 from aahcrawler.layout import DEFINITION, SUMMARY
-from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.replay.recorded_answers import RecordedResponses
 from aahcrawler.service.cockpit.site import COOKIE
 from online_analysis.icd import Icd
 from tests.cockpit.cockpit_browser import OPERATOR, READER, serving
@@ -69,7 +69,7 @@ def test_pages_objects_selection_and_replay_work_on_imported_archives(archive: P
     assert [(row["title"], row["author"]) for row in rows("objects", crawl)] == [("The dike holds", "Ann Boyd")]
     code, output = run("select", crawl, "--from", "2012-01-01", "--to", tmp_path / "later.warc.gz")
     assert (code, "1 page" in output) == (0, True)
-    answer = RecordedAnswers(crawl).nearest("http://dikes.test/1", "20120101000000")
+    answer = RecordedResponses(crawl).nearest("http://dikes.test/1", "20120101000000")
     assert answer is not None
     assert answer.record_id == record(42, b"").record_id
     assert run("report", crawl)[0] == 0

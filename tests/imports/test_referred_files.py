@@ -7,9 +7,9 @@ from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.repair import repair
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES
-from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.replay.recorded_answers import RecordedResponses
 from aahcrawler.takedown import answers
-from aahcrawler.takedown.removal import Wanted, lift
+from aahcrawler.takedown.removal import WantedRemoval, lift
 from tests.imports.archives import arc, imported, members, pages
 
 TAKEN_DOWN = "http://dikes.test/2"
@@ -50,13 +50,13 @@ def test_what_is_taken_down_is_hidden_and_stays_in_the_file(tmp_path: Path) -> N
     path.write_bytes(members(pages(3)))
     before = path.read_bytes()
     imported(root, path, by_reference=True)
-    lines, is_whole = answers.removed(root, Wanted(urls=(TAKEN_DOWN,)), "somebody", "asked to")
+    lines, is_whole = answers.removed(root, WantedRemoval(urls=(TAKEN_DOWN,)), "somebody", "asked to")
     assert any("files of others" in line for line in lines)
     assert is_whole
     assert (path.read_bytes(), (root / ARCHIVE / path.name).is_symlink()) == (before, True)
     rebuild(root / ARCHIVE, root / INDEXES)
     assert captured(root) == ["http://dikes.test/1", "http://dikes.test/3"]
-    assert RecordedAnswers(root).nearest(TAKEN_DOWN, "20110203040506") is None
+    assert RecordedResponses(root).nearest(TAKEN_DOWN, "20110203040506") is None
     history = History(root / ARCHIVE, root / INDEXES)
     assert [history.former(f"http://dikes.test/{number}") is None for number in (1, 2)] == [False, True]
     history.close()
@@ -67,10 +67,10 @@ def test_what_is_lifted_is_shown_again(tmp_path: Path) -> None:
     root, path = tmp_path / "crawl", tmp_path / "good.warc.gz"
     path.write_bytes(members(pages(3)))
     imported(root, path, by_reference=True)
-    list(answers.removed(root, Wanted(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
+    list(answers.removed(root, WantedRemoval(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
     lift(root, TAKEN_DOWN, "somebody", "asked again")
     assert len(captured(root)) == 3
-    assert RecordedAnswers(root).nearest(TAKEN_DOWN, "20110203040506") is not None
+    assert RecordedResponses(root).nearest(TAKEN_DOWN, "20110203040506") is not None
 
 
 def test_repairs_leave_files_of_others_alone(tmp_path: Path) -> None:

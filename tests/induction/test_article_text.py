@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, letters, merged, share_of
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.induction.main_part import main_part
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -55,7 +55,7 @@ def test_the_standfirst_stands_first_and_captions_do_not() -> None:
 
 def test_who_wrote_it_when_is_no_text() -> None:
     byline = '<p>By <a rel="author" href="/eve">Eve Frost</a>, <time datetime="2022-01-10">10 January 2022</time></p>'
-    [found] = read(article(f"<h1>Ice</h1>{byline}{TEXT}")).objects
+    [found] = read_objects(article(f"<h1>Ice</h1>{byline}{TEXT}")).objects
     assert found.first("body") == "\n".join(ICE)
 
 
@@ -84,16 +84,18 @@ def test_the_work_that_a_page_declares_under_another_address_is_its_article() ->
         '<script type="application/ld+json">{"@type": "NewsArticle", "url": "https://gazette.test/en/ice", '
         f'"headline": "Ice", "datePublished": "2022-01-10T09:00:00Z", "articleBody": "{ICE[0]}"}}</script>'
     )
-    [found] = read(article(f"<h1>Ice</h1>{TEXT}", f"<title>Ice - The Gazette</title>{declared}")).objects
+    [found] = read_objects(article(f"<h1>Ice</h1>{TEXT}", f"<title>Ice - The Gazette</title>{declared}")).objects
     assert found.first("body") == "\n".join(ICE)
 
 
 def test_a_front_page_that_lists_nothing_is_an_article_and_one_of_teasers_is_none() -> None:
     front = "https://harbour.test/"
     markup = f"<html><head><title>Ice</title></head><body><main><h1>Ice</h1>{TEXT}{TEXT}</main></body></html>"
-    assert [each.type for each in read(page_of(markup, url=front)).objects] == ["article"]
+    assert [each.type for each in read_objects(page_of(markup, url=front)).objects] == ["article"]
     teasers = "".join(f'<h2><a href="/{n}">Day {n}</a></h2><p>{line}</p>' for n, line in enumerate(ICE))
-    assert read(page_of(f"<html><body><main><h1>Ice</h1>{teasers}</main></body></html>", url=front)).objects == ()
+    assert (
+        read_objects(page_of(f"<html><body><main><h1>Ice</h1>{teasers}</main></body></html>", url=front)).objects == ()
+    )
 
 
 @pytest.mark.slow
@@ -130,7 +132,7 @@ def test_comments_do_not_make_a_thread_of_an_article() -> None:
         f'<time datetime="2022-01-1{n}T10:00">1{n} January</time><p>{words}</p></li>'
         for n, (name, words) in enumerate(said, 1)
     )
-    found = read(article(f'<article><h1>Ice</h1>{TEXT}</article><ol class="comments">{comments}</ol>')).objects
+    found = read_objects(article(f'<article><h1>Ice</h1>{TEXT}</article><ol class="comments">{comments}</ol>')).objects
     assert [each.type for each in found] == ["article", "comment", "comment"]
     assert found[0].first("body") == "\n".join(ICE)
 
@@ -139,7 +141,7 @@ def test_rows_of_names_and_numbers_are_no_article() -> None:
     rows = "".join(
         f"<tr><td>{n} member{n}</td><td>0 posts and 20 topics, Sat 1{n % 9} January 2022</td></tr>" for n in range(40)
     )
-    assert read(article(f"<h1>Members</h1><table>{rows}</table>", "<title>Members</title>")).article is None
+    assert read_objects(article(f"<h1>Members</h1><table>{rows}</table>", "<title>Members</title>")).article is None
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_rows_of_names_and_numbers_are_no_article() -> None:
     ],
 )
 def test_a_page_without_an_object_tells_why(body: str, head: str, reason: NoObject | None) -> None:
-    assert read(article(body, head)).reason == reason
+    assert read_objects(article(body, head)).reason == reason
 
 
 SIGNED = '<p>By <a class="author" href="/ann">Ann Boyd</a>, <time datetime="2022-01-12">12 January 2022</time></p>'
@@ -178,7 +180,7 @@ def test_a_long_text_is_an_article_whatever_search_engines_are_told_unless_it_is
     robots: str, query: str, *, is_article: bool
 ) -> None:
     head = f'<title>Ice</title><meta name="robots" content="{robots}">'
-    found = read(page_of(f"<head>{head}</head><main>{SAID}</main>", url=f"http://site.test/ice{query}"))
+    found = read_objects(page_of(f"<head>{head}</head><main>{SAID}</main>", url=f"http://site.test/ice{query}"))
     assert (found.article is not None) is is_article
     assert found.reason is (None if is_article else NoObject.WITHHELD)
 
@@ -193,14 +195,14 @@ def test_a_long_text_is_an_article_whatever_search_engines_are_told_unless_it_is
     ids=["link-above", "teasers-below", "link-amid"],
 )
 def test_links_to_other_pages_beside_a_text_make_no_list_of_it(body: str) -> None:
-    found = read(article(body, "<title>Ice</title>"))
+    found = read_objects(article(body, "<title>Ice</title>"))
     assert found.article is not None
     assert ICE[-1] in found.article.text.plain
 
 
 def test_the_only_entry_of_a_list_is_no_article() -> None:
     body = f'<h1>Winter</h1><article><header><h2><a href="/ice">Ice</a></h2>{SIGNED}</header>{TEXT}{TEXT}</article>'
-    found = read(article(body, "<title>Winter</title>"))
+    found = read_objects(article(body, "<title>Winter</title>"))
     assert found.article is None
     assert found.reason is NoObject.LIST
 
@@ -270,7 +272,9 @@ def test_an_article_is_not_read_from_the_comments_that_quote_it(monkeypatch: pyt
             range(3), ("Ann", "Carla", "Ben"), (f"&gt; {ICE[1]}<br>", "", ""), said, strict=True
         )
     )
-    found = read(article(f'<h1>Ice</h1><div>{TEXT}</div><div id="comments"><h2>Comments</h2>{comments}</div>')).objects
+    found = read_objects(
+        article(f'<h1>Ice</h1><div>{TEXT}</div><div id="comments"><h2>Comments</h2>{comments}</div>')
+    ).objects
     assert [each.type for each in found] == ["article", "comment", "comment", "comment"]
     assert found[0].first("body") == "\n".join(ICE)
 
@@ -284,7 +288,7 @@ def test_a_whole_page_in_one_line_is_no_text(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_stands_beside_a_short_main_part_is_no_article() -> None:
     body = f"<main><h1>Ice</h1><p>Nobody has this badge.</p></main><aside class='levels'>{TEXT}</aside>"
-    found = read(page_of(f"<html><head><title>Ice - The Gazette</title></head><body>{body}</body></html>"))
+    found = read_objects(page_of(f"<html><head><title>Ice - The Gazette</title></head><body>{body}</body></html>"))
     assert found.objects == ()
     assert found.reason is not None
 
@@ -292,7 +296,9 @@ def test_what_stands_beside_a_short_main_part_is_no_article() -> None:
 def test_a_button_in_a_heading_is_no_part_of_it() -> None:
     heading = "<h1><div>Ice in the harbour</div> <button>edit</button></h1>"
     byline = '<p>By <a rel="author" href="/eve">Eve Frost</a>, <time datetime="2022-01-10">10 January 2022</time></p>'
-    [found] = read(article(f"{heading}{byline}{TEXT}", "<title>Ice in the harbour - The Gazette</title>")).objects
+    [found] = read_objects(
+        article(f"{heading}{byline}{TEXT}", "<title>Ice in the harbour - The Gazette</title>")
+    ).objects
     assert found.first("title") == "Ice in the harbour"
 
 
@@ -306,7 +312,7 @@ def quoted(mark: str) -> str:
 
 
 def test_posts_of_a_network_that_a_text_embeds_are_no_comments_on_it() -> None:
-    found = read(article(f"<article><h1>Ice</h1>{TEXT}{TEXT}{quoted('twitter-tweet')}{TEXT}</article>"))
+    found = read_objects(article(f"<article><h1>Ice</h1>{TEXT}{TEXT}{quoted('twitter-tweet')}{TEXT}</article>"))
     assert [each.type for each in found.objects] == ["article"]
     assert not [each for each in found.sets if each.container.tag == "blockquote"]
 
@@ -314,9 +320,9 @@ def test_posts_of_a_network_that_a_text_embeds_are_no_comments_on_it() -> None:
 def test_a_text_that_asks_not_to_be_indexed_needs_no_signature_but_is_no_copy() -> None:
     body = f"<h1>Ice</h1>{TEXT}{TEXT}"
     robots = '<title>Ice</title><meta name="robots" content="noindex">'
-    assert read(article(body, robots)).article is not None
+    assert read_objects(article(body, robots)).article is not None
     copy = '<link rel="canonical" href="/ice">'
-    assert read(article(body, robots + copy)).reason is NoObject.WITHHELD
+    assert read_objects(article(body, robots + copy)).reason is NoObject.WITHHELD
 
 
 def test_the_lines_of_a_page_are_found_once_and_without_a_way_to_the_root_for_each(
@@ -336,7 +342,7 @@ def test_the_lines_of_a_page_are_found_once_and_without_a_way_to_the_root_for_ea
     entries = "".join(
         f'<h2><a href="/{n}">A headline of several words {n}</a></h2><p>{ICE[n % 3]}</p>' for n in range(9)
     )
-    assert read(article(f"<h1>Ice</h1>{TEXT}{entries}{deep}")) is not None
+    assert read_objects(article(f"<h1>Ice</h1>{TEXT}{entries}{deep}")) is not None
     assert steps < 600_000, steps
 
 
@@ -346,10 +352,10 @@ def test_parts_of_a_text_that_name_days_are_no_posts_unless_they_have_addresses(
         f'<div {key.format(n)}><time datetime="2022-01-1{n}">1{n} January</time><p>{line}</p></div>'
         for n, line in enumerate(ICE)
     )
-    found = read(article(f"<h1>Ice</h1><div>{parts}</div>", "<title>Ice</title>"))
+    found = read_objects(article(f"<h1>Ice</h1><div>{parts}</div>", "<title>Ice</title>"))
     assert [each.type for each in found.objects] == kinds
 
 
 def test_a_short_text_of_a_front_page_is_an_article() -> None:
     page = page_of(f"<title>Ice</title><body><main><h1>Ice</h1>{TEXT}</main></body>", url="http://site.test/")
-    assert read(page).article is not None
+    assert read_objects(page).article is not None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.webobject import Person
 from tests.page.building import PARAGRAPH, page_of
 
@@ -31,7 +31,7 @@ def article_of(byline: str, head: str = "") -> list[str | None]:
 
 
 def authors(markup: str) -> list[str | None]:
-    found = (each.first("author") for each in read(page_of(markup, url="http://a.test/x/1.html")).objects)
+    found = (each.first("author") for each in read_objects(page_of(markup, url="http://a.test/x/1.html")).objects)
     return [each.name if isinstance(each, Person) else None for each in found]
 
 

@@ -28,7 +28,7 @@ def read(body: str, url: str = "http://site.test/walk/index.html", title: str = 
 
 
 def objects(page: Page) -> list[WebObject]:
-    return list(generic_objects.read(page).objects)
+    return list(generic_objects.read_objects(page).objects)
 
 
 def told(found: Sequence[WebObject]) -> list[tuple[str, str, str]]:

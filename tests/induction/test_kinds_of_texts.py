@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.webobject import WebObject
 from tests.page.building import page_of
 
@@ -566,7 +566,7 @@ KINDS = (
 
 
 def objects_of(kind: Kind) -> tuple[WebObject, ...]:
-    return read(page_of(kind.markup, url="http://slip.test" + kind.path)).objects
+    return read_objects(page_of(kind.markup, url="http://slip.test" + kind.path)).objects
 
 
 def flat(text: str) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from aahcrawler.induction.field_labels import label_blocks
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.induction.outline import Outline
 from aahcrawler.webobject import Person, WebObject
 from tests.page.building import page_of
@@ -40,7 +40,7 @@ def author_of(item: WebObject) -> str | None:
 
 @pytest.mark.parametrize("byline", BYLINES.values(), ids=BYLINES)
 def test_labels_name_authors_and_dates(byline: str) -> None:
-    found = read(page_of(thread_of(byline), url="http://site.test/issue7")).objects
+    found = read_objects(page_of(thread_of(byline), url="http://site.test/issue7")).objects
     assert [(author_of(each), each.first("body")) for each in found] == list(zip(NAMES, TEXTS, strict=True))
     dates = [each.first("date") for each in found]
     assert [each.day for each in dates if isinstance(each, datetime)] == [1, 2, 3]
@@ -48,12 +48,12 @@ def test_labels_name_authors_and_dates(byline: str) -> None:
 
 def test_a_post_is_known_by_the_page_that_its_number_links_to() -> None:
     page = page_of(thread_of(BYLINES["cells with links"]), url="http://site.test/issue7")
-    assert [each.iri for each in read(page).objects] == [f"http://site.test/msg{n}" for n in (1, 2, 3)]
+    assert [each.iri for each in read_objects(page).objects] == [f"http://site.test/msg{n}" for n in (1, 2, 3)]
 
 
 def test_the_last_post_opens_a_thread_whose_newest_come_first() -> None:
     page = page_of(thread_of(BYLINES["cells with labels"], (3, 2, 1)), url="http://site.test/issue7")
-    assert [(each.type, each.first("title")) for each in read(page).objects] == [
+    assert [(each.type, each.first("title")) for each in read_objects(page).objects] == [
         ("reply", None),
         ("reply", None),
         ("post", "Ferry"),
@@ -70,7 +70,7 @@ MESSAGE = """<title>Re: Ferry</title><body><h1>Re: Ferry</h1><hr>
 
 @pytest.mark.parametrize("text", ["Thanks!", *TEXTS])
 def test_a_message_alone_is_what_follows_its_header(text: str) -> None:
-    (found,) = read(page_of(MESSAGE.format(text=text), url="http://site.test/msg7.html")).objects
+    (found,) = read_objects(page_of(MESSAGE.format(text=text), url="http://site.test/msg7.html")).objects
     assert (found.iri, found.first("body"), author_of(found)) == ("http://site.test/msg7.html", text, "Ann Boyd")
 
 
@@ -80,7 +80,7 @@ def test_the_reporter_is_the_author_of_an_article_and_its_owner_is_not() -> None
     )
     text = "".join(f"<p>{each}</p>" for each in TEXTS * 2)
     page = page_of(f"<title>Ferry</title><body><main><h1>Ferry</h1><table>{fields}</table><div>{text}</div></main>")
-    (found,) = read(page).objects
+    (found,) = read_objects(page).objects
     assert author_of(found) == "ann"
     assert "Owned by" not in str(found.first("body"))
 
@@ -98,7 +98,7 @@ def test_the_date_of_a_post_is_the_exact_one_that_is_no_change(moment: str) -> N
         f"<div class=post id=p{n}><b class=author>{NAMES[n - 1]}</b> {moment.format(n=n)}<p>{TEXTS[n - 1]}</p></div>"
         for n in (1, 2, 3)
     )
-    found = read(page_of(f"<title>Ferry</title><body><h1>Ferry</h1>{posts}")).objects
+    found = read_objects(page_of(f"<title>Ferry</title><body><h1>Ferry</h1>{posts}")).objects
     assert [str(each.first("date"))[:16] for each in found] == [f"2021-01-0{n} 10:02" for n in (1, 2, 3)]
 
 
@@ -109,7 +109,9 @@ def test_an_authors_name_in_a_heading_is_no_title() -> None:
         f"</span></div><p>{TEXTS[n - 1]}</p><div><a class=btn href='/login'>Sign in to reply online</a></div></div>"
         for n in (1, 2, 3)
     )
-    found = read(page_of(f"<title>Ferry</title><body><h3>Ferry</h3>{posts}", url="http://site.test/thread/1")).objects
+    found = read_objects(
+        page_of(f"<title>Ferry</title><body><h3>Ferry</h3>{posts}", url="http://site.test/thread/1")
+    ).objects
     assert [author_of(each) for each in found] == list(NAMES)
     assert [each.first("title") for each in found] == ["Ferry", None, None]
     assert [str(each.first("date"))[:16] for each in found] == [f"2021-01-0{n} 10:02" for n in (1, 2, 3)]
@@ -121,7 +123,7 @@ def test_entries_of_an_activity_page_yield_no_objects() -> None:
         f"island) updated by <span class=author>{NAMES[n - 1]}</span></a></dt><dd>{TEXTS[n - 1][:70]}</dd></dl>"
         for n in (1, 2, 3)
     )
-    assert read(page_of(f"<title>Timeline</title><body><h1>Timeline</h1>{entries}")).objects == ()
+    assert read_objects(page_of(f"<title>Timeline</title><body><h1>Timeline</h1>{entries}")).objects == ()
 
 
 def test_a_thread_in_a_table_is_no_block_of_labels() -> None:
@@ -137,6 +139,6 @@ def test_a_number_in_the_name_of_an_author_is_no_number_of_a_post() -> None:
         f"<p>{said * 2} Gauge {n}.</p></div>"
         for n in (3, 5, 8)
     )
-    objects = read(page_of(f"<!doctype html><title>Flood report</title><h1>Flood report</h1>{posts}")).objects
+    objects = read_objects(page_of(f"<!doctype html><title>Flood report</title><h1>Flood report</h1>{posts}")).objects
     assert len(objects) == 3
     assert not [each.iri for each in objects if "/profile/" in each.iri]

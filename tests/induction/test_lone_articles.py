@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.webobject import Person
@@ -79,7 +79,7 @@ TEMPLATES: Mapping[str, str] = {
 def test_the_one_text_of_a_page_is_an_article_with_the_title_of_its_heading(maker: str, lines: tuple[str, ...]) -> None:
     text = "".join(f"<p>{line}</p>" for line in lines)
     markup = TEMPLATES[maker].format(title=TITLE, author=AUTHOR, text=text)
-    (found,) = read(page_of(markup, url="http://site.test/2021/03/slip/")).objects
+    (found,) = read_objects(page_of(markup, url="http://site.test/2021/03/slip/")).objects
     assert (found.type, found.first("title"), found.first("body")) == ("article", TITLE, "\n".join(lines))
     author = found.first("author")
     assert author is None or (isinstance(author, Person) and author.name == AUTHOR)
@@ -99,9 +99,9 @@ def lone_post(heading: str, within: str) -> str:
 
 def test_a_lone_record_that_its_software_calls_a_post_is_an_article_if_the_pages_heading_stands_in_it() -> None:
     headed = lone_post("Harbour Board", f"<h2>{TITLE}</h2>")
-    (article,) = read(page_of(headed, url="http://site.test/2021/slip")).objects
+    (article,) = read_objects(page_of(headed, url="http://site.test/2021/slip")).objects
     assert (article.type, article.first("title"), article.first("body")) == ("article", TITLE, LONG[0])
-    (post,) = read(page_of(lone_post(TITLE, ""), url="http://site.test/2021/slip")).objects
+    (post,) = read_objects(page_of(lone_post(TITLE, ""), url="http://site.test/2021/slip")).objects
     assert (post.type, post.first("title"), post.first("body")) == ("post", TITLE, LONG[0])
 
 
@@ -115,7 +115,7 @@ def test_no_tag_is_a_title(place: str) -> None:
         f"</a></span> <time datetime=2021-03-02>March 2, 2021</time></header><div class=entry-content><p>{LONG[0]}</p>"
         f"</div><footer>{within['footer']}</footer></article>"
     )
-    (found,) = read(page_of(page, url="http://site.test/2021/slip")).objects
+    (found,) = read_objects(page_of(page, url="http://site.test/2021/slip")).objects
     assert (found.type, found.first("title"), found.first("body")) == ("article", TITLE, LONG[0])
 
 

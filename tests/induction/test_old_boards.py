@@ -40,7 +40,7 @@ def thread(shown: Sequence[str], texts: Sequence[str] = ENGLISH, lang: str = "en
 
 
 def read(page: Page) -> list[WebObject]:
-    return list(generic_objects.read(page).objects)
+    return list(generic_objects.read_objects(page).objects)
 
 
 def posts(page: Page) -> list[tuple[str, str, str]]:

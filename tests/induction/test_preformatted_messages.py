@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.webobject import Person, WebObject
 from tests.page.building import page_of
 
@@ -21,7 +21,7 @@ DAYS = tuple(datetime(2021, 3, day, 8, 15, tzinfo=UTC) for day in range(2, 6))
 
 
 def told(markup: str) -> Sequence[WebObject]:
-    return read(page_of(f"<title>Winter ferry</title><body>{markup}", url=URL)).objects
+    return read_objects(page_of(f"<title>Winter ferry</title><body>{markup}", url=URL)).objects
 
 
 def author(item: WebObject) -> str | None:

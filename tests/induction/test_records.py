@@ -102,7 +102,7 @@ def test_a_list_of_articles_yields_no_objects() -> None:
     (found,) = records(page)
     assert found.nature is Nature.TEASERS
     assert [record.target for record in found.records] == [f"http://site.test/{number}" for number in range(7, 11)]
-    assert generic_objects.read(page).objects == ()
+    assert generic_objects.read_objects(page).objects == ()
 
 
 def test_an_article_and_its_comments() -> None:
@@ -114,7 +114,7 @@ def test_an_article_and_its_comments() -> None:
         f"<article><p>By Eve, 10 January 2022</p><p>{TEXTS[0]}</p><p>{TEXTS[1] * 3}</p></article><h2>Comments</h2>"
     )
     page = page_of(thread(comment, article), url="http://site.test/ferry")
-    whole, *comments = generic_objects.read(page).objects
+    whole, *comments = generic_objects.read_objects(page).objects
     assert (whole.type, whole.iri, whole.first("title")) == ("article", "http://site.test/ferry", "Ferry")
     assert str(whole.first("body")).startswith(TEXTS[0])
     assert [each.iri for each in comments] == [f"http://site.test/ferry#comment-{number}" for number in range(7, 11)]
@@ -157,12 +157,14 @@ def test_a_wiki_discussion_signed_in_its_text() -> None:
     ],
 )
 def test_lists_of_members_and_links_hold_no_objects(markup: str) -> None:
-    assert generic_objects.read(page_of(f"<title>List</title>{markup}", url="http://site.test/list")).objects == ()
+    assert (
+        generic_objects.read_objects(page_of(f"<title>List</title>{markup}", url="http://site.test/list")).objects == ()
+    )
 
 
 def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
     markup = SHAPES["divisions"].replace("<h1>Ferry</h1>", "<h1>Reply</h1><form><textarea></textarea></form>")
-    assert generic_objects.read(page_of(markup, url="http://site.test/answer")).objects == ()
+    assert generic_objects.read_objects(page_of(markup, url="http://site.test/answer")).objects == ()
 
 
 @pytest.mark.slow
@@ -170,8 +172,8 @@ def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
 def test_large_pages_take_seconds_at_most(times: int) -> None:
     page = page_of(SHAPES["divisions"] * times + "<div class=msg>" * 1_500, url="http://site.test/ferry")
     with at_most(8):
-        first = generic_objects.read(page)
-    assert first.objects == generic_objects.read(page).objects
+        first = generic_objects.read_objects(page)
+    assert first.objects == generic_objects.read_objects(page).objects
 
 
 def test_counts_about_somebody_are_not_the_name() -> None:
@@ -225,7 +227,7 @@ def test_a_row_of_teasers_without_elements_of_their_own_is_no_article(heading: s
     text = "".join(f"<p>{text} {text}</p>" for text in TEXTS)
     row = "".join(f"<h2>{heading.format(number)}</h2>{text}" for number in range(4))
     page = page_of(f"<head><title>News</title><body><main><h1>News</h1>{text}{row}</main>", url="http://site.test/news")
-    assert [each.type for each in generic_objects.read(page).objects] == types
+    assert [each.type for each in generic_objects.read_objects(page).objects] == types
 
 
 OPINION = "All that I write here is my own opinion, and no advice of my employer."
@@ -275,7 +277,7 @@ def test_a_page_of_a_person_lists_what_stands_elsewhere(number: int, query: str)
     markup = f"<title>Posts by Ann Boyd</title><h1>Ann Boyd</h1>{posts}"
     page = page_of(markup, url=f"http://site.test/user/7/ann/{query}")
     assert all(each.nature is Nature.TEASERS for each in records(page))
-    assert generic_objects.read(page).objects == ()
+    assert generic_objects.read_objects(page).objects == ()
 
 
 def test_a_list_in_a_page_with_a_sidebar_is_none_beside_the_content() -> None:
@@ -303,7 +305,7 @@ def test_remarks_in_posts_answer_them() -> None:
         for n in range(4)
     )
     page = page_of(f"<title>Ferry</title><h1>Ferry</h1><div>{posts}</div>", url="http://site.test/ferry")
-    found = {each.iri: each for each in generic_objects.read(page).objects}
+    found = {each.iri: each for each in generic_objects.read_objects(page).objects}
     assert [found[f"http://site.test/ferry#m{n}"].first("body") for n in range(4)] == said
     for n in range(3):
         remark = found[f"http://site.test/ferry#r{n}"]
@@ -324,7 +326,7 @@ def test_posts_that_end_with_thousands_of_links_are_read_in_bounded_time() -> No
         "09:30</div><div class=said>{text}</div>" + tail + "</div>"
     )
     with at_most(20.0):
-        found = generic_objects.read(page_of(markup, url="http://site.test/ferry")).objects
+        found = generic_objects.read_objects(page_of(markup, url="http://site.test/ferry")).objects
     assert len(found) == len(TEXTS)
 
 
@@ -347,19 +349,19 @@ def test_posts_by_their_identifiers_need_no_dates() -> None:
     posts = thread(
         "<div id=post{number}><a class=username href='/u/{slug}'>{name}</a><div class=said>{text}</div></div>"
     )
-    found = generic_objects.read(page_of(posts)).objects
+    found = generic_objects.read_objects(page_of(posts)).objects
     assert [each.first("body") for each in found] == list(TEXTS)
     assert not any("date" in each.properties for each in found)
 
 
 def test_lines_with_numbers_are_no_records() -> None:
     lists = "".join(f"<div class=row><b>Model {each}</b><p>{each} of 2000 sold</p></div>" for each in range(3, 9))
-    assert not generic_objects.read(page_of(f"<title>Stock</title><body><h1>Stock</h1>{lists}")).objects
+    assert not generic_objects.read_objects(page_of(f"<title>Stock</title><body><h1>Stock</h1>{lists}")).objects
 
 
 def test_dates_without_a_year_make_records_and_date_none() -> None:
     yearless = SHAPES["definition list"].replace("January 2022 09:30", "January")
-    found = generic_objects.read(page_of(yearless)).objects
+    found = generic_objects.read_objects(page_of(yearless)).objects
     assert len(found) == len(TEXTS)
     assert not any("date" in each.properties for each in found)
 
@@ -383,6 +385,6 @@ def test_records_within_one_another_take_no_way_to_the_root_of_the_page_for_each
         items = (
             f"<div class=comment id=c{n}><a href=/user/{n}>ann{n}</a> 2021-03-02 {TEXTS[0]}" for n in range(number)
         )
-        generic_objects.read(page_of("<h1>Ferry</h1>" + "".join(items), url="http://site.test/ferry"))
+        generic_objects.read_objects(page_of("<h1>Ferry</h1>" + "".join(items), url="http://site.test/ferry"))
         took.append(steps)
     assert took[1] < 5 * took[0], took

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.induction.record_sets import NoObject
 from aahcrawler.page import Page
 from tests.page.building import PARAGRAPH, page_of
@@ -44,14 +44,14 @@ def state(body: object, title: object = TITLE) -> str:
     "body", [MARKUP, "\n".join(BODY), BODY, ARC, CONTENTFUL, EDITOR, PORTABLE, {"rendered": MARKUP}]
 )
 def test_the_text_of_the_page_is_in_its_data(body: object) -> None:
-    [found] = read(shell(f'<script id="__NEXT_DATA__" type="application/json">{state(body)}</script>')).objects
+    [found] = read_objects(shell(f'<script id="__NEXT_DATA__" type="application/json">{state(body)}</script>')).objects
     assert (found.type, found.first("title")) == ("article", TITLE)
     assert str(found.first("body")).split("\n") == BODY
 
 
 def test_data_may_be_assigned_to_a_variable() -> None:
     script = f"var started = Date.now(); window.__STATE__ = {state(MARKUP, {'rendered': TITLE})};"
-    [found] = read(shell(f"<script>{script}</script>")).objects
+    [found] = read_objects(shell(f"<script>{script}</script>")).objects
     assert str(found.first("body")).split("\n") == BODY
 
 
@@ -61,12 +61,12 @@ def test_data_may_be_assigned_to_a_variable() -> None:
     ids=["of another title", "little text", "no data", "deep", "cut off"],
 )
 def test_data_without_the_text_of_the_page_make_no_object(script: str) -> None:
-    found = read(shell(f'<script type="application/json">{script}</script>'))
+    found = read_objects(shell(f'<script type="application/json">{script}</script>'))
     assert not found.objects
     assert found.reason is NoObject.NO_TEXT
 
 
 def test_what_the_page_shows_comes_before_its_data() -> None:
     shown = "".join(f"<p>{line}</p>" for line in (PARAGRAPH, PARAGRAPH + "Shown.", PARAGRAPH + "Again."))
-    [found] = read(shell(f'{shown}<script type="application/json">{state(MARKUP)}</script>')).objects
+    [found] = read_objects(shell(f'{shown}<script type="application/json">{state(MARKUP)}</script>')).objects
     assert BODY[1] not in str(found.first("body"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.webobject import WebObject
 from tests.induction.test_kinds_of_texts import LINES, MENU, framed, paragraphs
 from tests.page.building import page_of
@@ -596,7 +596,7 @@ KINDS = (
 
 def objects_of(kind: Kind) -> list[WebObject]:
     page = page_of(kind.markup.encode(), "https://a.test" + kind.path)
-    return [each for each in read(page).objects if each.first("body") is not None]
+    return [each for each in read_objects(page).objects if each.first("body") is not None]
 
 
 def flat(text: str) -> str:

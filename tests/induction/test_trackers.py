@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.webobject import Person, WebObject
 from tests.induction import short_tickets, tracker_pages
 from tests.induction.tracker_pages import LONG, PAGES, SHORT, TITLE, Note, notes
@@ -32,7 +32,7 @@ def told(item: WebObject) -> tuple[str, str | None, str]:
 @pytest.mark.parametrize("texts", [LONG, LONG[:2]], ids=["four", "two"])
 def test_a_report_and_the_notes_on_it_are_read(make: Make, texts: Sequence[str]) -> None:
     given = notes(texts)
-    found = read(page_of(make(given), url=URL)).objects
+    found = read_objects(page_of(make(given), url=URL)).objects
     assert [told(each) for each in found] == [(each.text, each.name, each.day) for each in given]
     assert [each.first("title") for each in found] == [TITLE, *(None for _ in given[1:])]
 
@@ -40,7 +40,7 @@ def test_a_report_and_the_notes_on_it_are_read(make: Make, texts: Sequence[str])
 @pytest.mark.parametrize("make", [each for each in PAGES.values() if each not in ALONE_IN_WIDE_FRAMES])
 def test_notes_may_be_a_few_words(make: Make) -> None:
     given = notes(SHORT)
-    found = read(page_of(make(given), url=URL)).objects
+    found = read_objects(page_of(make(given), url=URL)).objects
     assert [told(each) for each in found] == [(each.text, each.name, each.day) for each in given]
 
 
@@ -51,7 +51,7 @@ def test_a_ticket_without_notes_is_read_whatever_its_length(maker: str, text: st
     markup = template.markup.format(
         title=short_tickets.TITLE, author=short_tickets.AUTHOR, day=short_tickets.DAY, text=text
     )
-    (found,) = read(page_of(markup, url="http://site.test" + template.path)).objects
+    (found,) = read_objects(page_of(markup, url="http://site.test" + template.path)).objects
     assert (found.first("title"), found.first("body")) == (short_tickets.TITLE, text)
     author, date = found.first("author"), found.first("date")
     assert author is None or (isinstance(author, Person) and author.name == short_tickets.AUTHOR)
@@ -63,7 +63,7 @@ def test_a_ticket_without_notes_is_read_whatever_its_length(maker: str, text: st
 def test_no_value_of_a_short_page_is_invented(make: Make) -> None:
     for texts in (SHORT, SHORT[:2], SHORT[:1]):
         given = notes(texts)
-        for each in read(page_of(make(given), url=URL)).objects:
+        for each in read_objects(page_of(make(given), url=URL)).objects:
             text, name, day = told(each)
             of = next(note for note in given if note.text in text)
             assert name in (of.name, None)
@@ -77,7 +77,7 @@ def test_rows_of_two_colours_are_records_of_one_set() -> None:
         f"<span class=date>{note.date}</span></div><div class=text><p>{note.text}</p></div></div></div>"
         for note in notes(LONG * 2)
     )
-    found = read(
+    found = read_objects(
         page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1><div class=replies>{posts}</div>", url=URL)
     ).objects
     assert [told(each)[0] for each in found] == list(LONG)
@@ -102,7 +102,7 @@ def test_the_first_post_of_a_thread_ends_where_its_frame_does() -> None:
         "<div>people (3)</div><ul><li><i></i>hannah</li><li><i></i>Olaf Brink</li><li><i></i>teo</li></ul></div>"
         "</div>"
     )
-    found = read(page_of(f"<title>{TITLE}</title><body>{body}", url=URL)).objects
+    found = read_objects(page_of(f"<title>{TITLE}</title><body>{body}", url=URL)).objects
     assert [told(each) for each in found] == [(each.text, each.name, each.day) for each in (first, *others)]
     assert [each.type for each in found] == ["post", "reply", "reply", "reply"]
 
@@ -112,7 +112,7 @@ def test_a_sentence_is_no_name() -> None:
     page = page_of(
         f"<title>{TITLE}</title><body><h1>{TITLE}</h1><div><time>{'2021-01-04'}</time><p>{text}</p></div>", url=URL
     )
-    assert all(told(each)[1] is None for each in read(page).objects)
+    assert all(told(each)[1] is None for each in read_objects(page).objects)
 
 
 def test_a_button_that_finds_all_posts_is_no_author() -> None:
@@ -129,7 +129,9 @@ def test_a_button_that_finds_all_posts_is_no_author() -> None:
         f"<div><a href='/thread?pid={n}'>{TITLE}</a> - by <a href='/member?uid={n}'>teo</a> - 2021-01-0{n} 10:00</div>"
         for n in (6, 7)
     )
-    found = read(page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1>{post}<div>{tree}</div>", url=URL)).objects
+    found = read_objects(
+        page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1>{post}<div>{tree}</div>", url=URL)
+    ).objects
     assert [told(each) for each in found] == [(note.text, note.name, note.day)]
 
 
@@ -140,5 +142,5 @@ def test_a_table_of_posts_with_a_head_is_no_ticket() -> None:
         for note in notes(LONG)
     )
     table = f"<table><tr><th>Author</th><th>Message</th></tr>{rows}</table>"
-    found = read(page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1>{table}", url=URL)).objects
+    found = read_objects(page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1>{table}", url=URL)).objects
     assert [told(each)[0] for each in found] == list(LONG)

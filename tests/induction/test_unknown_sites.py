@@ -20,7 +20,7 @@ LINE = "The ferry did not run on Monday, because nobody had cleared the snow fro
 
 
 def read(page: Page) -> list[WebObject]:
-    return [each for each in generic_objects.read(page).objects if each.first("body")]
+    return [each for each in generic_objects.read_objects(page).objects if each.first("body")]
 
 
 def told(found: WebObject) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.webobject import Person, WebObject
 from tests.page.building import page_of
 
@@ -25,7 +25,7 @@ def author(item: WebObject) -> str | None:
 
 
 def told(markup: str, path: str) -> Sequence[WebObject]:
-    return read(page_of(markup, url=HOST + path)).objects
+    return read_objects(page_of(markup, url=HOST + path)).objects
 
 
 def answer_to(number: int, link: str) -> str:
@@ -128,9 +128,9 @@ def test_a_ticket_is_its_description_and_each_note_who_updated_it() -> None:
 
 
 def test_a_lone_note_is_read_by_what_notes_of_other_tickets_look_like() -> None:
-    shapes = read(page_of(ticket((0, 1, 2)), url=f"{HOST}/issues/7")).shapes
+    shapes = read_objects(page_of(ticket((0, 1, 2)), url=f"{HOST}/issues/7")).shapes
     page = page_of(ticket((1,)), url=f"{HOST}/issues/7").of_site(None, frozenset(), shapes)
-    assert [(author(each), each.first("body")) for each in read(page).objects[1:]] == [(NAMES[1], TEXTS[1])]
+    assert [(author(each), each.first("body")) for each in read_objects(page).objects[1:]] == [(NAMES[1], TEXTS[1])]
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_base.behaviours import USUAL_MOST, Act, Behaviour, Step, behaviours_on
+from knowledge_base.behaviours import USUAL_MOST, Act, Behaviour, BehaviourStep, behaviours_on
 from knowledge_base.file_selection import UNKNOWN_PAGES
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import Match
@@ -92,7 +92,7 @@ def test_the_file_of_unknown_pages_of_the_last_folder_counts_and_its_mistakes_ar
 
 
 def test_what_is_known_of_a_level_takes_the_place_of_what_is_done_anywhere() -> None:
-    steps = (Step(Act.SCROLL),)
+    steps = (BehaviourStep(Act.SCROLL),)
     boxes, general, media = (Behaviour(name, steps, always=name != "all") for name in ("boxes", "all", "media"))
     posts = Behaviour("posts", steps, levels=frozenset({"thread"}))
 

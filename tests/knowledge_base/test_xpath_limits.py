@@ -6,7 +6,7 @@ from lxml.html import HtmlElement, document_fromstring
 
 from knowledge_base.element_index import Elements
 from knowledge_base.selectors import compile_selector
-from knowledge_base.xpath_cost import FEW_NODES, MAX_WORK, Shape, form_of, work
+from knowledge_base.xpath_cost import FEW_NODES, MAX_WORK, Shape, evaluation_cost, form_of
 from knowledge_base.xpath_limits import Limits, TooCostlyError
 from knowledge_base.xpath_syntax import parse
 
@@ -105,7 +105,7 @@ def test_the_bound_is_no_less_than_what_is_looked_at() -> None:
     size = int(tree.xpath("count(//*)"))
     for source, inner in {"//a[//p]": "//p", "//a[count(//div//p) > 1]": "//div"}.items():
         looked = len(tree.xpath("//a")) * len(tree.xpath(inner))
-        assert work(parse(source), Shape.worst(size, 5)) >= looked
+        assert evaluation_cost(parse(source), Shape.worst(size, 5)) >= looked
 
 
 def test_anything_is_evaluated_on_small_pages_and_what_cannot_be_told_too() -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge_base.xpath_syntax import Call, Literal, Number, Operation, Path, Step, parse
+from knowledge_base.xpath_syntax import Call, Literal, Number, Operation, Path, XPathStep, parse
 
-A, B = Path((Step("child", "a"),)), Path((Step("child", "b"),))
+A, B = Path((XPathStep("child", "a"),)), Path((XPathStep("child", "b"),))
 
 
 @pytest.mark.parametrize(
@@ -16,21 +16,26 @@ A, B = Path((Step("child", "a"),)), Path((Step("child", "b"),))
     [
         ("a", A),
         ("/", Path((), absolute=True)),
-        ("//a", Path((Step("descendant", "a"),), absolute=True)),
-        (".//@id", Path((Step("self", "node()"), Step("descendant-or-self", "node()"), Step("attribute", "id")))),
-        ("../text()", Path((Step("parent", "node()"), Step("child", "text()")))),
-        ("ancestor::x-y.z:*[2]", Path((Step("ancestor", "x-y.z:*", (Number(2),)),))),
+        ("//a", Path((XPathStep("descendant", "a"),), absolute=True)),
+        (
+            ".//@id",
+            Path(
+                (XPathStep("self", "node()"), XPathStep("descendant-or-self", "node()"), XPathStep("attribute", "id"))
+            ),
+        ),
+        ("../text()", Path((XPathStep("parent", "node()"), XPathStep("child", "text()")))),
+        ("ancestor::x-y.z:*[2]", Path((XPathStep("ancestor", "x-y.z:*", (Number(2),)),))),
         ("a | b", Operation("|", A, B)),
-        ("div * 2", Operation("*", Path((Step("child", "div"),)), Number(2))),
-        ("* * *", Operation("*", Path((Step("child", "*"),)), Path((Step("child", "*"),)))),
-        ("or or and", Operation("or", Path((Step("child", "or"),)), Path((Step("child", "and"),)))),
+        ("div * 2", Operation("*", Path((XPathStep("child", "div"),)), Number(2))),
+        ("* * *", Operation("*", Path((XPathStep("child", "*"),)), Path((XPathStep("child", "*"),)))),
+        ("or or and", Operation("or", Path((XPathStep("child", "or"),)), Path((XPathStep("child", "and"),)))),
         ("- a", Operation("-", Number(0), A)),
         ("a = 'x]' and b", Operation("and", Operation("=", A, Literal("x]")), B)),
         ("a or b and a", Operation("or", A, Operation("and", B, A))),
         ("count(a, .5)", Call("count", (A, Number(0.5)))),
-        ("(a)[1]/b", Path((Step("child", "b"),), base=A, chosen=(Number(1),))),
-        ("id('x')//b", Path((Step("descendant", "b"),), base=Call("id", (Literal("x"),)))),
-        ("processing-instruction('x')", Path((Step("child", "processing-instruction()"),))),
+        ("(a)[1]/b", Path((XPathStep("child", "b"),), base=A, chosen=(Number(1),))),
+        ("id('x')//b", Path((XPathStep("descendant", "b"),), base=Call("id", (Literal("x"),)))),
+        ("processing-instruction('x')", Path((XPathStep("child", "processing-instruction()"),))),
         ("/ = a", Operation("=", Path((), absolute=True), A)),
     ],
 )

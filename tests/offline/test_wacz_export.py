@@ -35,9 +35,9 @@ from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.imports.wacz_package import WaczPackage
 from aahcrawler.layout import ARCHIVE, EXPORTS, OBJECTS, REMOVING, TOMBSTONES
 from aahcrawler.takedown import answers
-from aahcrawler.takedown.removal import Wanted as TakenOut
+from aahcrawler.takedown.removal import WantedRemoval as TakenOut
 from offline.export import wacz_export
-from offline.export.wacz_export import Wanted, export
+from offline.export.wacz_export import WantedPages, export
 from offline.export.wacz_file import INDEX_LINES, ExportError, WaczFile, packed_index
 from tests.imports.archives import arc, imported, members, pages, record
 from tests.offline.test_selection import BEGUN, CSS, HTML, SITE, THREAD, World
@@ -238,7 +238,7 @@ def test_seeds_come_first_and_what_they_redirect_to(
                 yield from (("creator", "The archive"), ("subject", "dikes"))
 
     monkeypatch.setattr(wacz_export, "_definition", lambda _: Defined)
-    export([crawl], Wanted(text=False), tmp_path / "all.wacz")
+    export([crawl], WantedPages(text=False), tmp_path / "all.wacz")
     package = valid(tmp_path / "all.wacz")
     assert [each["url"] for each in json_lines(package, "pages/pages.jsonl")[1:]] == [f"{SITE}/thread"]
     assert [each["url"] for each in json_lines(package, "pages/extraPages.jsonl")[1:]] == [f"{SITE}/"]
@@ -323,7 +323,7 @@ def test_while_something_is_taken_down_nothing_is_exported(crawl: Path, tmp_path
 
     try:
         with pytest.raises(ExportError, match="taken down while it was written"):
-            export([crawl], Wanted(text=False), file, seen=taking)
+            export([crawl], WantedPages(text=False), file, seen=taking)
     finally:
         stones.unlink(missing_ok=True)
     assert not list(tmp_path.iterdir())

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from online_analysis.icd import Icd, IcdError
-from online_analysis.icd.editing import edited, steps, written
+from online_analysis.icd.editing import edited, path_text, steps
 from online_analysis.icd.yaml_source import LARGEST, read_source
 from tests.online_analysis.definitions import SMALLEST
 from tests.online_analysis.test_icd_docs import example
@@ -140,7 +140,7 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=8) | st.integers(0, 10**6), min_size=1, max_size=6), st.text(min_size=1))
 def test_a_path_is_read_back_as_it_is_written(path: list[str | int], first: str) -> None:
-    assert steps(written((first, *path))) == (first, *path)
+    assert steps(path_text((first, *path))) == (first, *path)
 
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc", "Co", "Cn", "Zl", "Zp")), min_size=1, max_size=12)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from online_analysis.analysers import TextAnalyser
 from online_analysis.page_notes import PageNote, note_of
-from online_analysis.refinement import MAX_TERMS, Outcome, Trusted, refine
+from online_analysis.refinement import MAX_TERMS, RefinementOutcome, Trusted, refine
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
 from tests.online_analysis.topical_world import KEYWORDS, document, naming, other, speaking
@@ -43,7 +43,7 @@ def pages(topic: Topic) -> list[PageNote]:
 
 def test_pages_that_speak_the_topics_language_become_relevant(topic: Topic, pages: list[PageNote]) -> None:
     found = refine(pages, topic, TRUSTED)
-    assert found.outcome is Outcome.TAKEN
+    assert found.outcome is RefinementOutcome.TAKEN
     refined = topic.refined(found.terms)
     for number in range(6):
         assert worth(topic, speaking(number)) == 0.0
@@ -79,17 +79,19 @@ def test_the_order_of_pages_does_not_matter(topic: Topic, pages: list[PageNote],
 
 def test_of_few_relevant_pages_nothing_is_learned(topic: Topic, pages: list[PageNote]) -> None:
     found = refine([*pages[:4], *pages[9:]], topic, TRUSTED)
-    assert (found.outcome, found.terms, found.pages) == (Outcome.TOO_FEW, {}, 20)
+    assert (found.outcome, found.terms, found.pages) == (RefinementOutcome.TOO_FEW, {}, 20)
 
 
 def test_without_other_pages_nothing_is_learned(topic: Topic, pages: list[PageNote]) -> None:
-    assert refine([page for page in pages if page.worth >= 0.2][:6], topic, TRUSTED).outcome is Outcome.NO_OTHERS
+    assert (
+        refine([page for page in pages if page.worth >= 0.2][:6], topic, TRUSTED).outcome is RefinementOutcome.NO_OTHERS
+    )
 
 
 def test_of_pages_that_only_share_the_keywords_nothing_is_learned(topic: Topic) -> None:
     about = [["Solar power.", "Photovoltaics.", "Solar power.", f"{word} {word}"] for word in "abcdefg"]
     found = refine([*notes(topic, "n", about), *notes(topic, "o", [other(i) for i in range(9)])], topic, TRUSTED)
-    assert (found.outcome, found.terms) == (Outcome.NOTHING, {})
+    assert (found.outcome, found.terms) == (RefinementOutcome.NOTHING, {})
 
 
 CAT = "The jaguar, a big cat, hunts in the rain forest at night; the jaguar follows its prey along the river."
@@ -107,7 +109,7 @@ def test_what_would_lead_away_from_the_seeds_is_refused() -> None:
     others = notes(topic, "other", [other(i) for i in range(20)])
     seeds = frozenset(page.url for page in cats)
     found = refine([*cars, *cats, *others], topic, Trusted(0.2, seeds))
-    assert found.outcome is Outcome.DRIFT
+    assert found.outcome is RefinementOutcome.DRIFT
     assert found.terms == {}
     assert {"gearbox", "engine"} & found.refused.keys()
 
@@ -117,14 +119,14 @@ def test_so_is_what_would_lead_away_from_reference_documents() -> None:
     cars = [page.model_copy(update={"worth": 0.5}) for page in notes(topic, "car", [[CAR]] * 12)]
     others = notes(topic, "other", [other(i) for i in range(20)])
     found = refine([*cars, *others], topic, Trusted(0.2, frozenset(), (CAT,)))
-    assert found.outcome is Outcome.DRIFT
+    assert found.outcome is RefinementOutcome.DRIFT
 
 
 def test_the_boilerplate_of_one_site_is_not_learned(topic: Topic) -> None:
     imprint = "Published by the Sunflower Gazette of Greenville, Sunflower Gazette archive."
     about = [[*naming(i), *([imprint] * 3 if i % 3 == 0 else [])] for i in range(12)]
     found = refine([*notes(topic, "n", about), *notes(topic, "o", [other(i) for i in range(16)])], topic, TRUSTED)
-    assert found.outcome is Outcome.TAKEN
+    assert found.outcome is RefinementOutcome.TAKEN
     assert not {"sunflower", "gazette", "sunflower gazette", "greenville"} & found.terms.keys()
 
 
@@ -168,7 +170,7 @@ def test_other_languages_are_refined_as_sensibly(code: str) -> None:
     others = notes(topic, "o", [[elsewhere, elsewhere[i:]] for i in range(16)], code)
     assert min(page.worth for page in best) > 0.2 > 0.01 > max(page.worth for page in others)
     found = refine([*best, *others], topic, Trusted(0.2))
-    assert found.outcome is Outcome.TAKEN
+    assert found.outcome is RefinementOutcome.TAKEN
     assert any(word in term for term in found.terms), found.terms
     refined = topic.refined(found.terms)
     assert worth(topic, [near], code) < 0.1

@@ -8,7 +8,7 @@ import pytest
 from online_analysis.analysers import TextAnalyser
 from online_analysis.icd import Icd
 from online_analysis.page_notes import PageNote
-from online_analysis.refinement import Outcome
+from online_analysis.refinement import RefinementOutcome
 from online_analysis.terms import Frequencies, Lexicon
 from online_analysis.topic_learning import LANGUAGE_PAGES, NOTHING, Learned, News, TopicLearning, topic_learning
 from online_analysis.topic_state import TopicState
@@ -105,7 +105,7 @@ def test_a_refusal_is_kept_too() -> None:
     learner = learning()
     assert taught(learner, "other", [other(i) for i in range(20)]) == [News.NOT_REFINED]
     assert learner.learned.refinement is not None
-    assert learner.learned.refinement.outcome is Outcome.TOO_FEW
+    assert learner.learned.refinement.outcome is RefinementOutcome.TOO_FEW
     assert learning(learner.learned).is_over
 
 

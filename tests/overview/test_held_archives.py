@@ -23,7 +23,7 @@ from aahcrawler.service.views.held_archives import HeldArchives, held_archives, 
 from aahcrawler.service.views.object_list import ObjectFilter, object_list
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_list import PageFilter, page_list
-from aahcrawler.takedown.removal import Wanted, remove
+from aahcrawler.takedown.removal import WantedRemoval, remove
 from tests.crawl.crawling import until
 from tests.imports.archives import Written, members, record
 from tests.replay.archived import Archived
@@ -115,7 +115,7 @@ def test_it_does_not_matter_in_how_many_steps_links_are_read(place: Path) -> Non
 
 def test_what_was_taken_down_counts_nowhere(place: Path) -> None:
     with linked(place / "first"):
-        remove(place / "first", Wanted(urls=("http://floods.example/3",)), "somebody", "asked to")
+        remove(place / "first", WantedRemoval(urls=("http://floods.example/3",)), "somebody", "asked to")
     with linked(place / "first") as gathered:
         assert edges(gathered) == {each for each in FIRST if each[0] != "floods.example"}
 

@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from aahcrawler.page.dates import MAX_LENGTH, parse, read
+from aahcrawler.page.dates import MAX_LENGTH, parse, read_date
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 MARCH = "2001-03-20T14:05:00+00:00"
@@ -121,7 +121,7 @@ def test_forms_in_other_languages(language: str | None, text: str, right: str | 
 
 @pytest.mark.parametrize(("language", "text"), [("en", "20 March"), ("de", "20. März, 14:05"), ("fa", "۲۹ اسفند")])
 def test_a_year_that_is_filled_in_is_said(language: str, text: str) -> None:
-    found = read(text, now=NOW, language=language)
+    found = read_date(text, now=NOW, language=language)
     assert found is not None
     assert found.lacks_year
     assert found.moment.year == 2026
@@ -129,13 +129,13 @@ def test_a_year_that_is_filled_in_is_said(language: str, text: str) -> None:
 
 
 def test_a_weekday_chooses_the_year_that_is_filled_in() -> None:
-    found = read("Thursday, March 20", now=NOW, language="en")
+    found = read_date("Thursday, March 20", now=NOW, language="en")
     assert found is not None
     assert (found.moment.year, found.lacks_year) == (2025, True)
 
 
 def test_a_sign_for_the_day_of_the_month_is_no_weekday() -> None:
-    found = read("3月20日", now=NOW, language="ja")
+    found = read_date("3月20日", now=NOW, language="ja")
     assert found is not None
     assert (found.moment.year, found.lacks_year) == (2026, True)
 
@@ -143,18 +143,20 @@ def test_a_sign_for_the_day_of_the_month_is_no_weekday() -> None:
 @pytest.mark.parametrize("language", [None, "en", "fr"])
 @pytest.mark.parametrize("text", ["Leo", "Jana", "Haut", "ma", "nu", "Dun"])
 def test_a_name_is_no_day_of_another_language(text: str, language: str | None) -> None:
-    assert read(text, now=NOW, language=language) is None
+    assert read_date(text, now=NOW, language=language) is None
 
 
 def test_a_word_alone_names_a_day_in_its_own_language() -> None:
     for text, language in (("dün", "tr"), ("Gestern", None), ("today", "fr"), ("сегодня", "en"), ("今日", None)):
-        found = read(text, now=NOW, language=language)
+        found = read_date(text, now=NOW, language=language)
         assert found is not None, text
         assert found.relative
 
 
 def test_what_is_counted_from_the_capture_is_said() -> None:
-    told = {text: read(text, now=NOW, language="en") for text in ("3 hours ago", "Yesterday, 10:20", "2 weeks ago")}
+    told = {
+        text: read_date(text, now=NOW, language="en") for text in ("3 hours ago", "Yesterday, 10:20", "2 weeks ago")
+    }
     assert {text: (each.relative, each.vague) for text, each in told.items() if each} == {
         "3 hours ago": (True, False),
         "Yesterday, 10:20": (True, False),
@@ -168,5 +170,5 @@ def test_what_is_counted_from_the_capture_is_said() -> None:
 def test_no_text_takes_long(piece: str) -> None:
     begun = process_time()
     for language in (None, "ja", "th"):
-        read((piece * MAX_LENGTH)[:MAX_LENGTH], now=NOW, language=language)
+        read_date((piece * MAX_LENGTH)[:MAX_LENGTH], now=NOW, language=language)
     assert process_time() - begun < 0.5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.dates import MAX_LENGTH, parse, read
+from aahcrawler.page.dates import MAX_LENGTH, parse, read_date
 from tests.page.building import NOW
 
 MOMENT = datetime(2022, 1, 14, 13, 18, tzinfo=UTC)
@@ -125,7 +125,7 @@ def test_a_relative_date_is_no_more_exact_than_it_says(text: str, expected: date
 @pytest.mark.parametrize("text", ["2 weeks ago", "1 month ago", "a year ago", "2 years, 3 months ago", "vor 2 Wochen"])
 def test_weeks_months_and_years_name_no_day(text: str) -> None:
     assert parse(text, now=LATER) is None
-    about = read(text, now=LATER)
+    about = read_date(text, now=LATER)
     assert about is not None
     assert about.vague
     assert (about.moment.hour, about.moment.minute, about.moment.microsecond) == (0, 0, 0)

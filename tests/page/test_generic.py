@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.page import Page, generic
 from aahcrawler.page.text import fold
 from aahcrawler.webobject import Person, Reference, WebObject
@@ -399,7 +399,7 @@ def test_hostile_markup_in_metadata_takes_seconds_at_most(piece: str) -> None:
 
 
 def objects(page: Page) -> tuple[WebObject, ...]:
-    return read(page).objects
+    return read_objects(page).objects
 
 
 def test_markup_that_was_escaped_twice_is_markup() -> None:

@@ -29,7 +29,7 @@ RDFA = f"""<title>Ice</title><body vocab="https://schema.org/"><div typeof=Artic
 
 
 def read(markup: str) -> tuple[WebObject, ...]:
-    return generic_objects.read(page_of(markup)).objects
+    return generic_objects.read_objects(page_of(markup)).objects
 
 
 @pytest.mark.parametrize(("markup", "bob"), [(MICRODATA, None), (RDFA, "http://site.test/u/bob")])

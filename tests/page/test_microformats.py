@@ -18,7 +18,7 @@ ENTRY = f"""<title>Ice</title><article class="h-entry"><h1 class="p-name">The ic
 
 
 def test_an_entry_is_an_article() -> None:
-    article = generic_objects.read(page_of(ENTRY)).objects[0]
+    article = generic_objects.read_objects(page_of(ENTRY)).objects[0]
     assert (article.iri, article.type, article.first("title")) == (HERE, "article", "The ice")
     assert article.first("author") == Person("Ann", "http://site.test/u/ann")
     assert str(article.first("date")).startswith("2022-01-14 10:00")
@@ -26,7 +26,7 @@ def test_an_entry_is_an_article() -> None:
 
 
 def test_a_citation_that_is_a_comment_is_one() -> None:
-    _, comment = generic_objects.read(page_of(ENTRY)).objects
+    _, comment = generic_objects.read_objects(page_of(ENTRY)).objects
     assert (comment.iri, comment.type, comment.part_of) == (f"{HERE}#c1", "comment", HERE)
     assert comment.first("author") == Person("Bob", "http://bob.test/")
     assert comment.first("body") == "It was thick enough for me."
@@ -39,7 +39,7 @@ def test_the_entries_of_a_feed_are_a_list(number: int) -> None:
         f"<div class=e-content>{PARAGRAPH * 3}</div></div>"
     )
     listed = "".join(entry.format(n) for n in range(1, number + 1))
-    assert generic_objects.read(page_of(f"<title>All</title><div class=h-feed>{listed}</div>")).objects == ()
+    assert generic_objects.read_objects(page_of(f"<title>All</title><div class=h-feed>{listed}</div>")).objects == ()
 
 
 @pytest.mark.slow

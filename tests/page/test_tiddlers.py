@@ -32,7 +32,7 @@ def test_entries_are_objects_and_parts_of_the_software_are_not(store: str) -> No
     page = page_of(
         f"<html><head><title>Wiki</title></head><body>{store}<noscript>Please enable it.</noscript></body></html>"
     )
-    boats, cranes = generic_objects.read(page).objects
+    boats, cranes = generic_objects.read_objects(page).objects
     assert (boats.iri, boats.first("title")) == (f"{page.url}#Boats%20%26%20ferries", "Boats & ferries")
     assert (boats.first("body"), boats.first("author")) == (PLAIN, Person("Ann"))
     assert str(boats.first("date")) == "2021-02-03 10:15:00+00:00"

@@ -16,7 +16,7 @@ from aahcrawler.refusals import (
     MAX_REMEMBERED,
     RefusalLog,
     Refused,
-    read,
+    read_refusals,
 )
 from aahcrawler.segments import DamageError, recover
 from aahcrawler.urls import queue_of
@@ -55,16 +55,16 @@ def test_what_is_kept_is_read_again(
     with log(folder) as kept:
         kept.refused(PAGE, language, refused)
         expected = [Refused(each, reason, language) for reason, found in refused.items() for each in found]
-        assert list(read(folder, 1)) == expected
-    assert list(read(folder, 1)) == expected
-    assert list(read(folder, 2)) == []
+        assert list(read_refusals(folder, 1)) == expected
+    assert list(read_refusals(folder, 1)) == expected
+    assert list(read_refusals(folder, 2)) == []
 
 
 def test_a_link_is_kept_once_for_each_reason(tmp_path: Path) -> None:
     with log(tmp_path) as kept:
         for page in "xyz":
             kept.refused(f"http://{page}.test/", None, {"denied": [offer("menu")], "too_deep": [offer("menu")]})
-    assert [(each.reason, each.offer.via) for each in read(tmp_path, 1)] == [
+    assert [(each.reason, each.offer.via) for each in read_refusals(tmp_path, 1)] == [
         ("denied", "http://x.test/"),
         ("too_deep", "http://x.test/"),
     ]
@@ -76,9 +76,9 @@ def test_a_page_of_links_and_a_crawl_of_pages_are_bounded(tmp_path: Path, monkey
     with log(tmp_path) as kept:
         many = [offer(f"n{n}") for n in range(3 * MAX_A_PAGE)]
         kept.refused(PAGE, None, {"denied": many, "too_deep": many})
-        assert sum(1 for _ in read(tmp_path, 1)) == MAX_A_PAGE
+        assert sum(1 for _ in read_refusals(tmp_path, 1)) == MAX_A_PAGE
         kept.refused(PAGE, None, {"denied": many[MAX_A_PAGE - 10 : MAX_A_PAGE]})
-        assert sum(1 for _ in read(tmp_path, 1)) == MAX_A_PAGE
+        assert sum(1 for _ in read_refusals(tmp_path, 1)) == MAX_A_PAGE
         assert len(kept._remembered) <= 800
 
 
@@ -88,9 +88,9 @@ def test_what_a_killed_crawl_had_kept_is_there(tmp_path: Path) -> None:
         (segment,) = (tmp_path / "live").glob("*.open")
         torn = gzip.compress(b'{"via": "http://b.test/", "refused": {}}\n')[:-5]
         (tmp_path / segment.name).write_bytes(segment.read_bytes() + torn)
-    assert [each.offer.url for each in read(tmp_path, 1)] == ["http://a.test/"]
+    assert [each.offer.url for each in read_refusals(tmp_path, 1)] == ["http://a.test/"]
     assert len(recover(tmp_path, REFUSAL_LOG)) == 1
-    assert [each.offer.url for each in read(tmp_path, 1)] == ["http://a.test/"]
+    assert [each.offer.url for each in read_refusals(tmp_path, 1)] == ["http://a.test/"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_damage_is_told_after_what_was_before_it(tmp_path: Path, line: bytes) ->
         kept.refused(PAGE, None, {"denied": [offer("a")]})
     (segment,) = tmp_path.iterdir()
     segment.write_bytes(segment.read_bytes() + gzip.compress(line))
-    found = read(tmp_path, 1)
+    found = read_refusals(tmp_path, 1)
     assert next(found).offer.url == "http://a.test/"
     with pytest.raises(DamageError, match=f"{segment.name}: is damaged"):
         next(found)
@@ -110,4 +110,4 @@ def test_damage_is_told_after_what_was_before_it(tmp_path: Path, line: bytes) ->
 def test_another_version_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "test-20260101000000-00000.refused.gz").write_bytes(gzip.compress(b'{"format": 99, "crawl": 1}\n'))
     with pytest.raises(DamageError, match="another version"):
-        list(read(tmp_path, 1))
+        list(read_refusals(tmp_path, 1))

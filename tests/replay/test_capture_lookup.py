@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import update
 from aahcrawler.replay.capture_lookup import CaptureLookup, GrowingLines, NoIndexError, SortedLines
-from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.replay.recorded_answers import RecordedResponses
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from tests.replay.archived import URL, Archived, body_of, shown
 
@@ -75,7 +75,7 @@ def test_the_nearest_of_many_captures_is_found_in_any_state_of_the_index(tmp_pat
     assert [found.moment for found in lookup.nearest(URL, "20260614000000")][:3] == [
         *("20260615000000", "20260515000000", "20260715000000"),
     ]
-    answer = RecordedAnswers(tmp_path).nearest(URL, "20260614000000")
+    answer = RecordedResponses(tmp_path).nearest(URL, "20260614000000")
     assert answer is not None
     assert (answer.earlier, answer.moment, answer.later) == ("20260515000000", "20260615000000", "20260715000000")
 

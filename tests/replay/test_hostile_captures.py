@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from aahcrawler.replay.door import Door
+from aahcrawler.replay.door import ReplayAccess
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from tests.browsing import patient
 from tests.replay.archived import MOMENT, URL, Archived
@@ -59,7 +59,7 @@ src="{EVIL}/input"><style><!--</style><img src="{EVIL}/mutated"><p title="--></s
 class _Cockpit:
     """A page of another host name that frames the replay and posts it a ticket."""
 
-    def __init__(self, door: Door, replay: str) -> None:
+    def __init__(self, door: ReplayAccess, replay: str) -> None:
         self._door, self._replay = door, replay
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,12 +78,12 @@ class _Cockpit:
 @contextmanager
 def _both(folder: Path) -> Iterator[tuple[str, str]]:
     """Serve a cockpit and a replay of the crawl in a folder; yield their origins."""
-    cockpit = Door.new("http://127.0.0.1:1")
+    cockpit = ReplayAccess.new("http://127.0.0.1:1")
     app = replay_app(FixedFolders({"test": folder}), ("localhost",))
     with serving(app) as taken:
         free = taken.port
     origin = f"http://127.0.0.1:{free}"
-    door = Door(cockpit.tickets, cockpit.sessions, origin)
+    door = ReplayAccess(cockpit.tickets, cockpit.sessions, origin)
     with (
         serving(replay_app(FixedFolders({"test": folder}), ("localhost",), door=door)) as replay,
         serving(_Cockpit(door, f"http://localhost:{replay.port}"), free),

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.replay.door import Door
+from aahcrawler.replay.door import ReplayAccess
 from aahcrawler.replay.mark_outlines import Mark, MarkKind, numbered_elements
 from aahcrawler.replay.numbered_pages import MarkedPage, MarkedPages, marked_markup
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
@@ -94,7 +94,7 @@ _WRITES_A_SCRIPT = """() => {
 class _Cockpit:
     """A page of another host name that frames a marked page as the studio does, and notes all that it is told."""
 
-    def __init__(self, door: Door, replay: str, path: str) -> None:
+    def __init__(self, door: ReplayAccess, replay: str, path: str) -> None:
         self._door, self._replay, self._path = door, replay, path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,7 +135,7 @@ def _shown(browser: Browser, folder: Path, html: str, *marks: Mark) -> Iterator[
     with serving(replay_app(FixedFolders({}), ("localhost",))) as taken:
         free = taken.port
     origin = f"http://127.0.0.1:{free}"
-    door, pages = Door.new(origin), MarkedPages()
+    door, pages = ReplayAccess.new(origin), MarkedPages()
     path = pages.issue(lambda: MarkedPage("test", MOMENT, page_of(html), marks))
     app = replay_app(FixedFolders({"test": folder}), ("localhost",), door=door, marked=pages)
     with serving(app) as replay, serving(_Cockpit(door, f"http://localhost:{replay.port}", path), free):

@@ -8,7 +8,7 @@ from aahcrawler.page import Page
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import CaptureLookup
 from aahcrawler.replay.object_finding import ShownObject
-from aahcrawler.replay.recorded_answers import RecordedAnswer
+from aahcrawler.replay.recorded_answers import RecordedResponse
 from aahcrawler.replay.replayed_captures import Annotations, ReplayedCaptures
 from tests.replay.archived import MOMENT, URL, Archived, body_of, shown
 
@@ -65,7 +65,7 @@ def test_objects_are_outlined_on_it_in_shadow_roots_too(tmp_path: Path) -> None:
     captures(tmp_path)
     objects = (ShownObject(1, "post", body="Made by scripts"), ShownObject(2, "post", body="In the shadow deeper"))
 
-    def annotate(_: str, answer: RecordedAnswer) -> Annotations:
+    def annotate(_: str, answer: RecordedResponse) -> Annotations:
         return Annotations(objects if answer.url == URL else ())
 
     answer = ReplayedCaptures(tmp_path, annotate).show(Address("test", MOMENT, Modifier.OBJECTS, URL))

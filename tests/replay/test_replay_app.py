@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from aahcrawler.replay.door import MAX_TICKETS, Door, Tickets
+from aahcrawler.replay.door import MAX_TICKETS, ReplayAccess, Tickets
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replay_server import RefusedToReplayError, folders_of, serve
 from tests.replay.archived import MOMENT, URL, Archived
@@ -120,7 +120,7 @@ def test_other_hosts_and_methods_are_refused(replay: Replay) -> None:
 
 
 def test_the_door_lets_in_who_has_a_ticket_and_once(folder: Path) -> None:
-    door = Door.new(COCKPIT)
+    door = ReplayAccess.new(COCKPIT)
     with serving(replay_app(FixedFolders({"test": folder}), ("localhost",), door=door)) as replay:
         assert replay.ask(PAGE).status == 403
         assert replay.ask(PAGE, Cookie="aah-replay=guess").status == 403
@@ -140,7 +140,7 @@ def test_the_door_lets_in_who_has_a_ticket_and_once(folder: Path) -> None:
 
 def test_tickets_and_sessions_end_and_are_bounded() -> None:
     now = 0.0
-    door = Door.new(COCKPIT, lambda: now)
+    door = ReplayAccess.new(COCKPIT, lambda: now)
     old = door.tickets.issue("/old")
     first = door.tickets.issue("/first")
     now = 59.0

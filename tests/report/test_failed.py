@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler.frontier.protocol import Offer
-from aahcrawler.refusals import Failed, RefusalLog, read
+from aahcrawler.refusals import Failed, RefusalLog, read_refusals
 from aahcrawler.report.report_sections import MAX_OF_A_REASON, failed_lines, failed_table, read_failed
 
 FRONT = "http://a.test/"
@@ -41,7 +41,7 @@ def test_links_that_were_refused_are_read_beside_them(tmp_path: Path) -> None:
     with RefusalLog(tmp_path / "refused", "test", 1, lambda: datetime(2026, 1, 1, tzinfo=UTC)) as log:
         log.failed("http://a.test/1", "tls", "page", "")
         log.refused(FRONT, None, {"other_site": [refused]})
-    assert [each.offer for each in read(tmp_path / "refused", 1)] == [refused]
+    assert [each.offer for each in read_refusals(tmp_path / "refused", 1)] == [refused]
     assert [entry.failed for entry in read_failed(tmp_path, 1, ())] == ["http://a.test/1"]
 
 

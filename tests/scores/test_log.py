@@ -21,7 +21,7 @@ from aahcrawler.scores import (
 )
 from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored, packed, unpacked
 from aahcrawler.scores.ranker_lessons import MAX_TEXT_LENGTH
-from aahcrawler.scores.reader import count_lessons, read
+from aahcrawler.scores.reader import count_lessons, read_scores
 from aahcrawler.segments import DamageError, recover
 from online_analysis.aggregation import BudgetLeft, LinkRanker, Revision, ScoredLink, Scores
 from online_analysis.document import Document, DocumentPart, Outlink
@@ -34,7 +34,7 @@ scores = st.sampled_from([0.0, 0.1, 0.12345678, 0.5, 1 / 3, 0.99999, 1.0])
 
 
 def entries(folder: Path, crawl: int | None = None, about: str | None = None) -> list[object]:
-    return [found.entry for found in read(folder, crawl=crawl, about=about)]
+    return [found.entry for found in read_scores(folder, crawl=crawl, about=about)]
 
 
 def a_page(url: str, *links: str, worth: float = 0.5, lesson: Lesson | None = None) -> Findings:
@@ -128,7 +128,7 @@ def test_damage_is_told_after_what_came_before_it(tmp_path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2] + b"garbage" + whole[len(whole) // 2 :])
     found: list[object] = []
     with pytest.raises(DamageError, match="is damaged"):
-        found.extend(entry for entry in read(tmp_path))
+        found.extend(entry for entry in read_scores(tmp_path))
     ranker = HostRanker()
     with pytest.raises(DamageError, match="is damaged"):
         remember(ranker, tmp_path, 1, Remembered())
@@ -266,7 +266,7 @@ def test_a_page_takes_little_room(tmp_path: Path) -> None:
 def test_times_are_of_the_clock(tmp_path: Path) -> None:
     with score_log(tmp_path, clock=Ticking(datetime(2026, 2, 1, tzinfo=UTC))) as log:
         log.ended("http://a.test/", "failed")
-    (found,) = read(tmp_path)
+    (found,) = read_scores(tmp_path)
     assert (found.begin.crawl, found.begin.update, found.begin.seed) == (1, "max", 7)
     assert (found.begin.weights["text"], found.begin.weights["ranker"]) == (1.0, 3.0)
     assert 0 < found.entry.at / 1000 - datetime(2026, 2, 1, tzinfo=UTC).timestamp() < 10

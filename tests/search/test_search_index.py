@@ -11,7 +11,7 @@ from aahcrawler.derived_index import Standing
 from aahcrawler.layout import ARCHIVE, INDEXES, SEARCH, SEARCH_TEXTS, TOMBSTONES
 from aahcrawler.search import Question, SearchedFolder, SearchIndex, search
 from aahcrawler.search.text_index import TextIndex
-from aahcrawler.takedown.removal import Wanted, remove
+from aahcrawler.takedown.removal import WantedRemoval, remove
 from aahcrawler.tombstones import Tombstone, write_tombstones
 from tests.search.archives import SITE, found, names, post, running, seconds, texts
 
@@ -105,7 +105,7 @@ def test_what_is_taken_down_is_hidden_at_once_and_then_gone_from_the_index(tmp_p
     write_tombstones(tmp_path, [stone])
     assert not any("Smith" in hit.entry.text for hit in search([asked.opened()], Question("dyke")).hits)
     (tmp_path / TOMBSTONES).unlink()
-    remove(tmp_path, Wanted(urls=(f"{SITE}/secret",)), "me", "asked for")
+    remove(tmp_path, WantedRemoval(urls=(f"{SITE}/secret",)), "me", "asked for")
     assert found(tmp_path, "smith").total == 0
     kept = b"".join(path.read_bytes() for path in (tmp_path / INDEXES).rglob("*") if path.is_file())
     assert b"Smith" not in kept

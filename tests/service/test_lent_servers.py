@@ -15,7 +15,7 @@ from aahcrawler.frontiers import kept_out, server_of
 from aahcrawler.layout import FRONTIER
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.gateway import Gateway, LentServers
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE, aah, until
@@ -40,14 +40,14 @@ def icd(folder: Path) -> Icd:
 
 
 @pytest.fixture
-def reach(folder: Path, icd: Icd) -> Iterator[Reach]:
+def reach(folder: Path, icd: Icd) -> Iterator[CrawlRegistry]:
     assert icd.id == "test"
-    reach = Reach(Catalog([folder]), Gateway(None, IDLE))
+    reach = CrawlRegistry(Catalog([folder]), Gateway(None, IDLE))
     yield reach
     reach.close()
 
 
-def test_a_crawl_at_rest_is_reached_for_as_long_as_it_is_looked_at(reach: Reach, folder: Path) -> None:
+def test_a_crawl_at_rest_is_reached_for_as_long_as_it_is_looked_at(reach: CrawlRegistry, folder: Path) -> None:
     crawl = reach.crawl("test")
     for _ in range(2):
         with reach.frontier(crawl) as frontier:
@@ -59,7 +59,9 @@ def test_a_crawl_at_rest_is_reached_for_as_long_as_it_is_looked_at(reach: Reach,
         assert frontier.counts().queues == 1
 
 
-def test_files_that_no_server_can_read_are_told_of_without_asking_to_try_again(reach: Reach, folder: Path) -> None:
+def test_files_that_no_server_can_read_are_told_of_without_asking_to_try_again(
+    reach: CrawlRegistry, folder: Path
+) -> None:
     (base,) = (folder / FRONTIER / "appendonlydir").glob("*.base.rdb")
     base.write_bytes(b"VALKEY999")
     (folder / FRONTIER / "written-by.json").write_text('{"name": "Valkey", "version": "99.1"}', encoding="utf-8")
@@ -70,7 +72,7 @@ def test_files_that_no_server_can_read_are_told_of_without_asking_to_try_again(r
     assert str(folder) not in told.value.detail
 
 
-def test_posts_are_not_taken_although_the_server_is_lent(reach: Reach) -> None:
+def test_posts_are_not_taken_although_the_server_is_lent(reach: CrawlRegistry) -> None:
     crawl = reach.crawl("test")
     with (
         reach.frontier(crawl),
@@ -80,7 +82,9 @@ def test_posts_are_not_taken_although_the_server_is_lent(reach: Reach) -> None:
         pass
 
 
-def test_one_that_is_about_to_start_is_let_go_at_once_and_not_lent_again(reach: Reach, folder: Path, icd: Icd) -> None:
+def test_one_that_is_about_to_start_is_let_go_at_once_and_not_lent_again(
+    reach: CrawlRegistry, folder: Path, icd: Icd
+) -> None:
     crawl = reach.crawl("test")
     with reach.frontier(crawl):
         pass
@@ -92,7 +96,7 @@ def test_one_that_is_about_to_start_is_let_go_at_once_and_not_lent_again(reach: 
         assert frontier.counts().queues == 1
 
 
-def test_a_crawl_that_is_started_elsewhere_gets_its_folder(reach: Reach, folder: Path, icd: Icd) -> None:
+def test_a_crawl_that_is_started_elsewhere_gets_its_folder(reach: CrawlRegistry, folder: Path, icd: Icd) -> None:
     crawl = reach.crawl("test")
     is_over = threading.Event()
 
@@ -119,7 +123,7 @@ def test_a_crawl_that_is_started_elsewhere_gets_its_folder(reach: Reach, folder:
 @contextmanager
 def looking(folder: Path) -> Iterator[None]:
     """Look at the queue of a crawl again and again until the block ends, as somebody's browser does."""
-    reach, is_over = Reach(Catalog([folder]), Gateway(None)), threading.Event()
+    reach, is_over = CrawlRegistry(Catalog([folder]), Gateway(None)), threading.Event()
 
     def look() -> None:
         while not is_over.wait(0.02):
@@ -180,14 +184,14 @@ def test_nobody_waits_for_a_folder_that_a_crawl_has(folder: Path, icd: Icd, monk
         opened.close()
 
 
-def test_a_server_that_another_uses_stays(reach: Reach, folder: Path) -> None:
+def test_a_server_that_another_uses_stays(reach: CrawlRegistry, folder: Path) -> None:
     with reach.frontier(reach.crawl("test")):
         pass
     with server_of(folder) as address:
         assert address == lent_at(folder / FRONTIER)
 
 
-def test_a_server_that_is_just_ending_is_lent_to_nobody(reach: Reach, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_just_ending_is_lent_to_nobody(reach: CrawlRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl, ends, goes_on = reach.crawl("test"), threading.Event(), threading.Event()
     end = LentServers._end
 

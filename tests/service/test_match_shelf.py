@@ -4,7 +4,7 @@ import pytest
 
 from aahcrawler.editor.rules.part_matches import PageMatches, matches
 from aahcrawler.editor.text.entry_text import EntryText
-from aahcrawler.service.cockpit.studio.studio_desk import MAX_PAGES, MatchShelf
+from aahcrawler.service.cockpit.studio.studio_desk import MAX_PAGES, MatchCache
 from knowledge_base.file_selection import SHIPPED
 from tests.shipped import shipped
 from tests.studio.ropes import sample_of
@@ -14,7 +14,7 @@ TEXT = EntryText((SHIPPED / "applications" / "phpbb.xml").read_bytes())
 
 @pytest.mark.slow
 def test_matches_are_found_once_for_a_page_and_a_text() -> None:
-    sample, shelf = sample_of(), MatchShelf()
+    sample, shelf = sample_of(), MatchCache()
     phpbb = next(each for each in shipped().applications if each.name == "phpBB")
 
     def of(number: int, text: str = "first") -> PageMatches:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.objects.reader import page_rows
-from aahcrawler.refusals import failures, read
+from aahcrawler.refusals import failures, read_refusals
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.web.entrance import UNLIMITED
@@ -103,7 +103,7 @@ def of_words(words: Mapping[str, str], names: Mapping[str, str]) -> Numbers:
 def of_cockpit(crawl: Crawl) -> Numbers:
     catalog = Catalog([crawl.root])
     (found,) = catalog.crawls()
-    status = CrawlStates(Reach.of(catalog, None)).status(found)
+    status = CrawlStates(CrawlRegistry.of(catalog, None)).status(found)
     html = Pages({"address": "", "replay_origin": "", "secret": ""}).text(
         "live_now.html", {"crawl": found, "status": status, "problem": ""}
     )
@@ -165,7 +165,9 @@ def assert_as_kept(crawl: Crawl, told: Numbers) -> None:
     assert told["requests"] == requests_of(crawl.folder)[1]
     assert told["objects"] == len(aah("objects", crawl.folder).out.splitlines())
     assert told["failures"] == len({each.failed for each in failures(crawl.folder / "refused", 1)})
-    assert told["refusals"] == len({(each.offer.url, each.reason) for each in read(crawl.folder / "refused", 1)})
+    assert told["refusals"] == len(
+        {(each.offer.url, each.reason) for each in read_refusals(crawl.folder / "refused", 1)}
+    )
 
 
 def test_a_crawl_that_runs_pauses_and_finishes(crawl: Crawl) -> None:

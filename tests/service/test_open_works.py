@@ -6,7 +6,7 @@ import pytest
 
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.service.catalog.reach import KnowledgeFolders
-from aahcrawler.service.cockpit.studio.open_works import OpenWorks
+from aahcrawler.service.cockpit.studio.open_works import OpenDrafts
 from knowledge_base.file_selection import SHIPPED
 from tests.studio.works.sailing import DRAFT
 
@@ -18,7 +18,7 @@ MINE = b"""<application name="Mine" kind="web-forum" extends="TinyForum"><about>
 def test_an_entry_is_another_one_once_that_which_it_extends_has_changed(tmp_path: Path) -> None:
     own, parent = OwnFolder(tmp_path), DRAFT.replace(b' draft="yes"', b"")
     own.save("tinyforum", parent, None, "Ada", "written")
-    works = OpenWorks(lambda: KnowledgeFolders((SHIPPED.absolute(),), tmp_path))
+    works = OpenDrafts(lambda: KnowledgeFolders((SHIPPED.absolute(),), tmp_path))
     works.works.begin_from(MINE, (), "mine", "Ada")
     first = works.open("mine")
     assert first.application is not None

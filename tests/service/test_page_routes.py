@@ -23,7 +23,7 @@ from aahcrawler.segments import Members
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.views.page_indexes import PageIndexes
-from aahcrawler.service.views.sparql_answers import SparqlAnswers
+from aahcrawler.service.views.sparql_answers import SparqlProcess
 from aahcrawler.service.web.entrance import UNLIMITED
 from benchmarks.cockpit_crawl import CRAWL, write_crawl
 from benchmarks.cockpit_pages import Shape, invented
@@ -438,14 +438,14 @@ def test_a_query_that_takes_too_much_is_ended(made: Path, tmp_path: Path) -> Non
     assert aah("load", folder).code == 0
     crawl = Catalog([folder]).crawl(CRAWL)
     assert crawl is not None
-    answers = SparqlAnswers(seconds=3, rows=100)
+    answers = SparqlProcess(seconds=3, rows=100)
     try:
         slow = "SELECT (COUNT(*) AS ?n) { GRAPH ?a { ?s ?p ?o } GRAPH ?b { ?t ?q ?r } GRAPH ?c { ?u ?v ?w } }"
         with pytest.raises(Exception, match="ended after 3 s"):
             answers.ask(crawl, slow)
     finally:
         answers.close()
-    answers = SparqlAnswers(seconds=PATIENCE, rows=100)
+    answers = SparqlProcess(seconds=PATIENCE, rows=100)
     try:
         with pytest.raises(Exception, match="more than 100 rows"):
             answers.ask(crawl, "SELECT * { GRAPH ?a { ?s ?p ?o } }")

@@ -16,7 +16,7 @@ from aahcrawler.layout import LOG
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.api.queue_routes import EXAMPLES
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.crawl_findings import SeedsPage
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
@@ -166,7 +166,7 @@ def test_the_state_comes_first_and_then_the_log_as_it_grows(service: Service, fo
 
 @pytest.fixture
 def feed(folder: Path) -> Iterator[LiveFeed]:
-    reach = Reach.of(Catalog([folder]), None)
+    reach = CrawlRegistry.of(Catalog([folder]), None)
     feed = LiveFeed(reach, CrawlStates(reach), most=3)
     yield feed
     feed.close()
@@ -209,7 +209,7 @@ def test_there_are_no_more_streams_than_allowed_and_they_end_when_told(feed: Liv
 
 def test_streams_of_a_crawl_that_is_gone_end(tmp_path: Path) -> None:
     begun(tmp_path / "crawl")
-    reach = Reach.of(Catalog([tmp_path]), None)
+    reach = CrawlRegistry.of(Catalog([tmp_path]), None)
     feed = LiveFeed(reach, CrawlStates(reach))
 
     async def follow() -> None:
@@ -228,7 +228,7 @@ def test_streams_of_a_crawl_that_is_gone_end(tmp_path: Path) -> None:
 
 def test_a_client_that_goes_away_frees_everything(folder: Path) -> None:
     settings = ServiceSettings(Catalog([folder]))
-    instruments = Instruments.of(Reach.of(settings.catalog, None))
+    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, None))
     with serving(settings, instruments=instruments) as service:
         with following(service) as stream:
             next_event(stream)

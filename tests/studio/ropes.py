@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, ReadBy, Reading, ReadObject, drawn
+from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, ReadBy, ReadObject, SampledReading, drawn
 from aahcrawler.page import Headers, Page
 
 HOST = "knots.test"
@@ -93,7 +93,7 @@ def parsed(path: str, body: str | None = None) -> Page:
     return Page(f"http://{HOST}{path}", 200, headers, source.encode(), AT)
 
 
-def recorded(number: int, posts: int) -> Reading:
+def recorded(number: int, posts: int) -> SampledReading:
     """Return what a crawl that reads everything rightly records of a thread."""
     objects = (
         ReadObject(
@@ -107,10 +107,10 @@ def recorded(number: int, posts: int) -> Reading:
         )
         for each in range(1, posts + 1)
     )
-    return Reading(tuple(objects), ReadBy.CRAWL)
+    return SampledReading(tuple(objects), ReadBy.CRAWL)
 
 
-def sample_of(pages: Mapping[str, str] = PAGES, readings: Mapping[str, Reading] | None = None) -> PageSample:
+def sample_of(pages: Mapping[str, str] = PAGES, readings: Mapping[str, SampledReading] | None = None) -> PageSample:
     """Return a sample of pages, by their paths, with what was recorded of them: the truth unless it is given."""
     captured = [CapturedPage(record_of(path), f"http://{HOST}{path}", AT.isoformat()) for path in sorted(pages)]
     told = TRUTH if readings is None else readings
@@ -120,13 +120,13 @@ def sample_of(pages: Mapping[str, str] = PAGES, readings: Mapping[str, Reading] 
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         return parsed(path, pages[path])
 
-    def read(wanted: CapturedPage) -> Reading:
-        return told.get(wanted.url.removeprefix(f"http://{HOST}"), Reading((), ReadBy.NOBODY))
+    def read(wanted: CapturedPage) -> SampledReading:
+        return told.get(wanted.url.removeprefix(f"http://{HOST}"), SampledReading((), ReadBy.NOBODY))
 
     return PageSample(HOST, drawn(captured), load, read)
 
 
-TRUTH: Mapping[str, Reading] = {f"/thread/{number}": recorded(number, posts) for number, posts in POSTS.items()}
+TRUTH: Mapping[str, SampledReading] = {f"/thread/{number}": recorded(number, posts) for number, posts in POSTS.items()}
 
 
 def record_of(path: str) -> str:

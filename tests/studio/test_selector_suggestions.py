@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lxml.html import HtmlElement
 
-from aahcrawler.editor.rules.marked_pages import Marked, Role, Wanted
-from aahcrawler.editor.rules.page_sample import PageSample, ReadBy, Reading, ReadObject, SampledPage
+from aahcrawler.editor.rules.marked_pages import Marked, Role, WantedMarks
+from aahcrawler.editor.rules.page_sample import PageSample, ReadBy, ReadObject, SampledPage, SampledReading
 from aahcrawler.editor.rules.selector_suggestions import MAX_LOOKED_AT, Suggestion, suggest
 from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
 from aahcrawler.editor.rules.values_on_pages import field_values
@@ -47,7 +47,7 @@ def texts(elements: tuple[HtmlElement, ...]) -> list[str]:
 def test_one_click_on_an_object_suggests_all_of_them() -> None:
     sample = sample_of()
     page = on(sample, "/thread/2")
-    found = suggest(Wanted(Role.ITEM, (marked(page, "div.entry", 1),)), sample)
+    found = suggest(WantedMarks(Role.ITEM, (marked(page, "div.entry", 1),)), sample)
     best = found[0]
     assert written(best) == "div.entry"
     assert best.said == "every element of class entry"
@@ -62,13 +62,13 @@ def test_one_click_on_an_object_suggests_all_of_them() -> None:
 
 def test_disagreement_is_told_page_by_page() -> None:
     readings = dict(TRUTH)
-    readings["/thread/3"] = Reading(TRUTH["/thread/3"].objects[:2], TRUTH["/thread/3"].by)
+    readings["/thread/3"] = SampledReading(TRUTH["/thread/3"].objects[:2], TRUTH["/thread/3"].by)
     sample = sample_of(readings=readings)
-    best = suggest(Wanted(Role.ITEM, (marked(on(sample, "/thread/2"), "div.entry"),)), sample)[0]
+    best = suggest(WantedMarks(Role.ITEM, (marked(on(sample, "/thread/2"), "div.entry"),)), sample)[0]
     assert [(each.url, each.said) for each in best.disagrees] == [
         ("http://knots.test/thread/3", "finds 5 where 2 was read before")
     ]
-    found = suggest(Wanted(Role.ITEM, (marked(on(sample, "/login"), "form"),)), sample)[0]
+    found = suggest(WantedMarks(Role.ITEM, (marked(on(sample, "/login"), "form"),)), sample)[0]
     assert (len(found.pages), found.agrees, found.disagrees) == (1, 0, ())
 
 
@@ -82,14 +82,14 @@ def test_what_is_marked_as_wrong_is_never_found() -> None:
     sample = sample_of(pages)
     page = on(sample, "/thread/2")
     right, wrong = marked(page, "div.entry"), marked(page, "div#advert")
-    found = suggest(Wanted(Role.ITEM, (right,), (wrong,)), sample)
+    found = suggest(WantedMarks(Role.ITEM, (right,), (wrong,)), sample)
     assert found
     assert [element.get("id") for element in found[0].matches[0]] == ["entry-21", "entry-22", "entry-23", "entry-24"]
     assert found[0].disagrees == ()
     bare = {path: re.sub(r' id="entry-\d+"| class="who"', "", body) for path, body in pages.items()}
     plain = on(sample_of(bare), "/thread/2")
     narrowed = suggest(
-        Wanted(Role.ITEM, (marked(plain, "div.entry"),), (marked(plain, "div#advert"),)), sample_of(bare)
+        WantedMarks(Role.ITEM, (marked(plain, "div.entry"),), (marked(plain, "div#advert"),)), sample_of(bare)
     )
     assert [len(each.matches[0]) for each in narrowed] == [4] * len(narrowed)
     assert narrowed
@@ -104,7 +104,7 @@ def test_no_suggestion_misses_what_is_right_or_finds_what_is_wrong(role: Role) -
     for number, element in enumerate(elements):
         wrong = elements[(number * 7 + 3) % len(elements)]
         marks = (Marked(page, wrong),) if wrong is not element else ()
-        wanted = Wanted(role, (Marked(page, element),), marks, ITEM if role is Role.FIELD else ())
+        wanted = WantedMarks(role, (Marked(page, element),), marks, ITEM if role is Role.FIELD else ())
         for each in suggest(wanted, sample):
             assert element in each.matches[0], (each, element)
             assert wrong is element or wrong not in each.matches[0], (each, wrong)
@@ -113,11 +113,11 @@ def test_no_suggestion_misses_what_is_right_or_finds_what_is_wrong(role: Role) -
 def test_a_click_within_an_object_suggests_the_field_of_each() -> None:
     sample = sample_of()
     page = on(sample, "/thread/2")
-    found = suggest(Wanted(Role.FIELD, (marked(page, ".who-name span", 2),), items=ITEM, field="author"), sample)
+    found = suggest(WantedMarks(Role.FIELD, (marked(page, ".who-name span", 2),), items=ITEM, field="author"), sample)
     assert texts(found[0].matches[0]) == ["Dag", "Edda", "Ada", "Bo"]
     assert not found[0].page
     assert (len(found[0].pages), found[0].agrees, found[0].disagrees) == (6, 6, ())
-    wrong = suggest(Wanted(Role.FIELD, (marked(page, ".who", 2),), items=ITEM, field="author"), sample)[0]
+    wrong = suggest(WantedMarks(Role.FIELD, (marked(page, ".who", 2),), items=ITEM, field="author"), sample)[0]
     assert len(wrong.disagrees) == 6
     assert wrong.disagrees[0].said.startswith(
         "reads “Dag sails since 1999” where “Dag” was read before (4 of 4 differ)"
@@ -127,7 +127,7 @@ def test_a_click_within_an_object_suggests_the_field_of_each() -> None:
 def test_dates_are_read_of_the_attribute_that_tells_them_exactly() -> None:
     sample = sample_of()
     page = on(sample, "/thread/2")
-    found = suggest(Wanted(Role.FIELD, (marked(page, "time"),), items=ITEM, field="date"), sample)
+    found = suggest(WantedMarks(Role.FIELD, (marked(page, "time"),), items=ITEM, field="date"), sample)
     assert found[0].expression.attribute == "datetime"
     assert found[0].agrees == 6
     assert found[0].disagrees == ()
@@ -135,14 +135,16 @@ def test_dates_are_read_of_the_attribute_that_tells_them_exactly() -> None:
 
 def test_a_value_beside_the_objects_is_one_of_the_page() -> None:
     sample = sample_of()
-    found = suggest(Wanted(Role.FIELD, (marked(on(sample, "/thread/2"), "h1"),), items=ITEM, field="title"), sample)
+    found = suggest(
+        WantedMarks(Role.FIELD, (marked(on(sample, "/thread/2"), "h1"),), items=ITEM, field="title"), sample
+    )
     assert (written(found[0]), found[0].page, found[0].agrees) == ("h1.subject", True, 6)
 
 
 def test_links_are_judged_by_where_they_lead() -> None:
     sample = sample_of()
     page = on(sample, "/board/1")
-    found = suggest(Wanted(Role.LINKS, (marked(page, "a.line-link"),)), sample)
+    found = suggest(WantedMarks(Role.LINKS, (marked(page, "a.line-link"),)), sample)
     assert (written(found[0]), found[0].agrees, found[0].disagrees) == ("a.line-link", 2, ())
     wide = [each for each in found if any(verdict.said for verdict in each.disagrees)]
     assert all("lead elsewhere" in verdict.said for each in wide for verdict in each.disagrees)
@@ -150,9 +152,9 @@ def test_links_are_judged_by_where_they_lead() -> None:
 
 def test_a_sign_of_a_level_is_on_no_page_of_others() -> None:
     sample = sample_of()
-    found = suggest(Wanted(Role.LEVEL, (marked(on(sample, "/board/1"), "ul"),)), sample)
+    found = suggest(WantedMarks(Role.LEVEL, (marked(on(sample, "/board/1"), "ul"),)), sample)
     assert (written(found[0]), len(found[0].pages), found[0].disagrees) == ("ul.lines", 2, ())
-    everywhere = suggest(Wanted(Role.LEVEL, (marked(on(sample, "/board/1"), "div.menu"),)), sample)
+    everywhere = suggest(WantedMarks(Role.LEVEL, (marked(on(sample, "/board/1"), "div.menu"),)), sample)
     assert len(everywhere[0].disagrees) == 8
     assert everywhere[0].disagrees[0].said == "a page of other addresses shows it"
 
@@ -166,10 +168,10 @@ def test_a_sign_of_the_software_is_on_no_saved_page_of_another(tmp_path: Path) -
     software = OtherSoftware((tmp_path,))
     sample = sample_of()
     page = on(sample, "/thread/1")
-    shared = suggest(Wanted(Role.SIGN, (marked(page, "div.entry"),)), sample, software)
+    shared = suggest(WantedMarks(Role.SIGN, (marked(page, "div.entry"),)), sample, software)
     assert {each.others for each in shared if written(each) == "div.entry"} <= {("tinyforum/topic",)}
-    assert suggest(Wanted(Role.SIGN, (marked(page, "div.entry"),)), sample, software, "tinyforum")[0].others == ()
-    own = suggest(Wanted(Role.SIGN, (marked(page, "div.credit a"),)), sample, software)[0]
+    assert suggest(WantedMarks(Role.SIGN, (marked(page, "div.entry"),)), sample, software, "tinyforum")[0].others == ()
+    own = suggest(WantedMarks(Role.SIGN, (marked(page, "div.credit a"),)), sample, software)[0]
     assert (written(own), own.others, len(own.pages)) == ('a[href*="ropeboard.example"]', (), 10)
 
 
@@ -184,7 +186,7 @@ def test_work_on_hostile_pages_is_bounded() -> None:
     for path, css in (("/thread/7", "div.entry"), ("/thread/8", "p.entry")):
         page = on(sample, path)
         mark = marked(page, css, 700)
-        for each in suggest(Wanted(Role.ITEM, (mark,)), sample):
+        for each in suggest(WantedMarks(Role.ITEM, (mark,)), sample):
             assert mark.element in each.matches[0]
 
 
@@ -193,7 +195,7 @@ def test_pages_looked_at_are_bounded_and_those_alike_come_first() -> None:
     pages = {f"/thread/{number}": thread(1 + number % 6) for number in range(1, 90)}
     pages |= {f"/tag/{number}/of/{word}": PAGES["/login"] for number in range(30) for word in ("a", "b")}
     sample = sample_of(pages, readings={})
-    best = suggest(Wanted(Role.ITEM, (marked(on(sample, "/thread/5"), "div.entry"),)), sample)[0]
+    best = suggest(WantedMarks(Role.ITEM, (marked(on(sample, "/thread/5"), "div.entry"),)), sample)[0]
     assert best.of <= MAX_LOOKED_AT
     assert sum("/thread/" in each.url for each in best.pages) >= 20
 
@@ -213,7 +215,7 @@ def test_values_are_cut_out_of_lines_that_hold_more() -> None:
         readings={},
     )
     page = on(sample, "/thread/1")
-    found = suggest(Wanted(Role.FIELD, (marked(page, ".head"),), items=ITEM, field="date"), sample)
+    found = suggest(WantedMarks(Role.FIELD, (marked(page, ".head"),), items=ITEM, field="date"), sample)
     assert found[0].said == "a part of the text of every paragraph of class head, in each object"
     date = Field("date", FieldKind.DATETIME, (found[0].expression.selector,))
     assert [value.value for each in field_values(sample, ITEM, date) for value in each.values] == [
@@ -237,18 +239,18 @@ def test_an_article_may_hold_the_comments_on_it() -> None:
             f'<div class="story"><h1>Harbour {number}</h1><div class="words"><p>{body}</p></div><ul>{items}</ul></div>'
         )
 
-    def reading(number: int) -> Reading:
+    def reading(number: int) -> SampledReading:
         body, remarks = story(number)
         comments = (ReadObject(each + 1, f"#{each}", "comment", body=remark) for each, remark in enumerate(remarks))
-        return Reading((ReadObject(0, "#", "article", f"Harbour {number}", body=body), *comments), ReadBy.CRAWL)
+        return SampledReading((ReadObject(0, "#", "article", f"Harbour {number}", body=body), *comments), ReadBy.CRAWL)
 
     paths = [f"/story/{number}" for number in range(1, 5)]
     pages = {path: article(number) for number, path in enumerate(paths)}
     sample = sample_of(pages, readings={path: reading(number) for number, path in enumerate(paths)})
     page = on(sample, "/story/2")
-    whole = suggest(Wanted(Role.ITEM, (marked(page, "div.story"),), many=False), sample)[0]
+    whole = suggest(WantedMarks(Role.ITEM, (marked(page, "div.story"),), many=False), sample)[0]
     assert (written(whole), whole.agrees, whole.disagrees) == ("div.story", 4, ())
-    remark = suggest(Wanted(Role.ITEM, (marked(page, "li.remark"),)), sample)[0]
+    remark = suggest(WantedMarks(Role.ITEM, (marked(page, "li.remark"),)), sample)[0]
     assert (len(remark.matches[0]), remark.agrees, remark.disagrees) == (3, 4, ())
 
 
@@ -259,7 +261,7 @@ def test_several_threads_may_ask_of_one_sample() -> None:
 
     def asked(number: int) -> list[str]:
         page = on(sample, f"/thread/{1 + number % 6}")
-        found = suggest(Wanted(Role.ITEM, (marked(page, "div.entry"),)), sample)
+        found = suggest(WantedMarks(Role.ITEM, (marked(page, "div.entry"),)), sample)
         assert {element.getroottree().getroot() for element in found[0].matches[0]} == {page.tree}
         return [written(each) for each in found]
 
@@ -277,7 +279,7 @@ def test_what_stands_beside_a_label_is_found_by_it() -> None:
         for number in range(1, 6)
     }
     sample = sample_of(pages, readings={})
-    found = suggest(Wanted(Role.FIELD, (marked(on(sample, "/picture/1"), "td", 2),), field="place"), sample)
+    found = suggest(WantedMarks(Role.FIELD, (marked(on(sample, "/picture/1"), "td", 2),), field="place"), sample)
     assert written(found[0]) == "descendant::th[normalize-space() = 'Here since']/following-sibling::td[1]"
     assert found[0].said == "what stands beside “Here since”, on the page"
     assert len(found[0].pages) == 5

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from aahcrawler.editor.rules.marked_pages import Role, element_at, numbers_of
-from aahcrawler.editor.rules.page_sample import Reading
+from aahcrawler.editor.rules.page_sample import SampledReading
 from aahcrawler.editor.rules.stepping_out import around, elements_with, meant
 from aahcrawler.editor.rules.values_on_pages import field_guesses, field_values, objects_of
 from aahcrawler.replay.mark_outlines import numbered_elements
@@ -60,7 +60,7 @@ def test_nothing_is_guessed_of_what_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("readings", [TRUTH, {}])
-def test_a_click_within_an_object_means_all_of_it(readings: Mapping[str, Reading]) -> None:
+def test_a_click_within_an_object_means_all_of_it(readings: Mapping[str, SampledReading]) -> None:
     page = on(sample_of(readings=readings), "/thread/2")
     entry = marked(page, "div.entry", 1).element
     for css in ("#entry-22 .text p", "#entry-22 .who-name span", "#entry-22"):

@@ -13,7 +13,7 @@ from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.scanning import Scanned, scan
 from aahcrawler.exits import NOT_WHOLE
 from aahcrawler.layout import REMOVING
-from aahcrawler.takedown.removal import Wanted, finish, remove
+from aahcrawler.takedown.removal import WantedRemoval, finish, remove
 from aahcrawler.tombstones import read_tombstones
 from tests.crawl.crawling import aah, rows
 from tests.takedown.floods import WORD, removed, url
@@ -83,7 +83,7 @@ def test_a_damaged_record_goes_with_all_that_is_known_of_it(folder: Path, where:
     before = {row["url"] for row in rows(folder)}
     broken = [each for each in records(folder, url("/2")) if each.kind in kinds]
     flip(warc(folder), *map(where, broken))
-    _, selected = remove(folder, Wanted(urls=(url("/2"),)), "Ida", "asked for")
+    _, selected = remove(folder, WantedRemoval(urls=(url("/2"),)), "Ida", "asked for")
     assert (list(selected.captures.values()), selected.left) == ([url("/2")], ())
     # Where the beginning of a record is gone, it is a place with the one before.
     assert 1 <= len(selected.places) <= len(kinds)
@@ -98,7 +98,7 @@ def test_a_damaged_record_goes_with_all_that_is_known_of_it(folder: Path, where:
 def test_neighbours_name_a_record_where_no_index_does(folder: Path, where: Flip, kind: str) -> None:
     without_indexes(folder)
     flip(warc(folder), *(where(each) for each in records(folder, url("/2")) if each.kind == kind))
-    _, selected = remove(folder, Wanted(urls=(url("/2"),)), "Ida", "asked for")
+    _, selected = remove(folder, WantedRemoval(urls=(url("/2"),)), "Ida", "asked for")
     assert (list(selected.captures.values()), len(selected.places), selected.left) == ([url("/2")], 1, ())
     assert WORD.encode() not in readable(folder)
     assert not list(records(folder, url("/2")))
@@ -173,7 +173,7 @@ def test_places_are_cut_once_however_often_a_takedown_is_finished(
     flip(warc(folder), MIDDLE(response))
     unlink = Path.unlink
     monkeypatch.setattr(Path, "unlink", lambda path, **named: path.name == REMOVING or unlink(path, **named))
-    remove(folder, Wanted(urls=(url("/2"),)), "Ida", "asked for")
+    remove(folder, WantedRemoval(urls=(url("/2"),)), "Ida", "asked for")
     whole = warc(folder).read_bytes()
     monkeypatch.undo()
     assert finish(folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History
-from aahcrawler.takedown.removal import Wanted, plan, remove
+from aahcrawler.takedown.removal import WantedRemoval, plan, remove
 from tests.archive.test_rendered_pages import SHELL, Known, made, shell
 
 URL, OTHER = "http://forum.test/thread?id=1", "http://forum.test/other"
@@ -16,9 +16,9 @@ def test_what_a_browser_made_of_a_page_goes_with_it(tmp_path: Path) -> None:
     with closing(Known(tmp_path)) as known:
         known.write(shell(), made(dom=b"<p>Wertheimstein"))
         known.write(shell(OTHER), made(OTHER, b"<p>other"))
-    selected, _ = plan(tmp_path, Wanted(urls=(URL,)))
+    selected, _ = plan(tmp_path, WantedRemoval(urls=(URL,)))
     assert (list(selected.captures.values()), len(selected.promoted)) == ([URL], 1)
-    remove(tmp_path, Wanted(urls=(URL,)), "Ida", "she asked for it")
+    remove(tmp_path, WantedRemoval(urls=(URL,)), "Ida", "she asked for it")
     whole = b"".join(gzip.decompress(path.read_bytes()) for path in (tmp_path / "archive").glob("*.gz"))
     assert b"Wertheimstein" not in whole
     # The shell was its record; the other page, which is the same, has it now.

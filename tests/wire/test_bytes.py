@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.exchange import Truncation
-from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
+from aahcrawler.wire.client import WireClient, WireRequest, WireResponse, WireSettings
 from tests.wire.serving import OPEN, Server, answering, client, serving
 
 GZIPPED = zlib.compress(b"<p>bonjour</p>" * 50, wbits=31)
@@ -85,7 +85,7 @@ WHOLE = {
 }
 
 
-async def fetch_one(wire: WireClient, request: WireRequest) -> tuple[Answer, bytes]:
+async def fetch_one(wire: WireClient, request: WireRequest) -> tuple[WireResponse, bytes]:
     answer = await wire.fetch(request)
     with answer.exchange.response as response:
         raw = response.read()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from aahcrawler.wire.client import (
-    Answer,
     ConnectError,
     IpPolicy,
     ProxyError,
@@ -18,6 +17,7 @@ from aahcrawler.wire.client import (
     Timeouts,
     WireError,
     WireRequest,
+    WireResponse,
     WireTimeoutError,
 )
 from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes
@@ -34,8 +34,8 @@ def through(kind: ProxyKind, port: int, **values: Any) -> Routes:
     return Routes(Route(Proxy(kind, "127.0.0.1", port, **values)))
 
 
-async def fetched(wire: Any, url: str) -> Answer:
-    answer: Answer = await wire.fetch(WireRequest(url))
+async def fetched(wire: Any, url: str) -> WireResponse:
+    answer: WireResponse = await wire.fetch(WireRequest(url))
     with answer.exchange.response as response:
         assert response.read() == OK
     return answer

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.extraction.outcome import Outcome
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject
@@ -190,7 +190,7 @@ def _is_unlikely(had: int, pages: int, without: int) -> bool:
     return had > 0 and without > 0 and (1 - had / (pages + 1)) ** without <= CHANCE
 
 
-def trouble(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble | None:
+def trouble(action: Extract, outcome: ExtractionOutcome, record: TrackRecord) -> Trouble | None:
     """Return the failure of an outcome by the record of the action, which includes the outcome already."""
     if outcome.failure is not None:
         return _declared(outcome, record)
@@ -201,7 +201,7 @@ def trouble(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble |
     return _changed(action, outcome, record)
 
 
-def _declared(outcome: Outcome, record: TrackRecord) -> Trouble | None:
+def _declared(outcome: ExtractionOutcome, record: TrackRecord) -> Trouble | None:
     """Return the failure that the action itself reports, if any."""
     if outcome.failure is Failure.NOTHING_FOUND and record.found >= FEW:
         return Trouble(Failure.STOPPED_WORKING, f"it worked on {record.found} pages")
@@ -210,7 +210,7 @@ def _declared(outcome: Outcome, record: TrackRecord) -> Trouble | None:
     return None
 
 
-def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble | None:
+def _changed(action: Extract, outcome: ExtractionOutcome, record: TrackRecord) -> Trouble | None:
     known = {wanted.name for wanted in action.fields}
     gone = [name for name in WATCHED if name in known and record.is_unusually_missing(name)]
     never = [name for name in WATCHED if name in known and record.found and not record.filled[name]]
@@ -248,7 +248,7 @@ def _taken_for_another(action: Extract, known: Collection[str], record: TrackRec
     return None
 
 
-def since(action: Extract, outcome: Outcome, page: Page, former: Sequence[WebObject]) -> Trouble | None:
+def since(action: Extract, outcome: ExtractionOutcome, page: Page, former: Sequence[WebObject]) -> Trouble | None:
     """Return the failure of an outcome by comparison with the former objects of the same URL.
 
     Former objects whose text is on the page but in none of the objects found are lost; others were deleted.
@@ -270,7 +270,7 @@ def since(action: Extract, outcome: Outcome, page: Page, former: Sequence[WebObj
     return _fields_since(outcome, page, known) if outcome.extracted else None
 
 
-def _fields_since(outcome: Outcome, page: Page, known: Sequence[WebObject]) -> Trouble | None:
+def _fields_since(outcome: ExtractionOutcome, page: Page, known: Sequence[WebObject]) -> Trouble | None:
     shown = Shape.of(outcome.extracted).filled
     gone = [name for name in ("author", "date") if name not in shown and all(each.first(name) for each in known)]
     if not gone:

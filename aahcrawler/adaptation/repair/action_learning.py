@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.detection.failure_detection import Shape
 from aahcrawler.adaptation.repair.cases import Kept, Way
-from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
+from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
@@ -36,9 +36,9 @@ class Attempted:
     """A learned action, and its outcomes on the pages of the examples that it agrees with."""
 
     wrapper: Wrapper
-    agreeing: tuple[tuple[Kept, Outcome], ...]
+    agreeing: tuple[tuple[Kept, ExtractionOutcome], ...]
 
-    def outcome(self, kept: Kept) -> Outcome | None:
+    def outcome(self, kept: Kept) -> ExtractionOutcome | None:
         """Return its outcome on a page, None if it does not agree with the page's example."""
         return next((outcome for each, outcome in self.agreeing if each is kept), None)
 
@@ -62,7 +62,7 @@ class Learning:
         if wrapper is None:
             return None
         wrapper = _plausible(question, wrapper, proof)
-        agreeing: list[tuple[Kept, Outcome]] = []
+        agreeing: list[tuple[Kept, ExtractionOutcome]] = []
         for kept in proof:
             outcome = run(kept.runner, wrapper.action)
             if outcome.extracted and reproduces(outcome.extracted, kept.example):
@@ -118,9 +118,9 @@ def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[Kept]) -> W
     return replace(wrapper, action=replace(wrapper.action, fields=fields), notes=(*wrapper.notes, *notes))
 
 
-def _told(question: Question, kept: Kept, extracted: Sequence[Extracted]) -> Told:
+def _told(question: Question, kept: Kept, extracted: Sequence[Extracted]) -> PageObjects:
     by_date = question.application.kind in LISTED_BY_DATE and not _is_nested(extracted)
-    return Told.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
+    return PageObjects.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
 
 
 def _is_nested(extracted: Sequence[Extracted]) -> bool:
@@ -137,12 +137,12 @@ def _agrees(kept: Kept, extract: Extract) -> bool:
     return bool(outcome.extracted) and reproduces(outcome.extracted, kept.example)
 
 
-def run(runner: Runner, extract: Extract) -> Outcome:
+def run(runner: Runner, extract: Extract) -> ExtractionOutcome:
     """Run an action on a page without cached values; nothing is found if an expression fails."""
     try:
         return runner.again().run(extract)
     except FAILING:
-        return Outcome()
+        return ExtractionOutcome()
 
 
 def way_of(question: Question, attempted: Attempted, failure: str, number: int) -> Way:

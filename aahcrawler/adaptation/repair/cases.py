@@ -7,7 +7,7 @@ from zlib import crc32
 
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.store.learned import Backoff, LearnedAction, LruMapping
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract
 
@@ -42,7 +42,7 @@ class Way:
         """The name of a learned way, empty for that of the file."""
         return self.learned.name if self.learned is not None else ""
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: ExtractionOutcome) -> None:
         """Add its outcome on a page to its record."""
         self.record.note(Shape.of(outcome.extracted))
 
@@ -70,7 +70,7 @@ class Kept:
 
     example: LabelledExample
     runner: Runner
-    before: Outcome
+    before: ExtractionOutcome
 
     @property
     def size(self) -> int:

@@ -38,7 +38,7 @@ Values = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PageObjects:
     """The objects that one page tells of, when it was fetched, and the title that it declares.
 
     ``by_date`` says that pages list such objects by their dates, one below the other: posts, but no answers to vote on.
@@ -50,12 +50,12 @@ class Told:
     by_date: bool = False
 
     @classmethod
-    def of(cls, page: Page, objects: Sequence[Values], *, by_date: bool = False) -> "Told":
+    def of(cls, page: Page, objects: Sequence[Values], *, by_date: bool = False) -> "PageObjects":
         """Return what a page tells of objects."""
         return cls(objects, page.fetched_at, head_title(page), by_date)
 
 
-def misbehaving(pages: Sequence[Told], *, many: bool) -> frozenset[str]:
+def misbehaving(pages: Sequence[PageObjects], *, many: bool) -> frozenset[str]:
     """Return the fields of a way of reading pages whose values are not those of the objects.
 
     ``many`` says that a page may have several such objects, by several people.
@@ -69,7 +69,7 @@ def misbehaving(pages: Sequence[Told], *, many: bool) -> frozenset[str]:
     return frozenset(name for name, found in checks.items() if found)
 
 
-def _is_ahead(page: Told) -> bool:
+def _is_ahead(page: PageObjects) -> bool:
     dates = (each[DATE] for each in page.objects if DATE in each)
     return any(isinstance(date, datetime) and date > page.fetched_at + CLOCKS for date in dates)
 
@@ -94,7 +94,7 @@ def _is_of_months(objects: Sequence[Values]) -> bool:
     return all(date.day == 1 and date.time() == time.min for date in dates)
 
 
-def _is_astray(pages: Sequence[Told]) -> bool:
+def _is_astray(pages: Sequence[PageObjects]) -> bool:
     """Return whether on most pages the dates of posts are in no order, or in another than on the others."""
     steps = [_steps(page) for page in pages if page.by_date]
     steps = [(rising, falling) for rising, falling in steps if rising + falling > 1]
@@ -105,18 +105,18 @@ def _is_astray(pages: Sequence[Told]) -> bool:
     return 2 * max(oldest_first, newest_first) < len(steps)
 
 
-def _steps(page: Told) -> tuple[int, int]:
+def _steps(page: PageObjects) -> tuple[int, int]:
     """Return how often a date is later, and how often it is earlier, than that of the post before."""
     dates = [date for each in page.objects if isinstance(date := each.get(DATE), datetime)]
     return sum(a < b for a, b in pairwise(dates)), sum(a > b for a, b in pairwise(dates))
 
 
-def _is_of_site(pages: Sequence[Told]) -> bool:
+def _is_of_site(pages: Sequence[PageObjects]) -> bool:
     titles = [titled[0] for page in pages if (titled := [str(each[TITLE]) for each in page.objects if TITLE in each])]
     return len(titles) >= FEW_PAGES and len({fold(title).casefold() for title in titles}) == 1
 
 
-def _is_of_threads(pages: Sequence[Told]) -> bool:
+def _is_of_threads(pages: Sequence[PageObjects]) -> bool:
     """Return whether the authors of a page are all one, and called like the page: they are the subjects of answers.
 
     A page with one author alone says nothing: people name their sites after themselves.
@@ -126,7 +126,7 @@ def _is_of_threads(pages: Sequence[Told]) -> bool:
     return alike and any(len(names) > 1 for _, names in named)
 
 
-def _names(page: Told) -> list[str]:
+def _names(page: PageObjects) -> list[str]:
     """Return the names of a page's authors without the mark of an answer."""
     authors = (author.name for each in page.objects if isinstance(author := each.get(AUTHOR), Person))
     return [_ANSWER.sub("", fold(name).casefold()) for name in authors]

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from aahcrawler.browser.visits.rendered_page import BehaviourNote
+from aahcrawler.browser.visits.rendered_page import BehaviourInfo
 from aahcrawler.browser.visits.visit_order import VisitBounds
-from knowledge_base.behaviours import Act, Behaviour, Step
+from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 
 
 class PageLostError(Exception):
@@ -79,7 +79,7 @@ class PageActs:
         return found if isinstance(found, Mapping) else {}
 
 
-def meant(behaviour: Behaviour, step: Step) -> dict[str, object]:
+def meant(behaviour: Behaviour, step: BehaviourStep) -> dict[str, object]:
     """Return what an act is told of its step."""
     return {
         "selectors": [{"css": each.css, "xpath": each.source} for each in step.selectors],
@@ -145,7 +145,7 @@ _LAST = 2.0
 
 async def run_behaviours(
     page: ActingPage, behaviours: Sequence[Behaviour], bounds: VisitBounds
-) -> tuple[BehaviourNote, ...]:
+) -> tuple[BehaviourInfo, ...]:
     """Do behaviours one after another, and return what each did and why it ended.
 
     ``bounds`` hold for all of them together; bytes and requests are those that the visit has spent already as well. A
@@ -197,7 +197,9 @@ class _Count:
 class _Run:
     """One run over one page."""
 
-    def __init__(self, page: ActingPage, bounds: VisitBounds, folded: Sequence[tuple[Behaviour, Step]]) -> None:
+    def __init__(
+        self, page: ActingPage, bounds: VisitBounds, folded: Sequence[tuple[Behaviour, BehaviourStep]]
+    ) -> None:
         self._folded = folded
         self._page = page
         self._acts = PageActs(page)
@@ -206,7 +208,7 @@ class _Run:
         self._taken, self._left = 0, bounds.steps
         self._over = ""
         self._vanishing = False
-        self._takers: Mapping[Act, Callable[[Behaviour, Step, _Count], Awaitable[str]]] = {
+        self._takers: Mapping[Act, Callable[[Behaviour, BehaviourStep, _Count], Awaitable[str]]] = {
             Act.SCROLL: self._scroll,
             Act.CLICK: self._click,
             Act.OPEN: self._open,
@@ -214,7 +216,7 @@ class _Run:
             Act.PLAY: self._play,
         }
 
-    async def behave(self, behaviour: Behaviour, waiting: int) -> BehaviourNote:
+    async def behave(self, behaviour: Behaviour, waiting: int) -> BehaviourInfo:
         """Take the steps of one behaviour; leave something to those that wait for their turn."""
         count, ends = _Count(), set[str]()
         self._until = self._end - waiting * min(_MIN_SECONDS, self._bounds.seconds / 20)
@@ -229,7 +231,7 @@ class _Run:
             except _EndedError as ended:
                 ends.add(ended.reason)
                 self._over = self._over or (ended.reason if ended.reason in (LOST, BYTES, REQUESTS) else "")
-        return BehaviourNote(behaviour.name, count.steps, min(ends, key=_RANKS.index, default=DONE))
+        return BehaviourInfo(behaviour.name, count.steps, min(ends, key=_RANKS.index, default=DONE))
 
     async def finish(self) -> None:
         """Stop what plays."""
@@ -239,7 +241,7 @@ class _Run:
         except (TimeoutError, PageLostError):
             return
 
-    async def _scroll(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
+    async def _scroll(self, behaviour: Behaviour, step: BehaviourStep, count: _Count) -> str:
         said = meant(behaviour, step)
         for _ in range(step.most):
             if not await self._to_end(said):
@@ -290,7 +292,7 @@ class _Run:
             if number_in(found, "clicked"):
                 await self._calm()
 
-    async def _click(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
+    async def _click(self, behaviour: Behaviour, step: BehaviourStep, count: _Count) -> str:
         said, refused = meant(behaviour, step), False
         for _ in range(step.most):
             self._check()
@@ -308,7 +310,7 @@ class _Run:
                     await self._take("spend", {"key": key})
         return STEPS
 
-    async def _open(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
+    async def _open(self, behaviour: Behaviour, step: BehaviourStep, count: _Count) -> str:
         said, opened = meant(behaviour, step), 0
         while opened < step.most:
             self._check()
@@ -322,7 +324,7 @@ class _Run:
             await self._settle(step)
         return STEPS
 
-    async def _dismiss(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
+    async def _dismiss(self, behaviour: Behaviour, step: BehaviourStep, count: _Count) -> str:
         for _ in range(step.most):
             self._check()
             if not (await self._take("dismiss", meant(behaviour, step))).get("key"):
@@ -332,7 +334,7 @@ class _Run:
             await self._settle(step)
         return STEPS
 
-    async def _play(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
+    async def _play(self, behaviour: Behaviour, step: BehaviourStep, count: _Count) -> str:
         started = 0
         for frame in ("", *await self._within_time(self._page.frames())):
             try:
@@ -366,7 +368,7 @@ class _Run:
         passed_by = found.get("vanishing") and not self._vanishing
         return bool(found.get("came") or (scrolled and (found.get("grew") or passed_by)))
 
-    async def _settle(self, step: Step, least: float = 0.0) -> None:
+    async def _settle(self, step: BehaviourStep, least: float = 0.0) -> None:
         """Wait until the page is quiet, after ``least`` seconds and the step's pause."""
         if max(step.pause, least):
             await self._within_time(asyncio.sleep(max(step.pause, least)))

@@ -12,7 +12,7 @@ from typing import BinaryIO
 _PIECE = 1 << 16
 
 
-class AnswerQueue:
+class ResponseQueue:
     """A queue in memory up to a bound, then in an unlinked temporary file.
 
     ``put`` never waits: who answers is not held up by who reads. Order holds, since all goes to the file until the file
@@ -153,7 +153,7 @@ _MAX_LENGTH = 18
 """Digits of a length; more is none."""
 
 
-class BrowserAnswer:
+class BrowserResponse:
     """Relays an answer to the browser: status, reason and header fields in their order and case, but for the hop's.
 
     The body goes on as it comes, with the length that the server gave, else chunked. An answer that fails after it has
@@ -164,7 +164,7 @@ class BrowserAnswer:
 
     def __init__(self, method: str, bounds: ProxyBounds) -> None:
         self._method = method
-        self._queue = AnswerQueue(bounds.memory_bytes, bounds.file_bytes)
+        self._queue = ResponseQueue(bounds.memory_bytes, bounds.file_bytes)
         self._begun = False
         self._failed = ""
         self.whole = False

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from socket import socket
 
-from aahcrawler.browser.network.browser_answer import FAILED, BrowserAnswer, ProxyBounds
+from aahcrawler.browser.network.browser_answer import FAILED, BrowserResponse, ProxyBounds
 from aahcrawler.browser.network.proxy_key import ProxyKey
 from aahcrawler.browser.network.request_reading import CONNECT, Incoming, RequestReader, browser_request, tunnel_target
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError, Upstream
@@ -40,7 +40,7 @@ class Served:
         """Count what did not pass."""
         self._counts[reason] += 1
 
-    def ask(self, request: BrowserRequest, answer: BrowserAnswer) -> Task[None]:
+    def ask(self, request: BrowserRequest, answer: BrowserResponse) -> Task[None]:
         """Have a request answered, when its turn comes."""
         asking = asyncio.create_task(self._ask(request, answer))
         self._asking.add(asking)
@@ -53,7 +53,7 @@ class Served:
             asking.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
 
-    async def _ask(self, request: BrowserRequest, answer: BrowserAnswer) -> None:
+    async def _ask(self, request: BrowserRequest, answer: BrowserResponse) -> None:
         async with self._slots:
             if answer.abandoned:
                 return
@@ -212,7 +212,7 @@ class ProxyConnection:
         Where the browser hangs up, the upstream is told by a cancellation: whether it keeps what is under way to its
         end, and for how long, it knows best.
         """
-        answer = BrowserAnswer(request.method, self._bounds)
+        answer = BrowserResponse(request.method, self._bounds)
         asking = self._served.ask(request, answer)
         sending = asyncio.create_task(answer.send(self._writer))
         leaving = asyncio.create_task(self._requests.hung_up())

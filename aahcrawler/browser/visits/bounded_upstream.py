@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError, Upstream
-from aahcrawler.browser.visits.rendered_page import RequestNote
+from aahcrawler.browser.visits.rendered_page import RequestInfo
 from aahcrawler.browser.visits.visit_order import VisitOrder
 from aahcrawler.wire.relay import Relay
 
@@ -185,7 +185,7 @@ class BoundedUpstream:
     def __init__(self, upstream: Upstream, order: VisitOrder) -> None:
         self.activity = NetworkActivity()
         self.log = RequestLog(order.bounds.requests)
-        self.notes: list[RequestNote] = []
+        self.notes: list[RequestInfo] = []
         self.over = ""
         self.allowed: frozenset[str] | None = None
         self._upstream = upstream
@@ -231,7 +231,7 @@ class BoundedUpstream:
         finally:
             self.under_way -= 1
             self.activity.end(number)
-            note = RequestNote(request.url, request.method, request.resource_type, request.initiator, outcome)
+            note = RequestInfo(request.url, request.method, request.resource_type, request.initiator, outcome)
             self.notes.append(note)
 
     async def _metered_answer(self, request: BrowserRequest, metered: "_MeteredRelay") -> None:

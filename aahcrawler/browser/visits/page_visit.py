@@ -11,7 +11,7 @@ from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError,
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
 from aahcrawler.browser.visits.captured_page import ActedPage, captured
 from aahcrawler.browser.visits.page_settling import PageNavigation, PageSettling
-from aahcrawler.browser.visits.rendered_page import BehaviourNote, RenderedPage, VisitFailedError, VisitTally
+from aahcrawler.browser.visits.rendered_page import BehaviourInfo, RenderedPage, VisitFailedError, VisitTally
 from aahcrawler.browser.visits.visit_order import Cookie, VisitOrder
 from aahcrawler.browser.visits.visit_targets import HEIGHT, RUN, WIDTH, TargetSetup, VisitTargets
 from aahcrawler.browser.visits.visited_page import VisitedPage
@@ -112,7 +112,7 @@ class PageVisit:
 
     async def _look(self, page: VisitedPage, navigation: PageNavigation, until: float) -> RenderedPage:
         settled = False
-        notes: tuple[BehaviourNote, ...] = ()
+        notes: tuple[BehaviourInfo, ...] = ()
         try:
             async with asyncio.timeout_at(until) as self._looking:
                 await self._go(page)
@@ -150,7 +150,7 @@ class PageVisit:
 
     async def _act(
         self, page: VisitedPage, navigation: PageNavigation, until: float
-    ) -> tuple[tuple[BehaviourNote, ...], bool]:
+    ) -> tuple[tuple[BehaviourInfo, ...], bool]:
         """Wait for the page, do what is to be done on it, and wait again; return whether it came to rest in the end."""
         settling = PageSettling(page, navigation, self._upstream.activity)
         now = asyncio.get_running_loop().time

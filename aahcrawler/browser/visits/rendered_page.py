@@ -17,7 +17,7 @@ class ConsoleLine:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestNote:
+class RequestInfo:
     """A request of a page. ``outcome`` is the status, or the reason for which there is none."""
 
     url: str
@@ -28,7 +28,7 @@ class RequestNote:
 
 
 @dataclass(frozen=True, slots=True)
-class BehaviourNote:
+class BehaviourInfo:
     """What a behaviour did: how many steps it took, and why it ended."""
 
     name: str
@@ -54,8 +54,8 @@ class RenderedPage:
     thumbnail: bytes = b""
     """A small JPEG."""
     console: tuple[ConsoleLine, ...] = ()
-    requests: tuple[RequestNote, ...] = ()
-    behaviours: tuple[BehaviourNote, ...] = ()
+    requests: tuple[RequestInfo, ...] = ()
+    behaviours: tuple[BehaviourInfo, ...] = ()
     leads_to: tuple[str, ...] = ()
     cookies: tuple[Cookie, ...] = ()
     """The cookies that the browser has at the end, those of scripts among them."""

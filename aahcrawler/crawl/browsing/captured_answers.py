@@ -54,7 +54,7 @@ _USUAL: Final = frozenset(
 _DOCUMENTS: Final = frozenset({"document", "iframe", "frame", "fencedframe"})
 
 
-class RecordedAnswers:
+class CapturedResponses:
     """Looks up what the crawl ``number``, which was ``begun`` then, has captured itself."""
 
     def __init__(self, context: CurrentContext, writer: StoreWriter, number: int, begun: datetime) -> None:
@@ -172,7 +172,7 @@ Holds = Callable[[int, Sequence[tuple[str, str]]], bool]
 """Says by status and header fields whether an answer is to be held back."""
 
 
-class AnswerRelay:
+class ResponseRelay:
     """Hands an answer on unless it ``holds`` it back; what follows on one that was held back begins anew.
 
     Nothing is handed on any more once nobody wants it (``leave``).

@@ -6,7 +6,7 @@ from http.cookiejar import Cookie as KeptCookie
 from typing import Final
 
 from aahcrawler.browser.visits.visit_order import Cookie
-from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
+from aahcrawler.crawl.browsing.captured_answers import CapturedResponses
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.browsing.visited_crawl import Fetch, PageFetch, RequestRules, VisitedCrawl
 from aahcrawler.crawl.core.fetch_control import FetchControl
@@ -31,7 +31,7 @@ class Visits:
     """Makes what answers each visit of a crawl; requests are sent once somebody says how (``send_by``)."""
 
     def __init__(
-        self, writer: StoreWriter, fetching: FetchControl, rules: RequestRules, recorded: RecordedAnswers
+        self, writer: StoreWriter, fetching: FetchControl, rules: RequestRules, recorded: CapturedResponses
     ) -> None:
         self.recorded = recorded
         self._sessions = rules.sessions

@@ -18,28 +18,28 @@ from aahcrawler.wire.relay import Relay
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class RenderSlot:
     """The place of one look; ``is_shared``: another look was under way for some of its time."""
 
     is_shared: bool = False
 
 
-class LookPlaces:
+class RenderSlots:
     """At most ``most`` looks at once, or one that is alone; who waits to be alone goes before others."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._taken: list[Place] = []
+        self._taken: list[RenderSlot] = []
         self._lonely = 0
         """Looks that are alone, or wait to be."""
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def beside_others(self) -> AsyncIterator[Place]:
+    async def beside_others(self) -> AsyncIterator[RenderSlot]:
         """Lend a place beside others."""
         async with self._changed:
             await self._changed.wait_for(lambda: not self._lonely and len(self._taken) < self._most)
-            place = Place(bool(self._taken))
+            place = RenderSlot(bool(self._taken))
             for other in self._taken:
                 other.is_shared = True
             self._taken.append(place)
@@ -50,9 +50,9 @@ class LookPlaces:
             await self._tell()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[Place]:
+    async def alone(self) -> AsyncIterator[RenderSlot]:
         """Lend the only place, once all others have been left."""
-        place = Place()
+        place = RenderSlot()
         self._lonely += 1
         try:
             async with self._changed:

@@ -17,12 +17,12 @@ from aahcrawler.archive.resources import Resource
 from aahcrawler.browser.devtools.devtools_connection import DevToolsError
 from aahcrawler.browser.network.upstream import Upstream
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
-from aahcrawler.browser.visits.rendered_page import BehaviourNote, ConsoleLine, RenderedPage, VisitFailedError
+from aahcrawler.browser.visits.rendered_page import BehaviourInfo, ConsoleLine, RenderedPage, VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
-from aahcrawler.browser_look import BrowserLook
+from aahcrawler.browser_look import RenderInfo
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.data_pages import DataPages
-from aahcrawler.crawl.browsing.look_places import BrowserDeaths, LookPlaces, OwnPage, Place, ends_browser
+from aahcrawler.crawl.browsing.look_places import BrowserDeaths, OwnPage, RenderSlot, RenderSlots, ends_browser
 from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
@@ -74,7 +74,7 @@ class Browser(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Rendering:
     """What became of a page beside its answer.
 
     ``page`` is the page as a browser showed it, None where none did; ``note`` is kept in its metadata, ``resources``
@@ -83,7 +83,7 @@ class Look:
     """
 
     page: Page | None = None
-    note: BrowserLook | None = None
+    note: RenderInfo | None = None
     resources: tuple[Resource, ...] = ()
     leads_to: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Look:
         return self.note is not None and bool(self.note.made_of)
 
 
-NO_LOOK: Final = Look()
+NO_LOOK: Final = Rendering()
 
 
 class PageRendering:
@@ -129,14 +129,14 @@ class PageRendering:
         self._opened = opened
         self._routes = Routes()
         self._data_pages = DataPages(context)
-        self._places = LookPlaces(context.now.icd.browser.at_once)
+        self._places = RenderSlots(context.now.icd.browser.at_once)
         self._deaths = BrowserDeaths()
         self._testing = asyncio.Lock()
         self._browser: Browser | None = None
         self._missing = ""
         self._under_way = 0
 
-    async def of(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Look:
+    async def of(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Rendering:
         """Return what a browser makes of a page that was answered, or of the former one that the answer stands for.
 
         Raise ``StoppedError`` where the crawl ends meanwhile, ``UnreadableCaptureError`` where the former page cannot
@@ -162,7 +162,7 @@ class PageRendering:
         is_open = former.rendered or is_demanded(section) or not comparison.remembered
         return former if is_open else None
 
-    async def _of(self, lease: Lease, page: Page | None, exchange: Exchange, seconds: float) -> Look:
+    async def _of(self, lease: Lease, page: Page | None, exchange: Exchange, seconds: float) -> Rendering:
         section = self._context.now.icd.browser
         if page is None or page.status != 200 or not page.is_html or not may_look(section):
             return NO_LOOK
@@ -171,7 +171,7 @@ class PageRendering:
         came = {"http:pages": 1.0, "http:bytes": float(exchange.response_size), "http:seconds": seconds}
         reason = await self._reason(lease, page)
         if not reason.is_look:
-            return Look(counts=came | ({f"browser:{reason}": 1.0} if reason is Reason.VAIN else {}))
+            return Rendering(counts=came | ({f"browser:{reason}": 1.0} if reason is Reason.VAIN else {}))
         if reason is not Reason.ASKED and self._data_pages.can_make(lease.queue, lease.url):
             made = await self._made(lease, page, exchange)
             if made.page is not None:
@@ -185,7 +185,7 @@ class PageRendering:
         return replace(look, counts={**came, **look.counts})
 
     @asynccontextmanager
-    async def _place(self, site: str, *, alone: bool = False) -> AsyncIterator[Place]:
+    async def _place(self, site: str, *, alone: bool = False) -> AsyncIterator[RenderSlot]:
         """Lend a place for a look once its site may be looked at. Raise ``StoppedError`` at the crawl's end."""
         while not self._deaths.is_barred(site) and (pause := self._deaths.pause(site)):
             await self._fetching.wait_within_visit(pause)
@@ -202,11 +202,13 @@ class PageRendering:
             logger.warning("%s: not looked at in the browser: %s", lease.url, error)
             return Reason.PLAIN
 
-    async def _looked(self, lease: Lease, page: Page, exchange: Exchange, place: Place, reason: Reason) -> Look | None:
+    async def _looked(
+        self, lease: Lease, page: Page, exchange: Exchange, place: RenderSlot, reason: Reason
+    ) -> Rendering | None:
         """Return what came of a look, as far as one may be; None where it is to be repeated alone."""
         hindrance = self._hindrance(lease.queue)
         if hindrance:
-            return Look(note=BrowserLook(failed=hindrance), counts=self._missed(reason, hindrance))
+            return Rendering(note=RenderInfo(failed=hindrance), counts=self._missed(reason, hindrance))
         self._under_way += 1
         try:
             look = await self._shown(lease, page, exchange, place)
@@ -214,7 +216,7 @@ class PageRendering:
             self._under_way -= 1
         return replace(look, counts=self._lost(reason, look)) if look is not None else None
 
-    async def _made(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
+    async def _made(self, lease: Lease, page: Page, exchange: Exchange) -> Rendering:
         """Return a page made of its data, as looks at others like it have shown; an empty look where that fails."""
         requests = self._visits.requests_of(lease, exchange)
         began = asyncio.get_running_loop().time()
@@ -233,14 +235,14 @@ class PageRendering:
             return NO_LOOK
         made = page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes)
         document = Resource.data_dom(lease.url, dom, tuple(requests.data))
-        note = BrowserLook(
+        note = RenderInfo(
             dom=document.record_id,
             text=digest_of(made),
             seconds=round(seconds, 3),
             requests=requests.requests,
             made_of=tuple(requests.data),
         )
-        return Look(made, note, (document,), rest=requests.rest_asked)
+        return Rendering(made, note, (document,), rest=requests.rest_asked)
 
     # Whether it may be
 
@@ -265,7 +267,7 @@ class PageRendering:
         counts = {f"browser:{hindrance}": 1.0}
         return counts | {f"browser_missing:{self._missing}": 1.0} if hindrance == UNAVAILABLE else counts
 
-    def _lost(self, reason: Reason, look: Look) -> dict[str, float]:
+    def _lost(self, reason: Reason, look: Rendering) -> dict[str, float]:
         """Return the counts of a page that was begun to be shown, where no browser could be had for it."""
         is_missing = look.note is not None and look.note.failed == UNAVAILABLE
         return self._missed(reason, UNAVAILABLE) if is_missing else {}
@@ -277,7 +279,7 @@ class PageRendering:
 
     # One look
 
-    async def _shown(self, lease: Lease, page: Page, exchange: Exchange, place: Place) -> Look | None:
+    async def _shown(self, lease: Lease, page: Page, exchange: Exchange, place: RenderSlot) -> Rendering | None:
         order = await self._order(lease, page)
         allows = frozenset(method for each in order.behaviours for method in each.allows)
         requests = self._visits.requests_of(lease, exchange, frozenset() if order.reading_only else allows)
@@ -306,8 +308,8 @@ class PageRendering:
         if failed in {LOST, REPEATED}:
             return None
         if rendered is None:
-            note = BrowserLook(failed=failed, seconds=round(seconds, 3), requests=requests.requests)
-            return Look(note=note, rest=requests.rest_asked)
+            note = RenderInfo(failed=failed, seconds=round(seconds, 3), requests=requests.requests)
+            return Rendering(note=note, rest=requests.rest_asked)
         return await self._kept(lease, page, order, rendered, requests)
 
     async def _visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
@@ -401,7 +403,7 @@ class PageRendering:
 
     async def _kept(
         self, lease: Lease, page: Page, order: VisitOrder, rendered: RenderedPage, requests: VisitRequests
-    ) -> Look:
+    ) -> Rendering:
         """Return what is kept of a page that was shown, unless it shows less than what was sent."""
         await self._visits.took(lease.url, rendered.cookies, order.cookies)
         dom = await self._visits.concealed(lease.url, rendered.dom)
@@ -414,17 +416,17 @@ class PageRendering:
             looked, text = await self._reading.of(shown, lambda page: (Shown.of(page), digest_of(page)))
         except WorkEndedError as error:
             logger.warning("%s: as it was shown it cannot be read: %s", lease.url, error)
-            return Look(note=replace(note, failed="it takes too long to be read"), resources=pictures)
+            return Rendering(note=replace(note, failed="it takes too long to be read"), resources=pictures)
         gained = self._routes.learn(lease.queue, lease.url, came, looked)
         if gained and not at and not self._visits.is_known_at(lease.url):
             await self._data_pages.learn(lease.queue, page, dom, requests.data)
         counts = {"browser:gained" if gained else "browser:gained nothing": 1.0}
         if 2 * looked.letters < came.letters:
             await self._fetching.stores.count({**counts, "browser:showed less": 1.0})
-            return Look(note=replace(note, failed="it showed less than was sent"), resources=pictures)
+            return Rendering(note=replace(note, failed="it showed less than was sent"), resources=pictures)
         await self._fetching.stores.count(counts)
         document = Resource.rendered_dom(lease.url, dom, at)
-        return Look(
+        return Rendering(
             shown,
             replace(note, dom=document.record_id, text=text),
             (document, *pictures),
@@ -456,10 +458,10 @@ MAX_OF_LINE: Final = 300
 MAX_REASONS: Final = 50
 
 
-def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> BrowserLook:
+def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> RenderInfo:
     """Return the note of a look: ``refused`` counts what the crawl did not give, ``requests`` what it sent."""
     reasons = {**rendered.refused, **refused}
-    return BrowserLook(
+    return RenderInfo(
         ended=rendered.ended,
         seconds=round(rendered.seconds, 3),
         requests=requests,
@@ -487,7 +489,7 @@ def in_a_line(text: str) -> str:
     return " ".join(text[: 4 * MAX_OF_LINE].split())[:MAX_OF_LINE]
 
 
-def _behaviour(note: BehaviourNote) -> str:
+def _behaviour(note: BehaviourInfo) -> str:
     return in_a_line(f"{note.name}: {note.steps} steps, {note.ended}")
 
 

@@ -16,8 +16,8 @@ from typing import Final
 from aahcrawler import urls
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.crawl.browsing.captured_answers import (
-    AnswerRelay,
     PartRelay,
+    ResponseRelay,
     has_manifest,
     head_of,
     is_manifest,
@@ -324,7 +324,7 @@ class _UnderWay:
         self.request = request
         self.wants_whole = wants_whole
         self.wanted = wanted
-        self.relay = AnswerRelay(relay)
+        self.relay = ResponseRelay(relay)
         self.until = asyncio.Event()
         self.is_sent = False
         self.has_come = False

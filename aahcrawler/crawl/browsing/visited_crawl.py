@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
-from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
+from aahcrawler.crawl.browsing.captured_answers import CapturedResponses
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Lifecycle
@@ -165,7 +165,7 @@ class VisitedCrawl:
     writer: StoreWriter
     fetching: FetchControl
     rules: RequestRules
-    recorded: RecordedAnswers
+    recorded: CapturedResponses
     fetch: Fetch
 
     @property

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told, utc_time
+from aahcrawler.exits import exit_on_error, utc_time
 from aahcrawler.frontier.server.binary import REDIS_URL
 
 worker_app = typer.Typer()
@@ -54,7 +54,7 @@ def submit_definition(
     from online_analysis.icd import IcdError
 
     refusals = (IcdError, SubmissionRefusedError, FrontierUnavailableError, RegistryError, OSError)
-    with told(*refusals), connected(redis) as server:
+    with exit_on_error(*refusals), connected(redis) as server:
         typer.echo(str(submit(icd, redis, server.registry, server.presence)))
 
 
@@ -66,7 +66,7 @@ def list_crawls(redis: Redis) -> None:
     from aahcrawler.frontier.redis.shared_server import connected
     from aahcrawler.frontier.registry import RegistryError
 
-    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+    with exit_on_error(FrontierUnavailableError, RegistryError), connected(redis) as server:
         for line in crawl_lines(server):
             typer.echo(line)
 
@@ -79,7 +79,7 @@ def list_workers(redis: Redis) -> None:
     from aahcrawler.frontier.redis.shared_server import connected
     from aahcrawler.frontier.registry import RegistryError
 
-    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+    with exit_on_error(FrontierUnavailableError, RegistryError), connected(redis) as server:
         for line in worker_lines(server.presence.workers(), time.time()):
             typer.echo(line)
 
@@ -124,7 +124,7 @@ def show_events(
     from aahcrawler.frontier.registry import RegistryError
 
     wanted, place = EventFilter(crawl, worker, grep), ""
-    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+    with exit_on_error(FrontierUnavailableError, RegistryError), connected(redis) as server:
         try:
             while True:
                 for at, event in server.events.read(place):
@@ -160,7 +160,7 @@ def _show_kept(folders: Sequence[Path], conditions: Conditions, grep: str, other
 
     if others:
         raise typer.BadParameter("--worker and --follow are for a shared server; folders keep what is over")
-    with told(EventSearchError), ExitStack() as stack:
+    with exit_on_error(EventSearchError), ExitStack() as stack:
         indexes = [stack.enter_context(EventIndex(folder)) for folder in folders]
         query = EventQuery(*conditions)
         for event in merge(*(index.find(query) for index in indexes), key=lambda event: event.at):
@@ -195,6 +195,6 @@ def run_worker(
     from aahcrawler.frontier.registry import RegistryError
 
     options = WorkerOptions(folder, tuple(only or ()), until_finished, definition, at_once, attached)
-    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+    with exit_on_error(FrontierUnavailableError, RegistryError), connected(redis) as server:
         code = serve(server, options, project_settings(), lambda text: typer.echo(text, err=True))
     raise typer.Exit(code)

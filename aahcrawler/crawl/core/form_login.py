@@ -45,7 +45,7 @@ class _RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LoginStep:
     """A request of a login: ``body`` is that of a form that is sent by POST, None for a plain request."""
 
     url: str
@@ -58,7 +58,7 @@ class Fetch(Protocol):
     Errors are those of the crawl's requests.
     """
 
-    def __call__(self, step: Step) -> Awaitable[Page]:
+    def __call__(self, step: LoginStep) -> Awaitable[Page]:
         """Return the answer, whatever its status."""
         ...
 
@@ -118,7 +118,7 @@ class FormLogins:
         async with self._locks[session.site]:
             if not session.is_logged_in:
                 return True
-            page = await self._followed(Step(session.proof or given.page or given.url))
+            page = await self._followed(LoginStep(session.proof or given.page or given.url))
         holds = self._shows(given, page)
         self._missing[session.site] = 0, min(2 * enough, PATIENCE) if holds else 1
         return not holds
@@ -144,23 +144,23 @@ class FormLogins:
 
     async def _log_in(self, given: GivenLogin) -> str:
         """Log in; return the URL of a page that shows it. Raise ``_RefusedError``."""
-        page = await self._followed(Step(given.url))
+        page = await self._followed(LoginStep(given.url))
         if self._shows(given, page):
             return page.url
         form = _form(page, given)
         target = self._safe(form.target, given)
         if form.method != "post":
             raise _RefusedError("the form would put the password into a URL (its method is get)")
-        page = await self._followed(Step(target, form.filled(given.fields)))
+        page = await self._followed(LoginStep(target, form.filled(given.fields)))
         others = [*_next(page), given.page, f"{urls.origin(given.url)}/"]
         while not self._shows(given, page) and others:
             if url := others.pop(0):
-                page = await self._followed(Step(url))
+                page = await self._followed(LoginStep(url))
         if self._shows(given, page):
             return page.url
         raise _RefusedError("what network.logins calls logged_in is not on the pages behind the form")
 
-    async def _followed(self, step: Step) -> Page:
+    async def _followed(self, step: LoginStep) -> Page:
         """Return the answer to a step after its redirects, which stay on the site. Raise ``LoginFailedError``."""
         site = urls.queue_of(step.url)
         page = await self._fetch(step)
@@ -168,7 +168,7 @@ class FormLogins:
             target = _location(page)
             if target is None or urls.queue_of(target) != site:
                 break
-            page = await self._fetch(Step(target))
+            page = await self._fetch(LoginStep(target))
         if page.status >= 500 or page.status == 429:
             raise LoginFailedError(f"{page.url} answered {page.status}", may_pass=True)
         return page

@@ -16,7 +16,7 @@ from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, Claim
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.decoding import Fault, decode_content
-from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
+from aahcrawler.wire.client import WireClient, WireRequest, WireResponse, WireSettings
 
 WIRE_SETTINGS = "AAH_WIRE"
 """The Scrapy setting that holds a ``WireSettings``: the settings of the download handler."""
@@ -163,7 +163,7 @@ class OpenDownloads:
         self._limits: dict[asyncio.Event, set[asyncio.Timeout]] = {}
         self._watchers: list[asyncio.Task[None]] = []
 
-    async def until(self, ending: asyncio.Event | None, fetch: Coroutine[Any, Any, Answer]) -> Answer:
+    async def until(self, ending: asyncio.Event | None, fetch: Coroutine[Any, Any, WireResponse]) -> WireResponse:
         """Return what is fetched; raise ``StoppedError`` where that takes longer than ``GRACE`` after the ending."""
         if ending is None:
             return await fetch
@@ -205,7 +205,7 @@ def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:
             yield spelled.get(name.lower(), name), value.decode("latin-1")
 
 
-def _response(request: Request, answer: Answer, page_bytes: int) -> CapturedResponse:
+def _response(request: Request, answer: WireResponse, page_bytes: int) -> CapturedResponse:
     codings = ", ".join(value for name, value in answer.headers if name.lower() == "content-encoding")
     decoded = decode_content(answer.payload, codings, page_bytes)
     captured = Captured(

@@ -13,7 +13,7 @@ from aahcrawler.crawl.lease.lease_source import LeaseSource
 from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, Offered, State
-from aahcrawler.refusals import Refused, read
+from aahcrawler.refusals import Refused, read_refusals
 from aahcrawler.scope import RULE, SCOPE, Refusal
 from aahcrawler.scores import Source
 from aahcrawler.segments import DamageError
@@ -117,7 +117,7 @@ class ScopeUpdate:
 
     async def _judge_refused(self) -> Counter[str]:
         folder = self._writer.stores.folder
-        refused = read(folder.refused, folder.run.number)
+        refused = read_refusals(folder.refused, folder.run.number)
         done: Counter[str] = Counter()
         try:
             while part := await asyncio.to_thread(_part, refused):

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Final
 
 from aahcrawler.archive.writer import WrittenCapture
-from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, Look, PageRendering
+from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, PageRendering, Rendering
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.description import count, description, object_counts
 from aahcrawler.crawl.capture.recrawl import (
@@ -40,7 +40,7 @@ from aahcrawler.crawl.lease.lease_source import LostLeaseError
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
 from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings
-from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, seen
+from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, with_rendering
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
@@ -357,7 +357,7 @@ class ResponseHandler:
             await self._steps.session_probing.look(lease, comparison.page)
         found = await self._analysed(lease, comparison, stats)
         await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
-        found = None if found is None else seen(found, look, lease, known.scope.spelling)
+        found = None if found is None else with_rendering(found, look, lease, known.scope.spelling)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         await asyncio.sleep(0)
         if lease.kind == "page":
@@ -390,7 +390,7 @@ class ResponseHandler:
             stats.add(f"error:{found.error}")
         return found
 
-    async def _look(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Look:
+    async def _look(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Rendering:
         """Have a browser show a page where that is to be."""
         return NO_LOOK if self._steps.rendering is None else await self._steps.rendering.of(lease, response, comparison)
 
@@ -571,7 +571,7 @@ def _page(lease: Lease, response: CapturedResponse) -> Page:
 
 
 def _annotations(
-    lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None, look: Look
+    lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None, look: Rendering
 ) -> Annotations:
     """Return what is archived with an answer: metadata of pages, files of objects, and sheets that lead somewhere.
 

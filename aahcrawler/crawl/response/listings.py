@@ -35,7 +35,7 @@ _HOPS: Final = {"sitemap": Hop.SITEMAP, "feed": Hop.FEED, "page": Hop.NAVIGATION
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ListingStep:
     """A page of one listing of an application: the pages are counted from 1, ``root`` is the URL of its front page.
 
     ``before`` is a digest of the first URL that the page before lists, empty where there is none.
@@ -109,7 +109,7 @@ class Listings:
 
     async def read(self, lease: Lease, status: int, contents: Contents) -> None:
         """Go on after a page of a listing was answered, as far as it brought anything new."""
-        step = Step.of(lease)
+        step = ListingStep.of(lease)
         if step is None:
             return
         begins = _digest(contents.first)
@@ -132,7 +132,7 @@ class Listings:
 
         Return what of the ``offers`` is still to be made: all, where the lease is of no listing.
         """
-        step = Step.of(lease)
+        step = ListingStep.of(lease)
         if step is None:
             return offers
         moved = [replace(offer, via=lease.via) for offer in offers]
@@ -140,12 +140,12 @@ class Listings:
             await self._go_on_behind(lease, step)
         return ()
 
-    async def _go_on_behind(self, lease: Lease, step: Step) -> None:
+    async def _go_on_behind(self, lease: Lease, step: ListingStep) -> None:
         application = self._application(step.application)
         listing = _named(application, step.listing)
         if application is None or listing is None:
             return
-        after = Step(step.root, step.application, step.listing, step.page + 1)
+        after = ListingStep(step.root, step.application, step.listing, step.page + 1)
         if not listing.is_paged or not await self._ask_page(lease, application, listing, after):
             await self._ask(lease, application, step.root, application.listings.index(listing) + 1)
 
@@ -154,7 +154,7 @@ class Listings:
 
         Where all pages are the same, the server knows no pages, and the next listing is asked for as well.
         """
-        step = Step.of(lease)
+        step = ListingStep.of(lease)
         if step is None:
             return
         is_end = step.page > 1 and (reason.startswith("status 4") or reason == _EMPTY)
@@ -190,11 +190,13 @@ class Listings:
         """Offer the first page of a listing, of the first one from the ``first`` on that can be."""
         wanted = self._wanted(application)
         for listing in application.listings[first:]:
-            step = Step(root, application.name, listing.name)
+            step = ListingStep(root, application.name, listing.name)
             if listing in wanted and await self._ask_page(lease, application, listing, step):
                 return
 
-    async def _ask_page(self, lease: Lease, application: Application, listing: Listing | None, step: Step) -> bool:
+    async def _ask_page(
+        self, lease: Lease, application: Application, listing: Listing | None, step: ListingStep
+    ) -> bool:
         """Offer a page of a listing, or the next one that is not known; False where there is none that may be had."""
         if listing is None:
             return False
@@ -210,20 +212,20 @@ class Listings:
                 return True
         return False
 
-    def _made(self, lease: Lease, step: Step, listing: Listing) -> Offer | None:
+    def _made(self, lease: Lease, step: ListingStep, listing: Listing) -> Offer | None:
         url = urls.resolve(step.root, listing.reference(step.page))
         if url is None or urls.origin(url) != urls.origin(step.root):
             return None
         known = self._context.now
         if listing.kind == "page":
             url = known.scope.spelling(known.helper.canonical(url))
-        before = replace(lease, path=_stem(lease.path)) if Step.of(lease) else lease
+        before = replace(lease, path=_stem(lease.path)) if ListingStep.of(lease) else lease
         return replace(known.link_rules.offer(url, before, UNSCORED, hop=_HOPS[listing.kind]), via=step.via)
 
     async def _offer(self, offers: Sequence[Offer]) -> Sequence[Offered]:
         return await self._writer.call(self._writer.stores.frontier.offer, offers)
 
-    async def _count(self, step: Step, what: str) -> None:
+    async def _count(self, step: ListingStep, what: str) -> None:
         await self._writer.count({f"listing:{step.application}, {step.listing}: {what}": 1})
 
 

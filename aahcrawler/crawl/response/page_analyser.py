@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from aahcrawler.archive.history import Former
-from aahcrawler.crawl.browsing.page_rendering import Look
+from aahcrawler.crawl.browsing.page_rendering import Rendering
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.limits import Budget
@@ -335,7 +335,7 @@ def _given_up(lease: Lease, page: Page, error: WorkEndedError) -> PageAnalysis:
     return PageAnalysis(analysis.not_understood(lease, page, error), failed=(failed,), error=type(error).__name__)
 
 
-def seen(found: PageAnalysis, look: Look, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:
+def with_rendering(found: PageAnalysis, look: Rendering, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:
     """Add to the analysis of a page what a browser noted of it, where its scripts wanted to go, and its streams.
 
     Of a page that shows nothing the first of these is taken for the page that it sends its readers on to. A player

@@ -14,7 +14,7 @@ from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawl.response.listings import Step
+from aahcrawler.crawl.response.listings import ListingStep
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.layout import TRAPS
@@ -22,7 +22,7 @@ from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
-from aahcrawler.pipeline.trap_evidence import content, prose, seen
+from aahcrawler.pipeline.trap_evidence import content, prose, trap_evidence_of
 from aahcrawler.traps.bloom_filters import Arrays
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.state_file import packed, unpacked
@@ -90,7 +90,7 @@ class TrapDetection:
         if assistance.document.source or not (page.is_html or assistance.objects):
             text = prose(page)
             return None if text is None else self._traps.judge_file(text)
-        return self._traps.judge(seen(lease.url, lease.queue, assistance, relevant=relevant), self._name())
+        return self._traps.judge(trap_evidence_of(lease.url, lease.queue, assistance, relevant=relevant), self._name())
 
     async def probed(self, page: Page) -> None:
         """Take the answer to a request for a page that cannot exist."""
@@ -131,7 +131,7 @@ class TrapDetection:
 
 def _is_linked(lease: Lease) -> bool:
     """Return whether a lease is that of a page which a page leads to."""
-    return lease.kind == "page" and lease.via != "" and Step.of(lease) is None
+    return lease.kind == "page" and lease.via != "" and ListingStep.of(lease) is None
 
 
 class TrapsFile:

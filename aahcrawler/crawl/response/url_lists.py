@@ -16,7 +16,7 @@ from aahcrawler.crawl.capture.description import malformed
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.response.listings import MAX_HOSTS, Contents, Step
+from aahcrawler.crawl.response.listings import MAX_HOSTS, Contents, ListingStep
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Offer, Offered
@@ -40,7 +40,7 @@ ListKind = Literal["sitemaps", "feeds"]
 
 def list_kind(lease: Lease) -> ListKind | None:
     """Return what an answer is to be read as by the hops that led to it, None where it is none of both."""
-    if lease.kind != "requisite" and Step.of(lease) is None:
+    if lease.kind != "requisite" and ListingStep.of(lease) is None:
         return None
     if ends_with(lease.path, Hop.SITEMAP):
         return "sitemaps"
@@ -114,7 +114,7 @@ class UrlLists:
         The rest is added to what is ``rejected``, by reason.
         """
         hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
-        is_complete, helper = Step.of(lease) is not None, self._context.now.helper
+        is_complete, helper = ListingStep.of(lease) is not None, self._context.now.helper
         for offer in self._offers(lease, piece):
             if hosts is not None and _host(offer.url) not in hosts:
                 rejected.setdefault(SourceRefusal.NOT_VOUCHED, []).append(offer)

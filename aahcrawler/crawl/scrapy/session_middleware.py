@@ -16,7 +16,7 @@ from aahcrawler import urls
 from aahcrawler.crawl.browsing.visited_crawl import VISIT, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
-from aahcrawler.crawl.core.form_login import FormLogins, Step
+from aahcrawler.crawl.core.form_login import FormLogins, LoginStep
 from aahcrawler.crawl.core.site_sessions import SiteSession, set_cookies
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE
@@ -188,7 +188,7 @@ class SessionMiddleware:
         meta = {**request.meta, _SENT: request.meta.get(_SENT, 0) + 1}
         return await self._download(request.replace(meta=meta))
 
-    async def _fetch(self, step: Step) -> Page:
+    async def _fetch(self, step: LoginStep) -> Page:
         """Return the answer to a step of a login (``form_login.Fetch``)."""
         await self._job.fetching.wait_for_slot(step.url)
         request = build_request(step.url, UNCONDITIONAL, self._job.context.now, self._job.fetching, {_STEP: True})

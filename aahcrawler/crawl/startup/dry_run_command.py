@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, told
+from aahcrawler.exits import MISTAKE, exit_on_error
 
 dry_run_app = typer.Typer()
 
@@ -48,7 +48,7 @@ def try_seeds(
     from knowledge_base.loader import LoadError
     from online_analysis.icd import IcdError
 
-    with told(IcdError, LoadError, DamageError):
+    with exit_on_error(IcdError, LoadError, DamageError):
         opened = open_dry_run(icd, named_folders(kb) if kb else ())
     wanted = tuple(seeds or opened.context.icd.seeds)
     if missing := [seed for seed in wanted if seed not in opened.context.icd.seeds]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
-from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
+from aahcrawler.crawl.browsing.captured_answers import CapturedResponses
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.page_rendering import Browser, PageRendering
 from aahcrawler.crawl.browsing.visited_crawl import RequestRules
@@ -93,7 +93,7 @@ def assemble(
     trap_detection = TrapDetection(current, reading)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
     analyser = PageAnalyser(current, Budget(current, writer.stats), recrawl, trap_detection, reading)
-    recorded = RecordedAnswers(current, writer, lifecycle.number, lifecycle.begun_at)
+    recorded = CapturedResponses(current, writer, lifecycle.number, lifecycle.begun_at)
     budgets = DomainBudgets(current, writer.stats)
     visits = Visits(writer, fetching, RequestRules(current, lifecycle, sessions, budgets), recorded)
     opened = partial(open_browser, stores.folder.spool, icd.browser.at_once)

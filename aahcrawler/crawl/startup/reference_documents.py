@@ -20,7 +20,7 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.page.generic import main_content
 from aahcrawler.page.onward import location
-from aahcrawler.wire.client import Answer, WireClient, WireError, WireRequest
+from aahcrawler.wire.client import WireClient, WireError, WireRequest, WireResponse
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd, IcdError, Mistake
 
@@ -133,7 +133,7 @@ class _Asking:
     keep: Callable[[Exchange], object]
     politeness: PolitenessTracker
 
-    async def answer(self, url: str) -> Answer:
+    async def answer(self, url: str) -> WireResponse:
         """Ask for a URL when its site may be fetched from; what comes is bounded in time and size."""
         await asyncio.sleep(self.politeness.reserve(url))
         request = WireRequest(
@@ -170,7 +170,7 @@ async def _page(asking: _Asking, document: str) -> Page:
     raise _UnusableError("too many redirects")
 
 
-def _answered(url: str, answer: Answer, limit: int) -> Page:
+def _answered(url: str, answer: WireResponse, limit: int) -> Page:
     headers = Headers(answer.headers)
     body = decode_content(answer.payload, headers.get("Content-Encoding"), limit).body
     return Page(url, answer.status, headers, body, datetime.now(UTC))

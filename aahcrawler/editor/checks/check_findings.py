@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.explanation.explanation_model import narrowed
 from aahcrawler.editor.pages.saved_pages import SavedPage
-from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, Place
+from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, TextPlace
 from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.page_location import address_text
 from aahcrawler.helper.extraction.runs import run_items
@@ -41,7 +41,7 @@ class Severity(StrEnum):
 class Finding:
     """A mistake and how to correct it; ``is_guess`` where it is that nobody has confirmed something."""
 
-    place: Place
+    place: TextPlace
     severity: Severity
     message: str
     is_guess: bool = False
@@ -60,12 +60,12 @@ class Finding:
         return self.place.file, self.place.line, self.message
 
 
-def error(place: Place, message: str) -> Finding:
+def error(place: TextPlace, message: str) -> Finding:
     """Return a finding with which the knowledge base cannot be used."""
     return Finding(place, Severity.ERROR, message)
 
 
-def warning(place: Place, message: str, *, is_guess: bool = False) -> Finding:
+def warning(place: TextPlace, message: str, *, is_guess: bool = False) -> Finding:
     """Return a warning."""
     return Finding(place, Severity.WARNING, message, is_guess)
 

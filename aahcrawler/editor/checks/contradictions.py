@@ -10,7 +10,7 @@ from lxml import etree
 
 from aahcrawler.editor.checks.check_findings import Finding, error, warning
 from aahcrawler.editor.pages.saved_pages import SavedPage
-from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, Place, element_place
+from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, TextPlace, element_place
 from knowledge_base.loader import MAX_FILE_SIZE
 from knowledge_base.matching import Detector
 from knowledge_base.model import Application, Condition, Navigate, PageLevel
@@ -163,7 +163,7 @@ __all__ = ["contradictions", "rivalries"]
 
 @dataclass(frozen=True, slots=True)
 class _Guess:
-    place: Place
+    place: TextPlace
     said: str
     weight: int
 
@@ -208,7 +208,9 @@ def _guesses(file: ApplicationFile) -> Iterator[_Guess]:
             element = root if about is None else about
             said = " ".join(found[1].split())
             said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}..."
-            yield _Guess(Place(str(file.path), element.sourceline or 0, element_place(element)), said, _weight(element))
+            yield _Guess(
+                TextPlace(str(file.path), element.sourceline or 0, element_place(element)), said, _weight(element)
+            )
 
 
 def _weight(element: etree._Element) -> int:

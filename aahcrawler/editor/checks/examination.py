@@ -20,7 +20,7 @@ from aahcrawler.editor.checks.fruitless_parts import common_signs, fruitless_par
 from aahcrawler.editor.checks.short_bodies import short_bodies
 from aahcrawler.editor.checks.wrong_addresses import greedy_rules, narrow_addresses
 from aahcrawler.editor.pages.saved_pages import SavedPage, SavedPageError, pages_folder, saved_pages
-from aahcrawler.editor.text.file_lines import Entry, FileLines, Place, read_files
+from aahcrawler.editor.text.file_lines import EntryLines, FileLines, TextPlace, read_files
 from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Detector
@@ -50,7 +50,7 @@ class Busy:
     """The beginning or progress of a step: its number, place and subject, in words that complete "busy with"."""
 
     step: int
-    place: Place
+    place: TextPlace
     doing: str
     advice: str = ""
 
@@ -64,8 +64,8 @@ class Citations:
 
     application: str
     entries: int
-    uncited: tuple[tuple[Place, str], ...]
-    unproven: tuple[tuple[Place, str], ...]
+    uncited: tuple[tuple[TextPlace, str], ...]
+    unproven: tuple[tuple[TextPlace, str], ...]
 
 
 Report = Busy | Finding | Citations | None
@@ -93,7 +93,7 @@ def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Cit
     """
     places = FileLines(read_files(chosen_files(task.folders).applications))
     if task.start == 0:
-        begin(Busy(0, Place(str(task.folders[-1]), 0), "reading the files"))
+        begin(Busy(0, TextPlace(str(task.folders[-1]), 0), "reading the files"))
         yield from _citations(places)
         yield from _contents(task.folders, places, begin)
     last = len(places.files)
@@ -110,7 +110,7 @@ def _contents(folders: tuple[Path, ...], places: FileLines, begin: Callable[[Bus
         try:
             pages += saved_pages(pages_folder(folder))
         except SavedPageError as mistake:
-            yield warning(Place(str(pages_folder(folder)), 0), f"{mistake}; its saved pages were left out here")
+            yield warning(TextPlace(str(pages_folder(folder)), 0), f"{mistake}; its saved pages were left out here")
     for file in places.files:
         yield from open_guesses(file)
     try:
@@ -120,7 +120,7 @@ def _contents(folders: tuple[Path, ...], places: FileLines, begin: Callable[[Bus
             yield error(places.line(problem.file, problem.line), problem.message)
         return
     yield from _structure(knowledge_base, places, tuple(pages), lambda place, words: begin(Busy(0, place, words)))
-    begin(Busy(0, Place(str(folders[-1]), 0), "looking for its signs on pages of other software"))
+    begin(Busy(0, TextPlace(str(folders[-1]), 0), "looking for its signs on pages of other software"))
     yield from shared_signs(knowledge_base, places, _readable((*folders, SHIPPED)))
 
 
@@ -160,7 +160,10 @@ def _citations(places: FileLines) -> Iterator[Citations]:
 
 
 def _structure(
-    knowledge_base: KnowledgeBase, places: FileLines, pages: tuple[SavedPage, ...], busy: Callable[[Place, str], None]
+    knowledge_base: KnowledgeBase,
+    places: FileLines,
+    pages: tuple[SavedPage, ...],
+    busy: Callable[[TextPlace, str], None],
 ) -> Iterator[Finding]:
     for application in knowledge_base.applications:
         place = places.application(application.name)
@@ -170,20 +173,20 @@ def _structure(
         yield from common_signs(application, places)
     detector = Detector(knowledge_base)
     for page in pages:
-        busy(Place(str(page.file), 0), "telling whose page this is")
+        busy(TextPlace(str(page.file), 0), "telling whose page this is")
         yield from rivalries(detector, (page,), places)
 
 
-def _different(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], ...]:
+def _different(entries: Iterable[EntryLines]) -> tuple[tuple[EntryLines, ...], ...]:
     """Put entries with the same expression together."""
-    by_source: dict[str, list[Entry]] = {}
+    by_source: dict[str, list[EntryLines]] = {}
     for entry in entries:
         if entry.source:
             by_source.setdefault(entry.source, []).append(entry)
     return tuple(map(tuple, by_source.values()))
 
 
-def _cost(entries: tuple[Entry, ...], step: int, begin: Callable[[Busy], None]) -> Iterator[Finding]:
+def _cost(entries: tuple[EntryLines, ...], step: int, begin: Callable[[Busy], None]) -> Iterator[Finding]:
     first = entries[0]
     advice = cost.advice(first.source)
 
@@ -266,7 +269,7 @@ def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callabl
         checked.add(_told(silence, seconds))
         start = silence.busy.step + 1
     message = f"{MAX_KILLS} expressions took longer than {seconds:g} s; mend these, then check again"
-    checked.add(error(Place(str(folders[-1]), 0), message))
+    checked.add(error(TextPlace(str(folders[-1]), 0), message))
     return checked
 
 
@@ -299,7 +302,7 @@ def reports_of(target: Callable[..., None], *arguments: object) -> Iterator[Conn
 
 def _taken(ours: Connection, task: Task, checked: Checked, progress: Callable[[str], None]) -> _Silence | None:
     """Take reports until the last one, or until none comes any more."""
-    busy = Busy(task.start, Place(str(task.folders[-1]), 0), "starting")
+    busy = Busy(task.start, TextPlace(str(task.folders[-1]), 0), "starting")
     patience = task.seconds + STARTING
     while ours.poll(patience):
         patience = task.seconds

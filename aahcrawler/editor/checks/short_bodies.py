@@ -91,7 +91,7 @@ def _short_on(saved: SavedPage, application: Application, level: PageLevel, acti
         extracted = Runner.of(page, application, level).run(action).extracted
     except FAILING:
         return
-    reading = page.once(generic_objects.read)
+    reading = page.once(generic_objects.read_objects)
     regions = [region for region in reading.bodies.values() if region.text is None]
     owned = {element: each for each in extracted for element in each.body}
     for region in regions:

@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 from aahcrawler.editor.checks.check_findings import Finding, LevelPages, found, reference_of, warning, written
 from aahcrawler.editor.drafting.address_groups import ROLES, AddressGroup, Shape, address_groups
 from aahcrawler.editor.pages.saved_pages import SavedPage
-from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, Place
+from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, TextPlace
 from aahcrawler.helper.links.junk_urls import Ignored
 from aahcrawler.helper.links.navigation import Links
 from aahcrawler.helper.site_memory import Sites, site_of
@@ -46,7 +46,7 @@ class _Rules:
     """The avoid rules of an application, and what they were seen to refuse."""
 
     application: Application
-    places: Mapping[AvoidRule, tuple[Place, str]]
+    places: Mapping[AvoidRule, tuple[TextPlace, str]]
     refused: dict[AvoidRule, dict[str, str]] = field(default_factory=dict)
     _links: Counter[tuple[str, str]] = field(default_factory=Counter)
     _lost: Counter[tuple[str, str, AvoidRule]] = field(default_factory=Counter)
@@ -136,7 +136,7 @@ def _ignored(application: Application, page: Page) -> Ignored:
     return Ignored(page.tree, (node for node in nodes if isinstance(node, HtmlElement)))
 
 
-def _places(application: Application, places: FileLines) -> Mapping[AvoidRule, tuple[Place, str]]:
+def _places(application: Application, places: FileLines) -> Mapping[AvoidRule, tuple[TextPlace, str]]:
     """Return the place and the words of each rule; rules of the kind are at the place of the application."""
     written_as = [
         (file.place(element), written(element))

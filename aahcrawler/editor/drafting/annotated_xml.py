@@ -11,7 +11,7 @@ from aahcrawler.editor.text.printable_text import printable
 UNPROVEN = "unproven: read off a page"
 
 
-def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
+def append_element(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
     """Append an element; attributes come in the order given."""
     return etree.SubElement(parent, tag, dict(attributes or {}))
 

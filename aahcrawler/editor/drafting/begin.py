@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.editor.drafting.draft import Draft, DraftError, Wanted, draft
+from aahcrawler.editor.drafting.draft import Draft, DraftError, WantedDraft, draft
 from aahcrawler.editor.drafting.level_plans import TERMS, Given
 from aahcrawler.editor.drafting.pattern_drafting import Known
 from aahcrawler.editor.pages.page_capture import description, slug
@@ -55,7 +55,7 @@ def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
     known = _known(everywhere)
     _check_known(wish, given, known.knowledge_base)
     schema = os.path.relpath(SCHEMA, file.parent.resolve())
-    made = draft(Wanted(wish.name, wish.kind, schema, wish.site), given, known)
+    made = draft(WantedDraft(wish.name, wish.kind, schema, wish.site), given, known)
     knowledge_base = _loaded(made.file, file.name, everywhere)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(made.file)

@@ -153,7 +153,7 @@ class DraftError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedDraft:
     """The wanted draft: the application's name and kind; ``site`` for one site alone; the place of the schema."""
 
     name: str
@@ -176,7 +176,7 @@ class Draft:
     left_out: tuple[str, ...] = ()
 
 
-def draft(wanted: Wanted, given: Given, known: Known) -> Draft:
+def draft(wanted: WantedDraft, given: Given, known: Known) -> Draft:
     """Return the file and its doubts. Every action of it finds something on the given pages. Raises `DraftError`."""
     whole = Given(tuple(map(without_index, given.contents)), tuple(map(without_index, given.lists)))
     return _Drafting(wanted, whole, known).draft()
@@ -185,7 +185,7 @@ def draft(wanted: Wanted, given: Given, known: Known) -> Draft:
 class _Drafting:
     """One file being written."""
 
-    def __init__(self, wanted: Wanted, given: Given, known: Known) -> None:
+    def __init__(self, wanted: WantedDraft, given: Given, known: Known) -> None:
         self._wanted = wanted
         self._given = given
         self._terms: Terms = TERMS[wanted.kind]
@@ -235,7 +235,7 @@ class _Drafting:
         root.set("kind", self._wanted.kind)
         root.set("draft", "yes")
         addresses = ", ".join(page.url for page in self._given.pages)
-        annotated_xml.add(
+        annotated_xml.append_element(
             root, "about"
         ).text = f"A draft made from {addresses}. Name the versions and templates it was proved on."
         self._detect(root)
@@ -246,12 +246,12 @@ class _Drafting:
         return root
 
     def _detect(self, root: etree._Element) -> None:
-        detect = annotated_xml.add(root, "detect")
+        detect = annotated_xml.append_element(root, "detect")
         annotated_xml.note(detect, _ADVICE_OF_SITE if self._of_site else _ADVICE_OF_SIGNS)
         for sign in self._signs:
             strength = sign.pattern.strength.name.lower()
             attributes = {"strength": strength, **dict(sign.attributes), "cite": annotated_xml.UNPROVEN}
-            pattern = annotated_xml.add(detect, "pattern", attributes)
+            pattern = annotated_xml.append_element(detect, "pattern", attributes)
             choices = []
             if len(self._signs) > 1:
                 choices.append(removal("other software, or only this site, has it too; leave it out", pattern))
@@ -266,9 +266,9 @@ class _Drafting:
     def _canonical(self, root: etree._Element) -> None:
         drops = dict(_drops(own_links(self._given.pages), self._levels))
         if drops:
-            canonical = annotated_xml.add(root, "canonical")
+            canonical = annotated_xml.append_element(root, "canonical")
             for attributes, said in drops.items():
-                drop = annotated_xml.add(canonical, "drop", dict(attributes))
+                drop = annotated_xml.append_element(canonical, "drop", dict(attributes))
                 self._guesses.mark(drop, said, LIKELY, [removal("it tells pages apart; leave it in", drop)])
 
     def _avoid(self, root: etree._Element) -> None:
@@ -277,10 +277,10 @@ class _Drafting:
         rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
         self._rules = rules
         if rules:
-            avoid = annotated_xml.add(root, "avoid")
+            avoid = annotated_xml.append_element(root, "avoid")
             annotated_xml.note(avoid, "guess: by their words, these URLs lead to nothing new; check each")
             for rule in rules:
-                element = annotated_xml.add(avoid, "url", _attributes(rule))
+                element = annotated_xml.append_element(avoid, "url", _attributes(rule))
                 said = f"URLs like {rule.example} lead to nothing new ({rule.reason.value})"
                 choices = [removal("these URLs lead to content; do not avoid them", element)]
                 self._guesses.note(element, said, OPEN if is_open_to_doubt(rule) else SURE, choices)
@@ -310,7 +310,7 @@ def _drops(links: Sequence[PageLink], levels: Sequence[LevelPlan]) -> Iterator[t
             yield (("parameter", paging.parameter), ("value", value)), "the first page is the same without its number"
 
 
-def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
+def _signs(wanted: WantedDraft, given: Given, known: Known) -> tuple[Sign, ...]:
     """Return the signs of the software; where there are none that others lack, that of the site."""
     found = signs(given.pages, known, wanted.name)
     return (of_host(given.contents[0].url),) if wanted.site or not found else found

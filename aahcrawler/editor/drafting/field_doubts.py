@@ -17,7 +17,7 @@ from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
 from aahcrawler.wrapper_induction.induce import propose
 from aahcrawler.wrapper_induction.proof import run
-from aahcrawler.wrapper_induction.samples import Outcome, comparable, compared, text_of
+from aahcrawler.wrapper_induction.samples import SampleOutcome, comparable, compared, text_of
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import DateFormat, Extract, Field
 
@@ -71,7 +71,7 @@ def _unlike(action: Extract, pages: Sequence[Page], generic: GenericReadings, *,
 
 def _agrees(read: WebObject, name: str, there: Value) -> bool:
     here = read.first(name)
-    return here is not None and compared(here, comparable(there)) is not Outcome.WRONG
+    return here is not None and compared(here, comparable(there)) is not SampleOutcome.WRONG
 
 
 def _others(proposal: Proposal, field: Field) -> Iterator[tuple[str, etree._Element]]:
@@ -151,13 +151,13 @@ def _dates(labelled: LabelledObject, page: Page) -> Iterator[tuple[object, Label
         written = {name: element.get(name) or "" for name in _DATED}
         attribute = next((name for name, value in written.items() if value and _moment(value, page)), "")
         shown = written[attribute] if attribute else fold(plain_text(element))
-        read = dates.read(shown, now=page.fetched_at) if len(shown) <= MAX_DATE_LENGTH else None
+        read = dates.read_date(shown, now=page.fetched_at) if len(shown) <= MAX_DATE_LENGTH else None
         if read is not None and (attribute or not len(element)):
             yield (element.tag, element.get("class"), attribute), Label((element,), read.moment, attribute)
 
 
 def _moment(text: str, page: Page) -> bool:
-    return len(text) <= MAX_DATE_LENGTH and dates.read(text, now=page.fetched_at) is not None
+    return len(text) <= MAX_DATE_LENGTH and dates.read_date(text, now=page.fetched_at) is not None
 
 
 def _beside_body(labelled: LabelledObject) -> Iterator[HtmlElement]:

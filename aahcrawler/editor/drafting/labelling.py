@@ -70,7 +70,7 @@ def date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
     named = (each for each in _html(item.iter()) if _DATE.search(_names(each)) and not _holds_text_within(each))
     for element in (*times, *named):
         shown = element.get("datetime") or element.get("title") or plain_text(element)
-        if shown and len(shown) <= MAX_DATE_LENGTH and dates.read(shown, now=page.fetched_at) is not None:
+        if shown and len(shown) <= MAX_DATE_LENGTH and dates.read_date(shown, now=page.fetched_at) is not None:
             return element
     return None
 
@@ -427,7 +427,7 @@ def _body_label(own: Mapping[str, HtmlElement]) -> Label:
 def _date_attribute(elements: Sequence[HtmlElement], page: Page) -> str:
     """Return the attribute that gives the date on all of some elements, empty if their text is to be read."""
     values = {name: [element.get(name) or "" for element in elements] for name in _DATE_ATTRIBUTES}
-    dated = (name for name in values if all(dates.read(value, now=page.fetched_at) for value in values[name]))
+    dated = (name for name in values if all(dates.read_date(value, now=page.fetched_at) for value in values[name]))
     return next(dated, "")
 
 

@@ -173,7 +173,7 @@ class LevelWriting:
     def write(self, root: etree._Element, level: LevelPlan) -> bool:
         """Append a level; return whether it extracts anything."""
         role = "terminal" if level.terminal else "intermediate"
-        written = annotated_xml.add(root, "level", {"name": level.name, "role": role})
+        written = annotated_xml.append_element(root, "level", {"name": level.name, "role": role})
         if level.start:
             written.set("start", "yes")
         actions = etree.Element("actions")
@@ -228,7 +228,7 @@ class LevelWriting:
 
     def _when(self, written: etree._Element, level: LevelPlan, item: Expression | None) -> None:
         best, *others = self.sign_of(level, item)
-        when = annotated_xml.add(written, "when", {**best.attributes, "cite": annotated_xml.UNPROVEN})
+        when = annotated_xml.append_element(written, "when", {**best.attributes, "cite": annotated_xml.UNPROVEN})
         said = "this is there on such pages, and on no other page that was given"
         if not level.pages:
             said = "no page of this level was given; this is there on the others, and such URLs are of no other level"
@@ -240,7 +240,7 @@ class LevelWriting:
         for shape in level.beyond if "path" in best.attributes else ():
             expression = {name: value for name, value in best.attributes.items() if name in ("css", "xpath")}
             attributes = {**expression, **shape.attributes(), "cite": annotated_xml.UNPROVEN}
-            annotated_xml.add(written, "when", attributes)
+            annotated_xml.append_element(written, "when", attributes)
         if not best.distinct:
             self.guesses.mark(when, "nothing tells these pages from others that were given", WEAK, choices)
         else:
@@ -250,12 +250,12 @@ class LevelWriting:
         pagings = (*level.paging, *level.borrowed)
         optional = " ".join(paging.parameter for paging in pagings if paging.parameter)
         attributes = level.shape.attributes() | ({"optional": optional} if optional else {})
-        address = annotated_xml.add(written, "address", attributes)
+        address = annotated_xml.append_element(written, "address", attributes)
         known = f"; {len(level.urls)} URLs that the given pages link to do" if len(level.urls) > 1 else ""
         said = f"URLs of such pages look like this{known}; * matches anything, # a number"
         self.guesses.mark(address, said, _doubt_of_shape(level), _other_addresses(address, level))
         for shape in level.further:
-            element = annotated_xml.add(written, "address", shape.attributes())
+            element = annotated_xml.append_element(written, "address", shape.attributes())
             choices = [removal("they lead to other things; leave them out", element)]
             self.guesses.mark(element, "further pages of the same thing have URLs like this", LIKELY, choices)
 
@@ -265,11 +265,11 @@ class LevelWriting:
         found = []
         for paging in pagings:
             attributes = {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
-            found.append(annotated_xml.add(written, "paging", attributes))
+            found.append(annotated_xml.append_element(written, "paging", attributes))
         if level.pages and _names_itself(level.pages[0]):
             own = {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
-            annotated_xml.add(written, "own", own)
-        pages = annotated_xml.add(written, "pages", {"name": "more-pages"}) if found else None
+            annotated_xml.append_element(written, "own", own)
+        pages = annotated_xml.append_element(written, "pages", {"name": "more-pages"}) if found else None
         if level.further or level.counts_within:
             self._further(written, level)
         shown = "links to other pages of the same thing differ in this number"
@@ -282,8 +282,10 @@ class LevelWriting:
 
     def _further(self, written: etree._Element, level: LevelPlan) -> None:
         """Write that further pages are followed which no paging describes."""
-        navigate = annotated_xml.add(written, "navigate", {"name": "further-pages", "to": level.name})
-        annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
+        navigate = annotated_xml.append_element(written, "navigate", {"name": "further-pages", "to": level.name})
+        annotated_xml.append_element(
+            navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN}
+        )
         self.guesses.mark(navigate, "further pages have URLs of their own, which are followed like others", LIKELY)
 
     # Navigation
@@ -298,8 +300,12 @@ class LevelWriting:
             fitting = [link for link in level.links if target.has(link.url)]
             wanted = elements(fitting)
             places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
-            navigate = annotated_xml.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
-            annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
+            navigate = annotated_xml.append_element(
+                written, "navigate", {"name": f"to-{target.name}", "to": target.name}
+            )
+            annotated_xml.append_element(
+                navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN}
+            )
             said = f"every link whose URL is one of level {target.name}{_better(places)}"
             self.guesses.mark(navigate, said, SURE if fitting else LIKELY, _narrower(navigate, places))
 
@@ -309,10 +315,12 @@ class LevelWriting:
             back = [link for link in crumbs(page) if other.has(link.url)]
             way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
             if way is not None:
-                navigate = annotated_xml.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
+                navigate = annotated_xml.append_element(
+                    written, "navigate", {"name": f"back-to-{other.name}", "to": other.name}
+                )
                 self.guesses.mark(navigate, "the breadcrumb line leads back to the page's list", LIKELY)
                 attributes = way[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}
-                annotated_xml.add(navigate, "select", attributes)
+                annotated_xml.append_element(navigate, "select", attributes)
 
 
 def _doubt_of_shape(level: LevelPlan) -> float:

@@ -10,16 +10,16 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.editor.explanation.explanation_model import (
-    ActionShown,
+    ActionView,
     ApplicationTried,
     ConditionTried,
     Explanation,
+    ExplanationStep,
     FieldShown,
     GenericReading,
     LevelTried,
     PatternTried,
     Refusals,
-    Step,
     StepTried,
     narrowed,
     steps_tried,
@@ -132,7 +132,7 @@ class _Tried:
         place, words = self.places.pattern(application.name, index)
         seen = self._is_seen(pattern)
         held = seen and self.sight.shows(pattern)
-        steps: tuple[Step, ...] = ()
+        steps: tuple[ExplanationStep, ...] = ()
         if seen and not held and pattern.selector is not None:
             steps = _steps(self.places, application, pattern.selector, ("", ""), self.page.tree)
         strength = pattern.strength.name.lower()
@@ -154,7 +154,7 @@ class _Tried:
         place, words = self.places.condition(application.name, level.name, tag, index)
         fits = condition.rule is None or condition.rule.matches(self.sight.parsed_url)
         found = condition.selector is None or _finds(condition.selector, self.page.tree)
-        steps: tuple[Step, ...] = ()
+        steps: tuple[ExplanationStep, ...] = ()
         if tag == "when" and not found and condition.selector is not None:
             steps = _steps(self.places, application, condition.selector, (level.name, ""), self.page.tree)
         return ConditionTried(tag, words, fits and found, fits, steps, str(place))
@@ -170,13 +170,13 @@ class _Reading:
     level: PageLevel | None
     variant: str
 
-    def actions(self) -> tuple[ActionShown, ...]:
+    def actions(self) -> tuple[ActionView, ...]:
         if self.level is None:
             return ()
         variants = (variant.actions for variant in self.level.variants if variant.name == self.variant)
         return tuple(map(self._shown, next(variants, self.level.actions)))
 
-    def _shown(self, action: Action) -> ActionShown:
+    def _shown(self, action: Action) -> ActionView:
         alone = self._alone(action)
         return self._navigation(action, alone) if isinstance(action, Navigate) else self._extraction(action, alone)
 
@@ -189,13 +189,13 @@ class _Reading:
         application = replace(self.application, levels=levels)
         return ApplicationAwareHelper(KnowledgeBase((application,))).assist(self.page)
 
-    def _navigation(self, action: Navigate, alone: Assistance) -> ActionShown:
+    def _navigation(self, action: Navigate, alone: Assistance) -> ActionView:
         links = [link for link in alone.document.outlinks if link.action == action.name]
         selectors = [source.selector for source in action.sources]
         by = "the paging of the level" if action.pages else self._counted(selectors, action)
         if action.requests or action.forms:
             by = "; ".join([*filter(None, [by]), f"{len(action.requests)} requests, {len(action.forms)} forms"])
-        return ActionShown(
+        return ActionView(
             action.name,
             "pages" if action.pages else "navigate",
             len(links),
@@ -208,7 +208,7 @@ class _Reading:
             steps=() if links else self._farthest(selectors, action, self.page.tree),
         )
 
-    def _extraction(self, action: Extract, alone: Assistance) -> ActionShown:
+    def _extraction(self, action: Extract, alone: Assistance) -> ActionView:
         items = self._items(action)
         shown = tuple(self._field(wanted, action, alone.objects, items) for wanted in _by_name(action.fields))
         samples = tuple(_short(f"{item.type} {item.iri}") for item in alone.objects[:SAMPLES])
@@ -217,7 +217,7 @@ class _Reading:
             steps = self._farthest(action.identity.selectors, action, items[0])
         count = len(alone.objects)
         by = self._counted(action.items, action)
-        return ActionShown(action.name, "extract", count, by, self._place(action), "", samples, shown, steps)
+        return ActionView(action.name, "extract", count, by, self._place(action), "", samples, shown, steps)
 
     def _field(
         self, same: tuple[Field, ...], action: Extract, objects: tuple[WebObject, ...], items: list[HtmlElement]
@@ -234,7 +234,7 @@ class _Reading:
             won = next((selector for selector, where in pairs if _finds(selector, where)), None)
             if won is not None:
                 by[self._written(won, action)] += 1
-        steps: tuple[Step, ...] = ()
+        steps: tuple[ExplanationStep, ...] = ()
         if not values and contexts:
             context_of = self.page.tree if same[0].page else contexts[0]
             steps = self._farthest([selector for wanted in same for selector in wanted.selectors], action, context_of)
@@ -252,7 +252,9 @@ class _Reading:
         counts = ((self._written(selector, action), _count(selector, self.page.tree)) for selector in selectors)
         return ", ".join(f"{written} ({count})" for written, count in counts if count)
 
-    def _farthest(self, selectors: Iterable[Selector], action: Action, context: HtmlElement) -> tuple[Step, ...]:
+    def _farthest(
+        self, selectors: Iterable[Selector], action: Action, context: HtmlElement
+    ) -> tuple[ExplanationStep, ...]:
         scope = (self.level.name if self.level else "", action.name)
         ways = (_steps(self.places, self.application, selector, scope, context) for selector in selectors)
         return max(ways, key=len, default=())
@@ -268,7 +270,7 @@ class _Reading:
 
 def _steps(
     places: FileLines, application: Application, selector: Selector, scope: tuple[str, str], context: HtmlElement
-) -> tuple[Step, ...]:
+) -> tuple[ExplanationStep, ...]:
     entry = places.entry(application.name, selector.source, *scope)
     return narrowed(entry.css if entry else "", entry.xpath if entry else selector.source, context)
 

@@ -11,8 +11,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.detection import FAILING
 from aahcrawler.page import Page
-from knowledge_base.behaviours import Behaviour
-from knowledge_base.behaviours import Step as BehaviourStep
+from knowledge_base.behaviours import Behaviour, BehaviourStep
 from knowledge_base.selectors import BadExpressionError, css_to_xpath
 
 _OPENING, _CLOSING = "([", ")]"
@@ -20,7 +19,7 @@ _COMBINATORS = frozenset(" \t\r\n>+~")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ExplanationStep:
     """A beginning of an expression and the number of things it finds."""
 
     expression: str
@@ -30,7 +29,7 @@ class Step:
         return f"{self.expression}  finds {self.count}"
 
 
-def narrowed(css: str, xpath: str, context: etree._Element) -> tuple[Step, ...]:
+def narrowed(css: str, xpath: str, context: etree._Element) -> tuple[ExplanationStep, ...]:
     """Return the beginnings of the alternative that gets farthest, up to the first that finds nothing.
 
     >>> page = etree.fromstring("<body><div class='post'/></body>")
@@ -46,13 +45,13 @@ def narrowed(css: str, xpath: str, context: etree._Element) -> tuple[Step, ...]:
     return max(ways, key=lambda steps: sum(step.count > 0 for step in steps), default=())
 
 
-def _steps(beginnings: Iterable[str], is_css: bool, context: etree._Element) -> Iterator[Step]:
+def _steps(beginnings: Iterable[str], is_css: bool, context: etree._Element) -> Iterator[ExplanationStep]:
     for beginning in beginnings:
         try:
             found = etree.XPath(css_to_xpath(beginning) if is_css else beginning, regexp=False)(context)
         except (BadExpressionError, etree.XPathError):
             continue
-        step = Step(beginning, len(found) if isinstance(found, list) else int(bool(found)))
+        step = ExplanationStep(beginning, len(found) if isinstance(found, list) else int(bool(found)))
         yield step
         if not step.count:
             return
@@ -158,7 +157,7 @@ class PatternTried:
     seen: bool
     cite: str
     place: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ExplanationStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ class ConditionTried:
     written: str
     held: bool
     address_fits: bool
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
     place: str
 
 
@@ -208,11 +207,11 @@ class FieldShown:
     count: int
     samples: tuple[str, ...]
     by: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ExplanationStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ActionShown:
+class ActionView:
     """An action: the number of results, samples, and ``by`` which expressions.
 
     ``to`` is the level its links lead to, empty for extraction. ``steps`` are the partial matches of its expressions if
@@ -227,7 +226,7 @@ class ActionShown:
     to: str = ""
     samples: tuple[str, ...] = ()
     fields: tuple[FieldShown, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ExplanationStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +272,7 @@ class Explanation:
     rivals: tuple[str, ...]
     recognised: ApplicationTried | None
     levels: tuple[LevelTried, ...]
-    actions: tuple[ActionShown, ...]
+    actions: tuple[ActionView, ...]
     refused: tuple[Refusals, ...]
     failures: tuple[str, ...]
     nearest: tuple[ApplicationTried, ...]

@@ -9,22 +9,22 @@ from rich.table import Table
 from rich.text import Text
 
 from aahcrawler.editor.explanation.explanation_model import (
-    ActionShown,
+    ActionView,
     ApplicationTried,
     ConditionTried,
     Explanation,
+    ExplanationStep,
     FieldShown,
     GenericReading,
     LevelTried,
     PatternTried,
-    Step,
 )
 
 _MAX_LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ExplanationSection:
     """A title with rows of texts below it."""
 
     title: str
@@ -32,26 +32,26 @@ class Section:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-def sections(explained: Explanation) -> Iterator[Section]:
+def sections(explained: Explanation) -> Iterator[ExplanationSection]:
     """Yield the sections of a page's explanation, the most important first."""
-    yield Section(
+    yield ExplanationSection(
         f"{explained.url} answered {explained.status}, {explained.media_type}",
         ("",),
         tuple((f"redirected from {hop}",) for hop in explained.redirects),
     )
     yield from _recognition(explained)
     if explained.failures:
-        yield Section("Failures", ("failure",), tuple((failure,) for failure in explained.failures))
+        yield ExplanationSection("Failures", ("failure",), tuple((failure,) for failure in explained.failures))
     yield from map(_action, explained.actions)
     if explained.listings:
         listed = tuple((each,) for each in explained.listings)
-        yield Section("Complete listings, asked for where the links of the site run out", ("",), listed)
+        yield ExplanationSection("Complete listings, asked for where the links of the site run out", ("",), listed)
     if explained.behaviours:
         acts = tuple((each.behaviour, each.act, each.written, str(each.found)) for each in explained.behaviours)
-        yield Section("What is done in a browser", ("behaviour", "act", "on", "on this page"), acts)
+        yield ExplanationSection("What is done in a browser", ("behaviour", "act", "on", "on this page"), acts)
     if explained.refused:
         rows = tuple((each.reason, str(each.count), ", ".join(each.samples)) for each in explained.refused)
-        yield Section("Links that are not followed", ("reason", "links", "for example"), rows)
+        yield ExplanationSection("Links that are not followed", ("reason", "links", "for example"), rows)
     if explained.generic is not None:
         yield _generic(explained.generic)
     yield from _near(explained)
@@ -87,27 +87,27 @@ def print_tables(explained: Explanation, console: Console) -> None:
             console.print(table)
 
 
-def _recognition(explained: Explanation) -> Iterator[Section]:
+def _recognition(explained: Explanation) -> Iterator[ExplanationSection]:
     if explained.recognised is None:
         rivals = " and ".join(explained.rivals)
         why = f"{rivals} claim the page with equal strength" if rivals else "no application shows enough of its signs"
-        yield Section(f"Application: none known; {why}")
+        yield ExplanationSection(f"Application: none known; {why}")
         return
     yield _patterns(f"Application: {explained.application}", explained.recognised)
     level = next((level for level in explained.levels if level.name == explained.level), None)
     if level is None:
         success = 200 <= explained.status < 300
         why = "no level's conditions hold" if success else f"answers with status {explained.status} are not read"
-        yield Section(f"Level: none; {why}")
+        yield ExplanationSection(f"Level: none; {why}")
         return
     variant = f", variant {explained.variant}" if explained.variant else ""
     yield _conditions(f"Level: {level.name} ({level.role}{variant}), {level.place}", level)
 
 
-def _patterns(title: str, tried: ApplicationTried) -> Section:
+def _patterns(title: str, tried: ApplicationTried) -> ExplanationSection:
     rows = tuple(_pattern(pattern) for pattern in tried.patterns)
     held = f"{tried.held} of {len(tried.patterns)} signs are on the page"
-    return Section(f"{title}; {held}", ("", "strength", "sign", "cite", "line"), rows)
+    return ExplanationSection(f"{title}; {held}", ("", "strength", "sign", "cite", "line"), rows)
 
 
 def _pattern(pattern: PatternTried) -> tuple[str, ...]:
@@ -116,8 +116,8 @@ def _pattern(pattern: PatternTried) -> tuple[str, ...]:
     return state, pattern.strength, pattern.written, pattern.cite or "no cite", pattern.place
 
 
-def _conditions(title: str, level: LevelTried) -> Section:
-    return Section(title, ("", "condition", "how far", "line"), tuple(map(_condition, level.conditions)))
+def _conditions(title: str, level: LevelTried) -> ExplanationSection:
+    return ExplanationSection(title, ("", "condition", "how far", "line"), tuple(map(_condition, level.conditions)))
 
 
 def _condition(condition: ConditionTried) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ def _condition(condition: ConditionTried) -> tuple[str, ...]:
     return f"{condition.tag} {state}", condition.written, "\n".join(far), condition.place
 
 
-def _action(action: ActionShown) -> Section:
+def _action(action: ActionView) -> ExplanationSection:
     noun = "object" if action.sort == "extract" else "link"
     to = f" to level {action.to}" if action.to else ""
     rows = [
@@ -138,7 +138,7 @@ def _action(action: ActionShown) -> Section:
         *(row for each in action.fields for row in _field(each)),
         *_steps(action.steps),
     ]
-    return Section(
+    return ExplanationSection(
         f"Action {action.name}: {action.count} {noun}{'' if action.count == 1 else 's'}{to}, {action.place}",
         ("", ""),
         tuple(rows),
@@ -151,11 +151,11 @@ def _field(shown: FieldShown) -> Iterator[tuple[str, str]]:
     yield from _steps(shown.steps)
 
 
-def _steps(steps: Iterable[Step]) -> Iterator[tuple[str, str]]:
+def _steps(steps: Iterable[ExplanationStep]) -> Iterator[tuple[str, str]]:
     return (("how far", str(step)) for step in steps)
 
 
-def _generic(generic: GenericReading) -> Section:
+def _generic(generic: GenericReading) -> ExplanationSection:
     rows = [
         ("title", generic.title),
         ("language", generic.language),
@@ -165,23 +165,25 @@ def _generic(generic: GenericReading) -> Section:
         *(("object", written) for written in generic.objects),
         *([("object", f"none: {generic.no_object}")] if generic.no_object else []),
     ]
-    return Section("Read as a page of no known application", ("", ""), tuple(row for row in rows if row[1]))
+    return ExplanationSection("Read as a page of no known application", ("", ""), tuple(row for row in rows if row[1]))
 
 
-def _near(explained: Explanation) -> Iterator[Section]:
+def _near(explained: Explanation) -> Iterator[ExplanationSection]:
     others = [level for level in explained.levels if level.name != explained.level]
     if not explained.level:
         for level in sorted(others, key=_promise, reverse=True)[:_MAX_LEVELS]:
             yield _conditions(f"Almost level {level.name}{_why(level)}, {level.place}", level)
     elif others:
         also = ", ".join(level.name for level in others if level.fits)
-        yield Section(f"Other levels that would fit, but come later: {also}" if also else "No other level fits")
+        yield ExplanationSection(
+            f"Other levels that would fit, but come later: {also}" if also else "No other level fits"
+        )
     if explained.application:
         rows = tuple(
             (each.name, f"{each.held} of {len(each.patterns)} signs") for each in explained.nearest if each.held
         )
         if rows:
-            yield Section("Other applications with signs on the page", ("application", "signs"), rows)
+            yield ExplanationSection("Other applications with signs on the page", ("application", "signs"), rows)
     else:
         for each in explained.nearest:
             yield _patterns(f"Almost {each.name}", each)

@@ -17,7 +17,7 @@ from aahcrawler.editor.pages.page_readings import (
     PageChanged,
     PageReading,
     Recognised,
-    Told,
+    TrialFinding,
     compared,
     unreadable,
 )
@@ -96,7 +96,7 @@ class ArchiveTrialError(Exception):
     """A knowledge base cannot be tried on an archive; the message says what to do."""
 
 
-class Progress(Told):
+class Progress(TrialFinding):
     """The number of pages that were read so far, of all that are to be."""
 
     kind: Literal["progress"] = "progress"
@@ -104,7 +104,7 @@ class Progress(Told):
     of: int
 
 
-class Move(Told):
+class Move(TrialFinding):
     """A number of pages that would be taken for something else: application and level, with a slash between."""
 
     before: str
@@ -112,7 +112,7 @@ class Move(Told):
     pages: int
 
 
-class Summary(Told):
+class Summary(TrialFinding):
     """What would change in all. ``pages`` were read, of ``archived`` ones; ``differing`` of them would change.
 
     ``skipped`` pages are not compared: no HTML or JSON, or the crawl recorded nothing of them. ``unreadable`` ones are

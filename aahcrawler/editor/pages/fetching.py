@@ -16,7 +16,6 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.page.onward import location
 from aahcrawler.wire.client import (
-    Answer,
     IpPolicy,
     Limits,
     RefusedAddressError,
@@ -24,6 +23,7 @@ from aahcrawler.wire.client import (
     WireClient,
     WireError,
     WireRequest,
+    WireResponse,
     WireSettings,
 )
 from aahcrawler.wire.ip_policy import Network
@@ -286,7 +286,7 @@ class _Asking:
             return _page(url, answer, most)
 
 
-def _page(url: str, answer: Answer, most: int) -> Page:
+def _page(url: str, answer: WireResponse, most: int) -> Page:
     headers = Headers(answer.headers)
     decoded = decode_content(answer.payload, ", ".join(headers.all("Content-Encoding")), most)
     complete = answer.payload_complete and decoded.complete

@@ -23,13 +23,13 @@ _WEIGHTS: Mapping[str, float] = {"lost": 5.0, "changed": 2.0, "gained": 1.0}
 _LEVEL_WEIGHT, _LOST_LINK_WEIGHT, _LINK_WEIGHT, _PROBLEM_WEIGHT = 10.0, 0.5, 0.1, 20.0
 
 
-class Told(BaseModel):
+class TrialFinding(BaseModel):
     """What is told of a trial; it does not change."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class FieldChanged(Told):
+class FieldChanged(TrialFinding):
     """A field of an object before and after; None where it has no value. Long values are cut around what differs."""
 
     name: str
@@ -37,7 +37,7 @@ class FieldChanged(Told):
     after: str | None
 
 
-class ObjectChanged(Told):
+class ObjectChanged(TrialFinding):
     """An object that would be gained, lost or read differently; ``title`` is the beginning of its title or text."""
 
     change: Literal["gained", "lost", "changed"]
@@ -47,7 +47,7 @@ class ObjectChanged(Told):
     fields: tuple[FieldChanged, ...] = ()
 
 
-class Recognised(Told):
+class Recognised(TrialFinding):
     """What a page is taken for; empty where it is of no known application or level."""
 
     application: str = ""
@@ -56,14 +56,14 @@ class Recognised(Told):
     links: int = 0
 
 
-class LinkRefused(Told):
+class LinkRefused(TrialFinding):
     """A link that would be refused from now on, and the reason."""
 
     url: str
     reason: str
 
 
-class PageChanged(Told):
+class PageChanged(TrialFinding):
     """What would change on a page. ``gained``, ``lost`` and ``changed`` count all objects, ``objects`` tells the first.
 
     ``followed`` are links that would be followed newly, ``left`` those that would not be any more, ``refused`` those of

@@ -29,7 +29,7 @@ class TrialError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialOutcome:
     """The result for one page: no differences if it is read as expected."""
 
     page: SavedPage
@@ -43,9 +43,9 @@ class Trial:
         self._knowledge_base = knowledge_base.confirmed
         self._helper = ApplicationAwareHelper(self._knowledge_base, Sites(most_hosts=0))
 
-    def outcome(self, saved: SavedPage) -> Outcome:
+    def outcome(self, saved: SavedPage) -> TrialOutcome:
         """Try a page against its own application and against the levels of every other."""
-        return Outcome(saved, (*self.misreadings(saved), *self.misfits(saved)))
+        return TrialOutcome(saved, (*self.misreadings(saved), *self.misfits(saved)))
 
     def misreadings(self, saved: SavedPage) -> tuple[str, ...]:
         """Return the differences between the expected and the actual results; a line for each difference."""
@@ -99,13 +99,13 @@ class Selection:
                 raise TrialError(f"there is no saved page of {name}; there are pages of {folders}")
         return tuple(page for page in self.pages if not self.names or any(_is_named(page, n) for n in self.names))
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[TrialOutcome]:
         """Try the pages one after the other."""
         trial = Trial(self.knowledge_base)
         return map(trial.outcome, self.chosen)
 
 
-def lines_of(outcome: Outcome) -> Iterator[str]:
+def lines_of(outcome: TrialOutcome) -> Iterator[str]:
     """Yield lines for people on the result of a page."""
     yield f"{'FAILED' if outcome.differences else 'ok    '}  {outcome.page.name}"
     for difference in outcome.differences:

@@ -333,7 +333,7 @@ class FoundLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RepairReading:
     """What is found on a page: objects of an extraction, links of a navigation, or the elements that are signs.
 
     ``failure`` says why something is missing, empty where nothing is.
@@ -353,8 +353,8 @@ class Both:
     """
 
     page: Page
-    before: Reading
-    after: Reading
+    before: RepairReading
+    after: RepairReading
 
     @property
     def differing(self) -> tuple[str, ...]:
@@ -381,10 +381,10 @@ def read_both(repair: Repair, page: Page) -> Both:
             return Both(page, _links(page, sources), _links(page, links))
         case LearnedAction() if level is not None:
             there = _action_of(page, level, learned.action)
-            own = _objects(page, application, level, there) if isinstance(there, Extract) else Reading()
+            own = _objects(page, application, level, there) if isinstance(there, Extract) else RepairReading()
             return Both(page, own, _objects(page, application, level, learned.wrapper.action))
         case _:
-            return Both(page, Reading(), Reading())
+            return Both(page, RepairReading(), RepairReading())
 
 
 def _action_of(page: Page, level: PageLevel | None, name: str) -> Action | None:
@@ -396,7 +396,7 @@ def _action_of(page: Page, level: PageLevel | None, name: str) -> Action | None:
     return next((action for action in actions if action.name == name), None)
 
 
-def _objects(page: Page, application: Application, level: PageLevel, action: Extract) -> Reading:
+def _objects(page: Page, application: Application, level: PageLevel, action: Extract) -> RepairReading:
     try:
         runner = Runner.of(page, application, level)
         outcome = runner.run(action)
@@ -405,10 +405,10 @@ def _objects(page: Page, application: Application, level: PageLevel, action: Ext
         left = {each.object.iri: each.object for each in outcome.extracted[:MAX_FOUND]}
         found = tuple(_found(extraction, items, left))
     except FAILING as error:
-        return Reading(failure=_unusable(error))
+        return RepairReading(failure=_unusable(error))
     rest = tuple(FoundObject(object_row(each, computed=False)) for each in left.values())
     failure = f"{outcome.failure}{f': {outcome.detail}' if outcome.detail else ''}" if outcome.failure else ""
-    return Reading(objects=(*found, *rest), failure=failure)
+    return RepairReading(objects=(*found, *rest), failure=failure)
 
 
 def _extraction(runner: Runner, action: Extract) -> Extraction:
@@ -440,7 +440,7 @@ def _iri(extraction: Extraction, item: HtmlElement) -> str | None:
     if action.identity is None:
         return location.own.url
     elements = location.page.elements if action.run is None else None
-    fragment = fragments.found(action.identity, action.identity.selectors, item, elements)
+    fragment = fragments.found_identity(action.identity, action.identity.selectors, item, elements)
     return f"{location.own.url}#{fragment}" if fragment is not None else None
 
 
@@ -455,12 +455,12 @@ def _fields(extraction: Extraction, item: HtmlElement, *, first: bool) -> Mappin
     return found
 
 
-def _signs(page: Page, selectors: Sequence[Selector]) -> Reading:
+def _signs(page: Page, selectors: Sequence[Selector]) -> RepairReading:
     elements, failure = _elements(page, selectors)
-    return Reading(signs=elements, failure=failure)
+    return RepairReading(signs=elements, failure=failure)
 
 
-def _links(page: Page, selectors: Sequence[Selector]) -> Reading:
+def _links(page: Page, selectors: Sequence[Selector]) -> RepairReading:
     found: dict[HtmlElement, str] = {}
     elements, failure = _elements(page, selectors)
     for element in elements:
@@ -468,7 +468,7 @@ def _links(page: Page, selectors: Sequence[Selector]) -> Reading:
         url = urls.resolve(page.base_url, href) if href else None
         if url is not None:
             found.setdefault(element, url)
-    return Reading(links=tuple(FoundLink(url, element) for element, url in found.items()), failure=failure)
+    return RepairReading(links=tuple(FoundLink(url, element) for element, url in found.items()), failure=failure)
 
 
 def _elements(page: Page, selectors: Sequence[Selector]) -> tuple[tuple[HtmlElement, ...], str]:
@@ -487,7 +487,7 @@ def _unusable(error: Exception) -> str:
     return f"an expression cannot be used on this page: {error}"
 
 
-def _told(reading: Reading) -> dict[str, object]:
+def _told(reading: RepairReading) -> dict[str, object]:
     """Return what is found, by IRI or URL, in a form that can be compared."""
     rows: dict[str, object] = {each.row.iri: each.row for each in reading.objects}
     return rows | {link.url: True for link in reading.links}

@@ -65,7 +65,7 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedMarks:
     """What a rule is wanted for.
 
     Every rule that is suggested finds all of ``right`` and none of ``wrong``. ``items`` are the expressions for the

@@ -24,7 +24,7 @@ from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page_index import member_at
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.object_finding import ShownObject, find_objects
-from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.replay.recorded_answers import RecordedResponses
 from aahcrawler.segments import DamageError
 from aahcrawler.urls import queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
@@ -112,49 +112,49 @@ class ReadObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SampledReading:
     """The objects of a page, and who read them."""
 
     objects: tuple[ReadObject, ...]
     by: ReadBy
 
 
-def of_crawl(rows: Iterable[ObjectRow]) -> Reading:
+def of_crawl(rows: Iterable[ObjectRow]) -> SampledReading:
     """Return the objects that a crawl recorded for a page."""
     objects = tuple(
         ReadObject(number, row.iri, row.type, row.title or "", row.author or "", row.date or "", row.body or "")
         for number, row in enumerate(rows)
         if number < MAX_READ
     )
-    return Reading(objects, ReadBy.CRAWL if objects else ReadBy.NOBODY)
+    return SampledReading(objects, ReadBy.CRAWL if objects else ReadBy.NOBODY)
 
 
-def of_web_objects(objects: Iterable[WebObject], by: ReadBy) -> Reading:
+def of_web_objects(objects: Iterable[WebObject], by: ReadBy) -> SampledReading:
     """Return objects that have just been read."""
     found = tuple(
         ReadObject(
             number,
             each.iri,
             each.type,
-            written(each.first("title")),
-            written(each.first("author")),
-            written(each.first("date")),
-            written(each.first("body")),
+            value_text(each.first("title")),
+            value_text(each.first("author")),
+            value_text(each.first("date")),
+            value_text(each.first("body")),
             each.inferred,
         )
         for number, each in enumerate(objects)
         if number < MAX_READ
     )
-    return Reading(found, by if found else ReadBy.NOBODY)
+    return SampledReading(found, by if found else ReadBy.NOBODY)
 
 
-def read_generically(page: Page) -> Reading:
+def read_generically(page: Page) -> SampledReading:
     """Return the objects of a page as it is read where nothing is known of its software."""
     found = ApplicationAwareHelper(KnowledgeBase(())).assist(page)
     return of_web_objects(found.objects, ReadBy.GENERIC)
 
 
-def written(value: Value | None) -> str:
+def value_text(value: Value | None) -> str:
     """Return a value as people read it: the name of a person, a date in ISO 8601."""
     match value:
         case None:
@@ -200,7 +200,7 @@ class SampledPage:
 
     captured: CapturedPage
     page: Page
-    reading: Reading
+    reading: SampledReading
 
     @property
     def tree(self) -> HtmlElement:
@@ -224,7 +224,7 @@ class SampleGroup:
 
 
 Load = Callable[[CapturedPage], Page | None]
-Recorded = Callable[[CapturedPage], Reading]
+Recorded = Callable[[CapturedPage], SampledReading]
 
 
 @dataclass
@@ -310,7 +310,7 @@ class PageSample:
                 self._weight -= self._kept.popitem(last=False)[1][0]
             return found
 
-    def reading(self, captured: CapturedPage) -> Reading:
+    def reading(self, captured: CapturedPage) -> SampledReading:
         """Return what the crawl recorded of a page, without parsing it; what was read since where it is parsed."""
         with self._lock:
             known = self._kept.get(captured.key)
@@ -337,7 +337,7 @@ class PageSample:
         page.tree.getroottree()
         dates = NumericDates(page)
         page = page.of_site(self._sites.date_order(page.url, dates.shown_order(), dates.implied_order()))
-        reading = Reading((), ReadBy.NOBODY) if captured.content else self.recorded(captured)
+        reading = SampledReading((), ReadBy.NOBODY) if captured.content else self.recorded(captured)
         if reading.by is ReadBy.NOBODY and captured.role != "intermediate":
             reading = read_generically(page)
         return SampledPage(captured, page, reading)
@@ -430,7 +430,7 @@ class ArchivedPages:
 
     def __init__(self, crawl: Path) -> None:
         self._crawl = crawl
-        self._answers = RecordedAnswers(crawl)
+        self._answers = RecordedResponses(crawl)
 
     def page(self, captured: CapturedPage) -> Page | None:
         """Return a page as it was read, None where the archive has it no more."""
@@ -443,12 +443,12 @@ class ArchivedPages:
         except (NoIndexError, OSError):
             return None
 
-    def reading(self, captured: CapturedPage) -> Reading:
+    def reading(self, captured: CapturedPage) -> SampledReading:
         """Return the objects that the crawl recorded for a page, none where its statements cannot be read."""
         if not captured.objects:
-            return Reading((), ReadBy.NOBODY)
+            return SampledReading((), ReadBy.NOBODY)
         try:
             stated = read_statements(member_at(self._crawl, *captured.statements))
         except (OSError, DamageError, ValueError):
-            return Reading((), ReadBy.NOBODY)
+            return SampledReading((), ReadBy.NOBODY)
         return of_crawl(stated.objects)

@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.editor.explanation.explain import explain
 from aahcrawler.editor.explanation.explanation_model import Explanation, narrowed
 from aahcrawler.editor.rules.link_fates import EntryParts, LinkFate, LinkFates, Part
-from aahcrawler.editor.rules.page_sample import ReadBy, Reading, of_web_objects, page_links, written
+from aahcrawler.editor.rules.page_sample import ReadBy, SampledReading, of_web_objects, page_links, value_text
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.editor.text.file_lines import FileLines
 from aahcrawler.helper import ApplicationAwareHelper
@@ -139,7 +139,7 @@ class ExtractMatches:
         if not found.values:
             return []
         elements: Sequence[HtmlElement | None] = found.elements if found.elements and not self._is_made else (None,)
-        values = " · ".join(map(written, found.values))[:MAX_VALUE_LENGTH]
+        values = " · ".join(map(value_text, found.values))[:MAX_VALUE_LENGTH]
         return [Finding(element, values if not number else "", place) for number, element in enumerate(elements)]
 
 
@@ -186,7 +186,7 @@ class PageMatches:
     why: tuple[str, ...]
     parts: tuple[PartMatch, ...]
     links: tuple[LinkFate, ...]
-    reading: Reading
+    reading: SampledReading
     explanation: Explanation = field(repr=False)
 
     def at(self, place: str) -> PartMatch | None:

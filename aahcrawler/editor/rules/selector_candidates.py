@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.editor.rules.marked_pages import Marked, Role, Search, Wanted, holder, items_on
+from aahcrawler.editor.rules.marked_pages import Marked, Role, Search, WantedMarks, holder, items_on
 from aahcrawler.editor.rules.page_sample import SampledPage
 from aahcrawler.editor.text.printable_text import an
 from aahcrawler.helper.site_memory import site_of
@@ -17,7 +17,7 @@ from aahcrawler.page.xml_names import name_of
 from aahcrawler.urls import resolve
 from aahcrawler.wrapper_induction.element_features import Feature, Features, Match, words_of_pages
 from aahcrawler.wrapper_induction.item_selectors import Budget, ItemInduction, ItemPage
-from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
+from aahcrawler.wrapper_induction.robust_paths import Expression, Path, RobustStep, leading_to
 from knowledge_base.selectors import BadExpressionError, Selector
 
 _NAMED = {"itemprop": "marked as", "property": "marked as", "rel": "marked as", "typeof": "of type", "role": "of role"}
@@ -71,7 +71,7 @@ def words_of(path: Path, attribute: str = "", within: str = "") -> str:
     return f"the attribute {attribute} of {said}" if attribute else said
 
 
-def step_words(step: Step) -> str:
+def step_words(step: RobustStep) -> str:
     """Return what one step looks for, without an article."""
     parts = [_TAGS.get(step.tag, step.tag if step.tag and step.tag != "*" else "element")]
     if parts[0] in ("div", "span") and step.features:
@@ -134,7 +134,7 @@ class Candidate:
 class Candidates:
     """Makes the candidates for what is wanted."""
 
-    wanted: Wanted
+    wanted: WantedMarks
     search: Search
 
     def all(self) -> tuple[Candidate, ...]:
@@ -234,7 +234,7 @@ class Candidates:
         hosts = {_host(mark) for mark in self.wanted.right}
         host = hosts.pop() if len(hosts) == 1 else ""
         if host:
-            yield Path((Step("a", (Feature("href", Match.PART, host),)),), 0.8)
+            yield Path((RobustStep("a", (Feature("href", Match.PART, host),)),), 0.8)
 
     def _candidate(self, written: Expression, cost: float, said: str) -> Candidate | None:
         """Return an expression with what it finds; None where it finds too much or too little."""
@@ -379,7 +379,7 @@ def _plain(written: Expression) -> Expression:
 
 def _of_any_tag(path: Path) -> Path:
     """Return a path to elements of the same name, whatever their tag: names of guests are often no links."""
-    *above, last = path.steps or (Step("*"),)
+    *above, last = path.steps or (RobustStep("*"),)
     if not last.features or any(feature.attribute == "href" for feature in last.features):
         return Path((), path.cost)
     return replace(path, steps=(*above, replace(last, tag="*")), cost=path.cost + _ANY_TAG)

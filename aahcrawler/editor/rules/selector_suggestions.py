@@ -9,7 +9,7 @@ from itertools import chain, islice, zip_longest
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.editor.rules.marked_pages import Role, Search, Wanted, items_on
+from aahcrawler.editor.rules.marked_pages import Role, Search, WantedMarks, items_on
 from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, ReadObject, SampledPage
 from aahcrawler.editor.rules.selector_candidates import Candidate, Candidates
 from aahcrawler.editor.rules.suggestion_judging import Judging, OtherSoftware, PageVerdict
@@ -22,7 +22,7 @@ from aahcrawler.wrapper_induction.delimiters import cut
 from aahcrawler.wrapper_induction.examples import Label
 from aahcrawler.wrapper_induction.item_selectors import Budget
 from aahcrawler.wrapper_induction.robust_paths import Expression
-from aahcrawler.wrapper_induction.samples import Outcome, Reading, Sample, page_location
+from aahcrawler.wrapper_induction.samples import Sample, SampleOutcome, SampleReading, page_location
 from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import BadExpressionError
 
@@ -69,7 +69,7 @@ class Cutting:
     ``pages`` show what stands around the values; what differs on them is no part of the expression.
     """
 
-    wanted: Wanted
+    wanted: WantedMarks
     search: Search
     pages: tuple[SampledPage, ...]
 
@@ -103,7 +103,7 @@ class Cutting:
     def _samples(self, candidate: Candidate, page: SampledPage) -> Iterator[Sample]:
         items = items_on(page, self.wanted.items) if self.wanted.items else (page.tree,)
         objects = objects_of(page, items)
-        reading = Reading(page.page, FieldReader(page_location(page.page), MAX_TEXT), None)
+        reading = SampleReading(page.page, FieldReader(page_location(page.page), MAX_TEXT), None)
         for number, item in enumerate(items[: 1 if candidate.page else MAX_OBJECTS]):
             try:
                 found = self.search.found(page, candidate.selector, page.tree if candidate.page else item)[:1]
@@ -128,7 +128,7 @@ class Cutting:
 def _is_right(wanted: Field, samples: Sequence[Sample]) -> bool:
     """Return whether a field reads the value of most samples, and of none another one."""
     outcomes = [sample.compare(wanted, sample.values(wanted)) for sample in samples]
-    return Outcome.WRONG not in outcomes and outcomes.count(Outcome.RIGHT) > MOSTLY * len(outcomes)
+    return SampleOutcome.WRONG not in outcomes and outcomes.count(SampleOutcome.RIGHT) > MOSTLY * len(outcomes)
 
 
 def date_in(page: SampledPage, text: str) -> datetime | None:
@@ -180,7 +180,7 @@ class Suggestion:
 
 
 def suggest(
-    wanted: Wanted, sample: PageSample, software: OtherSoftware | None = None, own: str = ""
+    wanted: WantedMarks, sample: PageSample, software: OtherSoftware | None = None, own: str = ""
 ) -> tuple[Suggestion, ...]:
     """Return at most eight expressions for what is wanted; none where nothing is marked as right.
 
@@ -230,7 +230,7 @@ def _same(suggestion: Suggestion) -> object:
     return names, expression.attribute, suggestion.matches, found
 
 
-def looked_at(wanted: Wanted, sample: PageSample, own: frozenset[int]) -> Iterator[SampledPage]:
+def looked_at(wanted: WantedMarks, sample: PageSample, own: frozenset[int]) -> Iterator[SampledPage]:
     """Yield the pages that rules are judged by: the marked ones, others of their sort, and some of each other sort."""
     marked = {page.captured.record: page for page in wanted.pages}
     yield from marked.values()

@@ -11,7 +11,7 @@ from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler.editor.pages.saved_pages import SavedPageError, read_page
-from aahcrawler.editor.rules.marked_pages import Role, Search, Wanted, items_on
+from aahcrawler.editor.rules.marked_pages import Role, Search, WantedMarks, items_on
 from aahcrawler.editor.rules.page_sample import PageSample, ReadBy, ReadObject, SampledPage, page_links
 from aahcrawler.editor.rules.selector_candidates import Candidate
 from aahcrawler.editor.rules.values_on_pages import ValueRead, objects_of, paired, values_on
@@ -103,7 +103,7 @@ class PageVerdict:
 class Judging:
     """Judges expressions for one purpose. What it learns of a page is kept for the next expression."""
 
-    wanted: Wanted
+    wanted: WantedMarks
     sample: PageSample
     search: Search
 

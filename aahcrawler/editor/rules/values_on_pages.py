@@ -10,12 +10,12 @@ from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler.editor.rules.marked_pages import items_on
-from aahcrawler.editor.rules.page_sample import FIELDS, PageSample, ReadObject, SampledPage, written
+from aahcrawler.editor.rules.page_sample import FIELDS, PageSample, ReadObject, SampledPage, value_text
 from aahcrawler.helper.extraction.field_reader import FieldReader
 from aahcrawler.helper.extraction.field_values import as_date, nesting
 from aahcrawler.page.text import bare, fold, plain_text
 from aahcrawler.page.titles import head_title
-from aahcrawler.wrapper_induction.samples import Outcome, compared, page_location
+from aahcrawler.wrapper_induction.samples import SampleOutcome, compared, page_location
 from knowledge_base.model import DateFormat, Field
 from knowledge_base.selectors import Selector
 
@@ -162,7 +162,7 @@ def values_on(
                 continue
             if read.values:
                 element = read.elements[0] if read.elements else None
-                value = " · ".join(map(written, read.values))[:LONGEST]
+                value = " · ".join(map(value_text, read.values))[:LONGEST]
                 raw = _raw(element, each.selectors[0].attribute) or value
                 break
         before = objects[number].value(wanted.name) if number in objects else ""
@@ -191,7 +191,7 @@ def agreement(field: str, value: str, before: str) -> bool | None:
         return _is_same_time(value, before)
     if field in ("author", "title"):
         return bare(value) == bare(before)
-    return compared(value, fold(before)) is not Outcome.WRONG
+    return compared(value, fold(before)) is not SampleOutcome.WRONG
 
 
 def _is_same_time(value: str, before: str) -> bool:
@@ -303,5 +303,5 @@ def _date(page: SampledPage, element: HtmlElement, text: str) -> str:
         if 4 <= len(value) <= MAX_DATE_LENGTH and any(map(str.isdigit, value)):
             date = as_date(value, DateFormat(), page.page)
             if date is not None:
-                return written(date)
+                return value_text(date)
     return ""

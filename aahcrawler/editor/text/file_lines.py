@@ -18,7 +18,7 @@ ACTIONS = ("navigate", "pages", "extract")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPlace:
     """A line of a file; 0 if only the file is known.
 
     ``element`` is the place of the element within the file, as ``element_place`` writes it; it is empty for the root,
@@ -35,14 +35,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryLines:
     """An expression or sign of a file: ``css`` or ``xpath`` as written, ``source`` as XPath; ``words`` are all of it.
 
     ``source`` is empty for signs that are not expressions and for CSS that cannot be translated. ``level`` and
     ``action`` name the holder, empty if there is none.
     """
 
-    place: Place
+    place: TextPlace
     tag: str
     css: str
     xpath: str
@@ -81,26 +81,26 @@ class ApplicationFile:
         return _text(self.root, "extends")
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[EntryLines, ...]:
         """Every sign and expression, in document order."""
         return tuple(self._entry(element) for element in self.root.iter("*") if _is_entry(element))
 
-    def place(self, element: etree._Element | None = None) -> Place:
+    def place(self, element: etree._Element | None = None) -> TextPlace:
         """Return the line of an element, else that of the root."""
         where = self.root if element is None else element
-        return Place(str(self.path), where.sourceline or 0, element_place(where))
+        return TextPlace(str(self.path), where.sourceline or 0, element_place(where))
 
-    def at(self, line: int) -> Place:
+    def at(self, line: int) -> TextPlace:
         """Return the place of a line, with the first element that is written there, if any."""
         there = (each for each in self.root.iter("*") if each.sourceline == line)
         element = next(there, None)
-        return Place(str(self.path), line, element_place(element) if element is not None else "")
+        return TextPlace(str(self.path), line, element_place(element) if element is not None else "")
 
     def level(self, name: str) -> etree._Element | None:
         """Return the element of a level that this file has itself."""
         return next((level for level in self.root.iterchildren("level") if _text(level, "name") == name), None)
 
-    def _entry(self, element: etree._Element) -> Entry:
+    def _entry(self, element: etree._Element) -> EntryLines:
         css, xpath = _text(element, "css"), _text(element, "xpath")
         source = xpath
         if css and not xpath:
@@ -112,7 +112,9 @@ class ApplicationFile:
         level = next((_text(each, "name") for each in above if each.tag == "level"), "")
         action = next((_text(each, "name") for each in above if each.tag in ACTIONS), "")
         cite = _text(element, "cite")
-        return Entry(self.place(element), str(element.tag), css, xpath, source, cite, level, action, _words(element))
+        return EntryLines(
+            self.place(element), str(element.tag), css, xpath, source, cite, level, action, _words(element)
+        )
 
 
 class FileLines:
@@ -126,12 +128,12 @@ class FileLines:
         """All files, in the order given."""
         return tuple(self._files.values())
 
-    def application(self, name: str) -> Place:
+    def application(self, name: str) -> TextPlace:
         """Return the place of an application's description."""
         file = self._files.get(name)
-        return file.place() if file else Place(name, 0)
+        return file.place() if file else TextPlace(name, 0)
 
-    def pattern(self, application: str, index: int) -> tuple[Place, str]:
+    def pattern(self, application: str, index: int) -> tuple[TextPlace, str]:
         """Return the line and the words of a detection pattern, by its number in the file."""
         file = self._files.get(application)
         patterns = file.root.findall("detect/pattern") if file else []
@@ -139,17 +141,17 @@ class FileLines:
             return self.application(application), ""
         return file.place(patterns[index]), _words(patterns[index])
 
-    def line(self, file: str, line: int) -> Place:
+    def line(self, file: str, line: int) -> TextPlace:
         """Return the place of a line of a file, with its element where the file is one of these."""
         known = next((each for each in self.files if str(each.path) == file), None)
-        return known.at(line) if known is not None else Place(file, line)
+        return known.at(line) if known is not None else TextPlace(file, line)
 
-    def level(self, application: str, level: str) -> Place:
+    def level(self, application: str, level: str) -> TextPlace:
         """Return the line of a level."""
         found = self.level_element(application, level)
         return found[0].place(found[1]) if found else self.application(application)
 
-    def condition(self, application: str, level: str, tag: str, index: int) -> tuple[Place, str]:
+    def condition(self, application: str, level: str, tag: str, index: int) -> tuple[TextPlace, str]:
         """Return the line and the words of one of a level's ``when`` or ``unless`` elements, by its number."""
         found = self.level_element(application, level)
         parts = found[1].findall(tag) if found else []
@@ -157,7 +159,7 @@ class FileLines:
             return self.level(application, level), ""
         return found[0].place(parts[index]), _words(parts[index])
 
-    def action(self, application: str, level: str, action: str) -> Place:
+    def action(self, application: str, level: str, action: str) -> TextPlace:
         """Return the line of an action: in the level itself, in a variant of it, or in the level it comes from."""
         found = self.level_element(application, level)
         if found is None:
@@ -174,7 +176,7 @@ class FileLines:
                 return file, element
         return None
 
-    def entry(self, application: str, source: str, level: str = "", action: str = "") -> Entry | None:
+    def entry(self, application: str, source: str, level: str = "", action: str = "") -> EntryLines | None:
         """Return the expression with that XPath source, the one of the level and action before those of others."""
         fitting = (entry for file in self.chain(application) for entry in file.entries if entry.source == source)
         return max(fitting, key=lambda entry: (entry.level == level, entry.action == action), default=None)

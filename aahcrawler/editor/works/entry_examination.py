@@ -87,7 +87,7 @@ class Examined:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedExamination:
     """An entry to examine, as ``revision`` has it, within the folders of the knowledge base, its own one last."""
 
     revision: int
@@ -121,7 +121,9 @@ def never() -> bool:
     return False
 
 
-def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[], bool] = never) -> Examined | None:
+def examined(
+    wanted: WantedExamination, seconds: float = SECONDS, is_outdated: Callable[[], bool] = never
+) -> Examined | None:
     """Examine an entry in a process of its own, which is ended after ``seconds``; None if it is outdated before.
 
     Raises `EditError` for an entry that is no XML.
@@ -157,7 +159,7 @@ def _taken(ours: Connection, found: _Found, end: float, is_outdated: Callable[[]
     return f"it took too long, busy with {found.busy}"
 
 
-def _examine(connection: Connection, wanted: Wanted, scratch: str, seconds: float) -> None:
+def _examine(connection: Connection, wanted: WantedExamination, scratch: str, seconds: float) -> None:
     """Send reports over a connection, and None after the last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent hears it too, and ends this process.
     signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # In case an expression holds up the thread below.
@@ -193,7 +195,7 @@ def _end_with_parent(scratch: str) -> None:
     os._exit(1)
 
 
-def _reports(wanted: Wanted, busy: Callable[[str], None]) -> Iterator[_Report]:
+def _reports(wanted: WantedExamination, busy: Callable[[str], None]) -> Iterator[_Report]:
     text = EntryText(wanted.entry.xml)
     busy("reading the files")
     try:
@@ -218,7 +220,9 @@ def _outcomes(stage: Staged, busy: Callable[[str], None]) -> Iterator[PageOutcom
         yield PageOutcome(page.file.stem, trial.outcome(page).differences)
 
 
-def _checked(stage: Staged, wanted: Wanted, text: EntryText, busy: Callable[[str], None]) -> Iterator[PlacedFinding]:
+def _checked(
+    stage: Staged, wanted: WantedExamination, text: EntryText, busy: Callable[[str], None]
+) -> Iterator[PlacedFinding]:
     """Check the entry alone, with the files that it extends: the others were checked when they were saved."""
     root = text.element("")
     extends = (root.get("extends") or "").strip() if root is not None else ""

@@ -90,7 +90,7 @@ def as_name(words: str) -> str:
     return name
 
 
-def found(text: EntryText, place: str, *tags: str) -> tuple[str, etree._Element]:
+def element_at(text: EntryText, place: str, *tags: str) -> tuple[str, etree._Element]:
     """Return the place and the element there, which is of one of the tags. Raises `EditError`."""
     known, element = text.place(place), text.element(place)
     if known is None or element is None:
@@ -108,7 +108,7 @@ def level_place(text: EntryText, name: str) -> str:
     return known
 
 
-def written(tag: str, attributes: Mapping[str, str], *children: str) -> str:
+def element_xml(tag: str, attributes: Mapping[str, str], *children: str) -> str:
     """Return an element as XML; attributes without a value are left out."""
     given = {name: value for name, value in attributes.items() if value}
     try:
@@ -122,7 +122,7 @@ def selecting(tag: str, expression: Expression, attributes: Mapping[str, str] | 
     """Return an element with an expression as XML; nobody has read its documentation."""
     if not expression.css and not expression.xpath:
         raise EditError("choose an element first, or write a selector")
-    return written(tag, {**(attributes or {}), **expression.attributes(), "cite": UNPROVEN})
+    return element_xml(tag, {**(attributes or {}), **expression.attributes(), "cite": UNPROVEN})
 
 
 def added(text: EntryText, parent: str, xml: str) -> Add:
@@ -131,7 +131,7 @@ def added(text: EntryText, parent: str, xml: str) -> Add:
     return Add(place=parent, xml=xml, before=schema_order().before(text, parent, tag))
 
 
-def shown(expression: Expression) -> str:
+def expression_text(expression: Expression) -> str:
     """Return an expression as people are told it.
 
     >>> shown(Expression(css=".when", attribute="title"))
@@ -168,7 +168,7 @@ def name_level(text: EntryText, chosen: NamedGroup) -> Made:
 def set_role(text: EntryText, level: str, role: Role) -> Made:
     """Say whether a level leads to content or holds it. Raises `EditError` where it has objects and is to hold none."""
     place = level_place(text, level)
-    _, element = found(text, place)
+    _, element = element_at(text, place)
     if role == "intermediate" and element.find(".//extract") is not None:
         raise EditError(f"objects are read on pages of level {level}; remove these first, or let it hold content")
     return Made((SetAttribute(place=place, attribute="role", value=role),), f"level {level} {ROLES[role]}")
@@ -186,17 +186,17 @@ def add_link_rule(
     is_any = expression == ANY_LINK
     select = selecting("select", expression, {"documented": "yes"} if is_any else None)
     edits = list(_address(text, target, group)) if group is not None else []
-    _, element = found(text, place)
+    _, element = element_at(text, place)
     same = next((each for each in element.iterchildren("navigate") if each.get("to") == to), None)
     if same is None:
         name = _free_name(element, f"to-{to}")
-        edits.append(added(text, place, written("navigate", {"name": name, "to": to}, select)))
+        edits.append(added(text, place, element_xml("navigate", {"name": name, "to": to}, select)))
     elif not any(
         (Expression(*(each.get(name) or "" for name in ("css", "xpath", "attribute"))) == expression)
         for each in same.iterchildren("select")
     ):
         edits.append(Add(place=f"{place}/navigate[{same.get('name')}]", xml=select))
-    what = f"all links to {to}" if is_any else f"links at {shown(expression)}"
+    what = f"all links to {to}" if is_any else f"links at {expression_text(expression)}"
     return Made(tuple(edits), f"on pages of level {level}, {what} lead to level {to}")
 
 
@@ -204,33 +204,33 @@ def avoid(text: EntryText, group: AddressGroup | Shape, reason: Reason) -> Made:
     """Have URLs never fetched. Raises `EditError` where that would leave out a level."""
     shape = group if isinstance(group, Shape) else group.shape
     for each in (place for place in text.places() if place.endswith("]") and "/address[" in place):
-        _, element = found(text, each)
+        _, element = element_at(text, each)
         if _attributes(element) == shape.attributes():
             level = each.partition("/")[0]
             raise EditError(f"these are the addresses of {level}; remove that first, or choose other links")
-    url = written("url", {"reason": reason.value, **shape.attributes(), "cite": UNPROVEN})
+    url = element_xml("url", {"reason": reason.value, **shape.attributes(), "cite": UNPROVEN})
     said = f"addresses such as {_example(group)} are avoided: {REASONS[reason]}"
     if text.place("avoid[1]") is None:
-        return Made((added(text, "", written("avoid", {}, url)),), said)
+        return Made((added(text, "", element_xml("avoid", {}, url)),), said)
     return Made((Add(place="avoid[1]", xml=url),), said)
 
 
 def _level(name: str, chosen: NamedGroup) -> str:
     shape = chosen.group.shape.attributes()
-    when = written("when", {**shape, "cite": UNPROVEN})
-    return written("level", {"name": name, "role": chosen.role}, when, written("address", shape))
+    when = element_xml("when", {**shape, "cite": UNPROVEN})
+    return element_xml("level", {"name": name, "role": chosen.role}, when, element_xml("address", shape))
 
 
 def _address(text: EntryText, level: str, group: AddressGroup) -> list[Edit]:
     """Return what gives a level the addresses of a group, nothing where it has them already."""
-    known, element = found(text, level)
+    known, element = element_at(text, level)
     shapes = [_shape(each) for each in element.iterchildren("address")]
     urls = [ParsedUrl.parse(url) for url in group.urls]
     if urls and all(any(shape.rule.matches(url) for shape in shapes if shape is not None) for url in urls):
         return []
     if group.shape in shapes:
         return []
-    return [added(text, known, written("address", group.shape.attributes()))]
+    return [added(text, known, element_xml("address", group.shape.attributes()))]
 
 
 def _shape(address: etree._Element) -> Shape | None:
@@ -274,7 +274,7 @@ def add_objects(text: EntryText, level: str, kind: str, item: Expression) -> Mad
     Until fields are named, all text of the element is the body. Each object is known by its words.
     """
     place = level_place(text, level)
-    _, element = found(text, place)
+    _, element = element_at(text, place)
     if element.get("role") != "terminal":
         raise EditError(f"level {level} leads to content and holds none; say first that it holds content")
     name = as_name(plural(kind))
@@ -282,18 +282,18 @@ def add_objects(text: EntryText, level: str, kind: str, item: Expression) -> Mad
         raise EditError(f"{name} are read on pages of level {level} already; add another selector to these")
     parts = (
         selecting("item", item),
-        written("identity", {"fields": "body"}),
-        written("field", {"name": "body"}, selecting("select", WHOLE)),
+        element_xml("identity", {"fields": "body"}),
+        element_xml("field", {"name": "body"}, selecting("select", WHOLE)),
     )
     given = {"name": name, "type": kind, "many": "yes"}
-    said = f"each {shown(item)} on pages of level {level} is a {kind}"
-    return Made((added(text, place, written("extract", given, *parts)),), said)
+    said = f"each {expression_text(item)} on pages of level {level} is a {kind}"
+    return Made((added(text, place, element_xml("extract", given, *parts)),), said)
 
 
 def add_item(text: EntryText, action: str, expression: Expression) -> Made:
     """Have objects looked for in another way where the ways before find none; ``action`` is the place of an extract."""
-    place, element = found(text, action, "extract")
-    said = f"where nothing else is found, each {shown(expression)} is a {element.get('type')}"
+    place, element = element_at(text, action, "extract")
+    said = f"where nothing else is found, each {expression_text(expression)} is a {element.get('type')}"
     return Made((added(text, place, selecting("item", expression)),), said)
 
 
@@ -301,7 +301,7 @@ def add_field(
     text: EntryText, action: str, name: str, kind: FieldKind, expression: Expression, extent: Extent | None = None
 ) -> Made:
     """Name a field of objects; ``action`` is the place of an extract. Raises `EditError` where there is one already."""
-    place, element = found(text, action, "extract")
+    place, element = element_at(text, action, "extract")
     called, where = as_name(name), extent or Extent()
     if any(each.get("name") == called for each in element.iterchildren("field")):
         raise EditError(f"there is a field {called} already; change where it is looked for, or add another place")
@@ -311,27 +311,27 @@ def add_field(
         "page": "yes" if where.page else "",
         "first-only": "yes" if where.first else "",
     }
-    xml = written("field", given, selecting("select", expression))
-    return Made((added(text, place, xml),), f"the {called} of {element.get('type')} is {shown(expression)}")
+    xml = element_xml("field", given, selecting("select", expression))
+    return Made((added(text, place, xml),), f"the {called} of {element.get('type')} is {expression_text(expression)}")
 
 
 def add_select(text: EntryText, place: str, expression: Expression) -> Made:
     """Add another place to look in where the ones before find nothing: to a field, an identity, or links."""
-    known, _ = found(text, place, "field", "identity", "parent", "navigate")
-    said = f"{_called(text, known)} is looked for at {shown(expression)} as well"
+    known, _ = element_at(text, place, "field", "identity", "parent", "navigate")
+    said = f"{_called(text, known)} is looked for at {expression_text(expression)} as well"
     return Made((added(text, known, selecting("select", expression)),), said)
 
 
 def exclude(text: EntryText, field: str, expression: Expression) -> Made:
     """Leave parts out of a field; ``field`` is its place."""
-    known, _ = found(text, field, "field")
-    said = f"{_called(text, known)} is without {shown(expression)}"
+    known, _ = element_at(text, field, "field")
+    said = f"{_called(text, known)} is without {expression_text(expression)}"
     return Made((added(text, known, selecting("without", expression)),), said)
 
 
 def replace_select(text: EntryText, place: str, expression: Expression) -> Made:
     """Put another selector in the place of one, in any element that has one. What else it says stays."""
-    known, element = found(text, place)
+    known, element = element_at(text, place)
     if element.get("css") is None and element.get("xpath") is None:
         raise EditError(f"{known} has no selector; choose one of those below it")
     if not expression.css and not expression.xpath:
@@ -346,7 +346,7 @@ def replace_select(text: EntryText, place: str, expression: Expression) -> Made:
         edits.append(SetAttribute(place=known, attribute="cite", value=UNPROVEN))
     # Of two expressions only one may stand in the file at any time: what goes is taken out first.
     edits.sort(key=lambda edit: isinstance(edit, SetAttribute) and edit.value is not None)
-    return Made(tuple(edits), f"{_called(text, known)} is {shown(expression)}")
+    return Made(tuple(edits), f"{_called(text, known)} is {expression_text(expression)}")
 
 
 def add_sign(
@@ -358,10 +358,10 @@ def add_sign(
     """Add a sign by which pages are told: of the application, or of a ``level``, where it has no strength."""
     if not level:
         xml = selecting("pattern", expression, {"strength": strength.name.lower()})
-        said = f"{shown(expression)} is a sign of the application"
-        return Made((Add(place=found(text, "detect[1]")[0], xml=xml),), said)
+        said = f"{expression_text(expression)} is a sign of the application"
+        return Made((Add(place=element_at(text, "detect[1]")[0], xml=xml),), said)
     place = level_place(text, level)
-    said = f"pages with {shown(expression)} are of level {level}"
+    said = f"pages with {expression_text(expression)} are of level {level}"
     return Made((added(text, place, selecting("when", expression)),), said)
 
 
@@ -370,7 +370,7 @@ def remove(text: EntryText, place: str) -> Made:
 
     With a level go the links that lead to it. Raises `EditError` where an element of the sort must be there.
     """
-    known, element = found(text, place)
+    known, element = element_at(text, place)
     said = f"removed {_called(text, known)}"
     order = schema_order()
     gone = known
@@ -386,22 +386,22 @@ def remove(text: EntryText, place: str) -> Made:
 def _is_all_of_list(text: EntryText, place: str) -> bool:
     """Return whether an element is all that a list of rules holds, which would say nothing without it."""
     above = place.rpartition("/")[0]
-    return above.partition("[")[0] in _LISTS and len(found(text, above)[1].findall("*")) == 1
+    return above.partition("[")[0] in _LISTS and len(element_at(text, above)[1].findall("*")) == 1
 
 
 def _leading_to(text: EntryText, level: str) -> Iterator[str]:
     """Yield the places of actions that lead to a level."""
     for place in text.places():
-        _, element = found(text, place)
+        _, element = element_at(text, place)
         if element.tag in ("navigate", "pages") and element.get("to") == level:
             yield place
 
 
 def _called(text: EntryText, place: str) -> str:
     """Return an element as people speak of it: the date of reply, level thread."""
-    _, element = found(text, place)
+    _, element = element_at(text, place)
     segments = place.split("/")
-    above = [found(text, "/".join(segments[: count + 1]))[1] for count in range(len(segments))]
+    above = [element_at(text, "/".join(segments[: count + 1]))[1] for count in range(len(segments))]
     action = next((each for each in above if each.tag == "extract"), None)
     of = f" of {_said(action, 'type')}" if action is not None else ""
     named = next((each for each in reversed(above) if each.tag in _HOLDERS), element)

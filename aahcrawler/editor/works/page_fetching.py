@@ -13,8 +13,8 @@ from aahcrawler.editor.entries.staging import staged
 from aahcrawler.editor.pages.fetching import FetchError, fetch_page
 from aahcrawler.editor.pages.page_capture import kept_headers
 from aahcrawler.editor.pages.saved_pages import Expectation, header_lines, understood
-from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_state import WorkError
+from aahcrawler.editor.works.work import OpenedDraft
+from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.wire.client import IpPolicy
@@ -38,17 +38,17 @@ def reading(page: Page, knowledge_base: KnowledgeBase) -> Expectation:
     return found.model_copy(update={"headers": header_lines(kept_headers(page, knowledge_base)), "fetched": fetched})
 
 
-def read_now(work: Work, page: Page) -> Expectation:
+def read_now(work: OpenedDraft, page: Page) -> Expectation:
     """Return what the entry of a work, as it is now, reads on a page. Raises `WorkError` where it is not valid."""
     state = work.now()
     try:
         with staged(Entry(work.name, state.text.data), work.folders) as stage:
             return reading(page, stage.knowledge_base)
     except LoadError as error:
-        raise WorkError(f"the entry is not valid yet, so nothing is read: {error.problems[0]}") from error
+        raise DraftEditError(f"the entry is not valid yet, so nothing is read: {error.problems[0]}") from error
 
 
-class PageFetchError(WorkError):
+class PageFetchError(DraftEditError):
     """A page was not fetched; the message says why and what to do."""
 
 
@@ -119,7 +119,7 @@ class PageFetching:
             self._sleep(turn - now)
 
 
-def fetch_into(work: Work, url: str, who: str, fetching: PageFetching, manners: Manners) -> str:
+def fetch_into(work: OpenedDraft, url: str, who: str, fetching: PageFetching, manners: Manners) -> str:
     """Add the page at a URL to a work, with what the work's entry reads on it; return its name.
 
     Raises `PageFetchError`, and `WorkError` where the page cannot be added.

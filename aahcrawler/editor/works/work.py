@@ -15,18 +15,18 @@ from aahcrawler.editor.pages.saved_pages import Expectation, SavedPage, as_json,
 from aahcrawler.editor.text.edits import Add, Confirm, Edit, Remove, SetAttribute
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.text.printable_text import plain_line
-from aahcrawler.editor.works.entry_examination import SECONDS, Examined, Wanted, examined, never
+from aahcrawler.editor.works.entry_examination import SECONDS, Examined, WantedExamination, examined, never
 from aahcrawler.editor.works.made_edits import added
-from aahcrawler.editor.works.work_folder import WorkFolder
+from aahcrawler.editor.works.work_folder import DraftFolder
 from aahcrawler.editor.works.work_state import (
+    DraftEditError,
+    DraftState,
+    DraftStep,
     NotSavedError,
     PageChange,
     PageState,
     StaleError,
-    Step,
     StepKind,
-    WorkError,
-    WorkState,
     last_to_redo,
     last_to_undo,
     parsed_text,
@@ -81,15 +81,15 @@ def _fitting(text: EntryText, edit: Edit) -> Iterator[Edit]:
 
 
 def prove(
-    state: WorkState, entry: Entry, folders: Sequence[Path], *, force: bool, is_given_up: Callable[[], bool]
+    state: DraftState, entry: Entry, folders: Sequence[Path], *, force: bool, is_given_up: Callable[[], bool]
 ) -> None:
     """Examine an entry as a work has it. Raises `NotSavedError` with the reasons against saving it, and `WorkError`.
 
     With ``force`` warnings are none.
     """
-    found = examined(Wanted(state.revision, entry, tuple(folders)), SECONDS, is_given_up)
+    found = examined(WantedExamination(state.revision, entry, tuple(folders)), SECONDS, is_given_up)
     if found is None:
-        raise WorkError("the entry was not examined to the end; save again")
+        raise DraftEditError("the entry was not examined to the end; save again")
     errors = tuple(_errors(found))
     if errors:
         raise NotSavedError(errors, can_force=False)
@@ -98,7 +98,7 @@ def prove(
         raise NotSavedError(warnings, can_force=True)
 
 
-def write(state: WorkState, entry: Entry, folders: Sequence[Path], who: str) -> None:
+def write(state: DraftState, entry: Entry, folders: Sequence[Path], who: str) -> None:
     """Write an entry to the last of the folders.
 
     Pages that an earlier folder has are left out. Raises `WorkError`, and `StaleError` where somebody else saved the
@@ -115,9 +115,9 @@ def write(state: WorkState, entry: Entry, folders: Sequence[Path], who: str) -> 
     except ChangedMeanwhileError as error:
         if error.change is not None:
             raise StaleError(error.change.who, error.change.when, error.change.what) from error
-        raise WorkError(str(error)) from error
+        raise DraftEditError(str(error)) from error
     except OwnFolderError as error:
-        raise WorkError(str(error)) from error
+        raise DraftEditError(str(error)) from error
 
 
 def _errors(found: Examined) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _warnings(found: Examined, guesses: int) -> Iterator[str]:
         yield f"the page {page.page} is read differently than expected: {page.differences[0]}{more}"
 
 
-def _said(state: WorkState) -> str:
+def _said(state: DraftState) -> str:
     """Return what the steps since the last saving did, in words."""
     said: list[str] = []
     for step in reversed(state.steps):
@@ -171,7 +171,7 @@ def _holds(folder: Path, page: PageParts) -> bool:
         return False
 
 
-class Work:
+class OpenedDraft:
     """An entry under change in a folder of its own. Several people may look at it at once, from several processes.
 
     ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
@@ -180,7 +180,7 @@ class Work:
     so is meant.
     """
 
-    def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore, mark: str = "") -> None:
+    def __init__(self, folder: DraftFolder, folders: Sequence[Path], examining: Semaphore, mark: str = "") -> None:
         self._folder, self._mark = folder, mark
         self.folders = tuple(folders)
         """The folders of the knowledge base, that of one's own entries last."""
@@ -191,12 +191,12 @@ class Work:
         """The name of the entry."""
         return self._folder.path.name
 
-    def now(self) -> WorkState:
+    def now(self) -> DraftState:
         """Return the work as it is. Raises `WorkError`."""
         with self._folder.locked():
             return self._present()
 
-    def change(self, edits: Sequence[Edit], who: str, said: str, revision: int) -> WorkState:
+    def change(self, edits: Sequence[Edit], who: str, said: str, revision: int) -> DraftState:
         """Make edits of the text, and return the work after them.
 
         Raises `StaleError`, `WorkError`, and `EditError` for edits that cannot be made.
@@ -206,7 +206,7 @@ class Work:
         with self._folder.locked():
             return self._edited(self._seen(revision), edits, who, said)
 
-    def rewrite(self, data: bytes, who: str, revision: int) -> WorkState:
+    def rewrite(self, data: bytes, who: str, revision: int) -> DraftState:
         """Put a text that somebody wrote in the place of the present one, and return the work after it.
 
         Raises `StaleError`, `WorkError`, and `EditError` for what is no file of an application.
@@ -220,7 +220,7 @@ class Work:
             said = f"wrote the text from line {state.text.data.count(10, 0, patch.begin) + 1} on"
             return self._stepped(state, who, said, patches=(patch,), text=digest(data))
 
-    def confirm(self, doubt: Doubt, who: str, revision: int) -> WorkState:
+    def confirm(self, doubt: Doubt, who: str, revision: int) -> DraftState:
         """Settle a doubt: the guess is right. Raises `StaleError`, and `WorkError` where it was settled already."""
         with self._folder.locked():
             state = self._seen(revision)
@@ -228,7 +228,7 @@ class Work:
             edits = _unmarking(state, number, doubt)
             return self._edited(state, edits, who, f"confirmed: {doubt.said}", {number: True})
 
-    def confirm_all(self, who: str, revision: int) -> WorkState:
+    def confirm_all(self, who: str, revision: int) -> DraftState:
         """Settle all doubts that are left in one step: the guesses are right.
 
         Raises `StaleError`, and `WorkError` if there are none.
@@ -238,22 +238,22 @@ class Work:
             left = [number for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled]
             edits = tuple(Confirm(place=place) for place in state.text.guesses())
             if not left and not edits:
-                raise WorkError("somebody has settled all guesses already; look at the work again")
+                raise DraftEditError("somebody has settled all guesses already; look at the work again")
             said = "confirmed all guesses that were left"
             return self._edited(state, edits, who, said, dict.fromkeys(left, True))
 
-    def choose(self, doubt: Doubt, said: str, who: str, revision: int) -> WorkState:
+    def choose(self, doubt: Doubt, said: str, who: str, revision: int) -> DraftState:
         """Settle a doubt with what else could be right, by its words. Raises `StaleError`, `WorkError`, `EditError`."""
         with self._folder.locked():
             state = self._seen(revision)
             number = _number(state, doubt)
             chosen = next((each for each in doubt.alternatives if each.said == said), None)
             if chosen is None:
-                raise WorkError("this is not among what else could be right; look at the work again")
+                raise DraftEditError("this is not among what else could be right; look at the work again")
             edits = joined(state.text, (*_unmarking(state, number, doubt), *chosen.edits))
             return self._edited(state, edits, who, f"chose: {said}, instead of: {doubt.said}", {number: True})
 
-    def undo(self, who: str, revision: int) -> WorkState:
+    def undo(self, who: str, revision: int) -> DraftState:
         """Take back the last change of a person, unless somebody else changed the work since.
 
         Raises `WorkError` where there is none, and `StaleError`.
@@ -262,16 +262,16 @@ class Work:
             state = self._seen(revision)
             step = last_to_undo(state.steps, plain_line(who))
             if step is None:
-                raise WorkError("there is nothing of yours to take back")
+                raise DraftEditError("there is nothing of yours to take back")
             return self._taken_back(state, step, who, StepKind.UNDO)
 
-    def redo(self, who: str, revision: int) -> WorkState:
+    def redo(self, who: str, revision: int) -> DraftState:
         """Make again what a person took back last, unless anything was changed since. Raises as `undo` does."""
         with self._folder.locked():
             state = self._seen(revision)
             step = last_to_redo(state.steps, plain_line(who))
             if step is None:
-                raise WorkError("there is nothing of yours to make again")
+                raise DraftEditError("there is nothing of yours to make again")
             return self._taken_back(state, step, who, StepKind.REDO)
 
     def add_page(self, page: Page, expected: Expectation, who: str, name: str = "", revision: int | None = None) -> str:
@@ -284,27 +284,29 @@ class Work:
             state = self._seen(revision)
             called = _page_name(state, name, expected)
             if len(page.body) > MAX_PAGE_SIZE:
-                raise WorkError(f"the page has more than {MAX_PAGE_SIZE >> 20} MiB; take a smaller one")
+                raise DraftEditError(f"the page has more than {MAX_PAGE_SIZE >> 20} MiB; take a smaller one")
             if len(state.pages) >= MAX_PAGES or self._folder.kept_bytes() + len(page.body) > MAX_BYTES:
-                raise WorkError(f"a work may have {MAX_PAGES} pages and {MAX_BYTES >> 20} MiB of them; remove some")
+                raise DraftEditError(
+                    f"a work may have {MAX_PAGES} pages and {MAX_BYTES >> 20} MiB of them; remove some"
+                )
             kept = PageState(body=self._folder.keep_body(page.body), expected=expected)
             self._with_page(state, called, kept, who, f"added the page {called} ({expected.url})")
             return called
 
-    def remove_page(self, name: str, who: str, revision: int) -> WorkState:
+    def remove_page(self, name: str, who: str, revision: int) -> DraftState:
         """Remove a page. Raises `WorkError` and `StaleError`."""
         with self._folder.locked():
             state = self._seen(revision)
             _known(state, name)
             return self._with_page(state, name, None, who, f"removed the page {name}")
 
-    def set_expectation(self, name: str, expected: Expectation, who: str, revision: int) -> WorkState:
+    def set_expectation(self, name: str, expected: Expectation, who: str, revision: int) -> DraftState:
         """Say what is expected of a page, such as all that is read on it now. Raises `WorkError` and `StaleError`."""
         with self._folder.locked():
             state = self._seen(revision)
             known = _known(state, name)
             if expected.url != known.expected.url:
-                raise WorkError(f"{name} is the page {known.expected.url}; add the other one as a page of its own")
+                raise DraftEditError(f"{name} is the page {known.expected.url}; add the other one as a page of its own")
             headers = {"headers": expected.headers or known.expected.headers, "fetched": known.expected.fetched}
             kept = PageState(body=known.body, expected=expected.model_copy(update=headers))
             return self._with_page(state, name, kept, who, f"said that the page {name} is read rightly now")
@@ -314,24 +316,26 @@ class Work:
         with self._folder.locked():
             return self._page(self._present(), name)
 
-    def entry(self, state: WorkState) -> Entry:
+    def entry(self, state: DraftState) -> Entry:
         """Return the entry as a state has it, with all its pages. Raises `WorkError`."""
         pages = ((name, self._page(state, name)) for name in sorted(state.pages))
         parts = (PageParts(name, each.page.body, as_json(each.expected).encode()) for name, each in pages)
         return Entry(self.name, state.text.data, tuple(parts))
 
-    def _page(self, state: WorkState, name: str) -> SavedPage:
+    def _page(self, state: DraftState, name: str) -> SavedPage:
         kept = _known(state, name)
         try:
             body = self._folder.body(kept.body)
         except OSError as error:
-            raise WorkError(f"the page {name} cannot be read: {error.strerror}; remove it from the work") from error
+            raise DraftEditError(
+                f"the page {name} cannot be read: {error.strerror}; remove it from the work"
+            ) from error
         file = Path(self.name) / f"{name}.html"
         return SavedPage(f"{self.name}/{name}", file, page_of(body, kept.expected), kept.expected)
 
     def save(
         self, who: str, revision: int, *, force: bool = False, is_given_up: Callable[[], bool] = never
-    ) -> WorkState:
+    ) -> DraftState:
         """Save the entry to the own folder, once it is valid and read as expected; the work stays.
 
         Raises `NotSavedError` with the reasons against it, of which warnings do not count with ``force``; `StaleError`
@@ -360,11 +364,11 @@ class Work:
                 self._see_that_it_is_meant()
             self._folder.remove()
 
-    def _present(self) -> WorkState:
+    def _present(self) -> DraftState:
         self._see_that_it_is_meant()
         return self._folder.read()
 
-    def _seen(self, revision: int | None) -> WorkState:
+    def _seen(self, revision: int | None) -> DraftState:
         """Return the work as it is, which must be as it was at a revision where one is given. Raises `StaleError`."""
         state = self._present()
         later = (step for step in reversed(state.steps) if step.number > (revision or 0))
@@ -376,16 +380,16 @@ class Work:
     def _see_that_it_is_meant(self) -> None:
         """Raise `WorkError` where the work is not there any more, or another one was begun under its name."""
         if not self._folder.is_there:
-            raise WorkError(f"there is no work {self.name} any more; somebody has discarded it")
+            raise DraftEditError(f"there is no work {self.name} any more; somebody has discarded it")
         if self._mark and self._folder.origin().mark != self._mark:
-            raise WorkError(
+            raise DraftEditError(
                 f"somebody has discarded the work {self.name} that this page is of, and begun another one; look at "
                 "that, then make your change anew"
             )
 
     def _edited(
-        self, state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool] | None = None
-    ) -> WorkState:
+        self, state: DraftState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool] | None = None
+    ) -> DraftState:
         """Make edits of the present text, and settle doubts."""
         settled = doubts or {}
         step = _edit_step(state, edits, who, said, settled)
@@ -397,7 +401,7 @@ class Work:
             step = _edit_step(state, edits, who, said, settled)
         return self._folder.append(state, step)
 
-    def _taken_back(self, state: WorkState, step: Step, who: str, kind: StepKind) -> WorkState:
+    def _taken_back(self, state: DraftState, step: DraftStep, who: str, kind: StepKind) -> DraftState:
         """Take a step back to which nothing was added since."""
         patches, data = tuple(patch.reverse for patch in reversed(step.patches)), state.text.data
         for patch in patches:
@@ -415,40 +419,40 @@ class Work:
             text=digest(data),
         )
 
-    def _with_page(self, state: WorkState, name: str, page: PageState | None, who: str, said: str) -> WorkState:
+    def _with_page(self, state: DraftState, name: str, page: PageState | None, who: str, said: str) -> DraftState:
         change = PageChange(before=state.pages.get(name), after=page)
         return self._stepped(state, who, said, pages={name: change})
 
-    def _stepped(self, state: WorkState, who: str, said: str, **given: object) -> WorkState:
+    def _stepped(self, state: DraftState, who: str, said: str, **given: object) -> DraftState:
         return self._folder.append(state, _step(state, who, said, **given))
 
 
-def _step(state: WorkState, who: str, said: str, **given: object) -> Step:
+def _step(state: DraftState, who: str, said: str, **given: object) -> DraftStep:
     about = {"number": state.revision + 1, "when": datetime.now(UTC), "who": plain_line(who), "said": plain_line(said)}
-    return Step.model_validate({**about, "text": digest(state.text.data), **given})
+    return DraftStep.model_validate({**about, "text": digest(state.text.data), **given})
 
 
-def _edit_step(state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool]) -> Step:
+def _edit_step(state: DraftState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool]) -> DraftStep:
     text, patches = patches_of(state.text, edits)
     return _step(state, who, said, patches=patches, doubts=doubts, text=digest(text.data))
 
 
-def _is_confirmed(before: WorkState, after: WorkState) -> bool:
+def _is_confirmed(before: DraftState, after: DraftState) -> bool:
     root = after.text.element("")
     is_draft = root is not None and root.get("draft") == "yes"
     was_open = bool(before.doubts or before.text.guesses())
     return is_draft and was_open and not after.doubts and not after.text.guesses()
 
 
-def _number(state: WorkState, doubt: Doubt) -> int:
+def _number(state: DraftState, doubt: Doubt) -> int:
     """Return the number of a doubt that is left. Raises `WorkError` where it is not."""
     for number, kept in enumerate(state.kept_doubts):
         if kept.open and not kept.settled and kept.doubt == doubt:
             return number
-    raise WorkError("this doubt is settled already; look at the work again")
+    raise DraftEditError("this doubt is settled already; look at the work again")
 
 
-def _unmarking(state: WorkState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
+def _unmarking(state: DraftState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
     """Return what takes off the mark of a guess, unless another doubt about its element is left."""
     others = (
         kept for other, kept in enumerate(state.kept_doubts) if other != number and kept.open and not kept.settled
@@ -458,21 +462,21 @@ def _unmarking(state: WorkState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
     return (Confirm(place=doubt.place),)
 
 
-def _known(state: WorkState, name: str) -> PageState:
+def _known(state: DraftState, name: str) -> PageState:
     """Return a page of a work. Raises `WorkError` where there is none of the name."""
     if name not in state.pages:
-        raise WorkError(
+        raise DraftEditError(
             f"the work has no page {plain_line(name)[:80]}, only {', '.join(sorted(state.pages)) or 'none'}"
         )
     return state.pages[name]
 
 
-def _page_name(state: WorkState, name: str, expected: Expectation) -> str:
+def _page_name(state: DraftState, name: str, expected: Expectation) -> str:
     if name:
         if not is_name(name):
-            raise WorkError("write a name for the page of letters, digits and hyphens, such as thread-2")
+            raise DraftEditError("write a name for the page of letters, digits and hyphens, such as thread-2")
         if name in state.pages:
-            raise WorkError(f"there is a page {name} already; choose another name")
+            raise DraftEditError(f"there is a page {name} already; choose another name")
         return name
     stem = expected.level or "other"
     return next(

@@ -15,15 +15,15 @@ from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
 from aahcrawler.editor.pages.saved_pages import Expectation, SavedPageError, expectation_of, pages_folder
 from aahcrawler.editor.text.entry_text import EditError
 from aahcrawler.editor.text.printable_text import plain_line
-from aahcrawler.editor.works.entry_examination import SECONDS, Examined, Wanted, examined
-from aahcrawler.editor.works.work import MAX_PAGE_SIZE, MAX_PAGES, Work
-from aahcrawler.editor.works.work_folder import WorkFolder
+from aahcrawler.editor.works.entry_examination import SECONDS, Examined, WantedExamination, examined
+from aahcrawler.editor.works.work import MAX_PAGE_SIZE, MAX_PAGES, OpenedDraft
+from aahcrawler.editor.works.work_folder import DraftFolder
 from aahcrawler.editor.works.work_state import (
+    DraftEditError,
+    DraftState,
     KeptDoubt,
     Origin,
     PageState,
-    WorkError,
-    WorkState,
     kept_doubts,
     parsed_text,
 )
@@ -50,7 +50,7 @@ class Begun:
     fault: str = ""
 
 
-class Works:
+class DraftCollection:
     """The works below ``own``, the folder of one's own entries; ``folders`` are those of the knowledge base below it.
 
     A folder among ``folders`` that is the own one does not count twice.
@@ -67,7 +67,7 @@ class Works:
     def names(self) -> tuple[str, ...]:
         """Return the names of all works."""
         folders = (self._own / "works").glob("*")
-        return tuple(sorted(each.name for each in folders if is_name(each.name) and WorkFolder(each).is_there))
+        return tuple(sorted(each.name for each in folders if is_name(each.name) and DraftFolder(each).is_there))
 
     def begun(self) -> tuple[Begun, ...]:
         """Return who began which work when, and why that cannot be read where it cannot."""
@@ -75,23 +75,23 @@ class Works:
         for name in self.names():
             try:
                 origin = self._folder(name).origin()
-            except WorkError as error:
+            except DraftEditError as error:
                 found.append(Begun(name, None, fault=str(error)))
                 continue
             found.append(Begun(name, origin.begun, origin.who, origin.source))
         return tuple(found)
 
-    def existing(self, name: str, mark: str = "") -> Work:
+    def existing(self, name: str, mark: str = "") -> OpenedDraft:
         """Return a work that was begun. Raises `WorkError` where there is none.
 
         With the ``mark`` of its origin it is that work alone, and no other that is begun under its name later.
         """
         folder = self._folder(name)
         if not folder.is_there:
-            raise WorkError(f"there is no work {name} any more; somebody has discarded it")
-        return Work(folder, self.folders, self.examining, mark)
+            raise DraftEditError(f"there is no work {name} any more; somebody has discarded it")
+        return OpenedDraft(folder, self.folders, self.examining, mark)
 
-    def open(self, name: str, who: str = "") -> Work:
+    def open(self, name: str, who: str = "") -> OpenedDraft:
         """Return a work; where there is none, begin one from the entry of that name. Raises `WorkError`.
 
         The entry is that of the own folder, else a copy of the one in the last of the other folders that has one.
@@ -99,15 +99,15 @@ class Works:
         folder = self._folder(name)
         if not folder.is_there:
             self._begin_from_entry(folder, name, who)
-        return Work(folder, self.folders, self.examining)
+        return OpenedDraft(folder, self.folders, self.examining)
 
     def begin_from(
         self, draft: bytes, doubts: Iterable[Doubt], name: str, who: str, pages: Iterable[tuple[Page, Expectation]] = ()
-    ) -> Work:
+    ) -> OpenedDraft:
         """Begin a work from a draft, with pages and what is expected of them. Raises `WorkError` and `EditError`."""
         folder = self._folder(name)
         if self._entry(name) is not None:
-            raise WorkError(f"there is an entry {name} already; open that, or choose another name")
+            raise DraftEditError(f"there is an entry {name} already; open that, or choose another name")
         text = parsed_text(draft, "the draft")
         known = kept_doubts(doubts, text)
         bodies: dict[str, bytes] = {}
@@ -115,21 +115,23 @@ class Works:
         for page, expected in pages:
             _take(page.body, expected, expected.level or "other", bodies, kept)
         origin = Origin(name=name, begun=datetime.now(UTC), who=plain_line(who), source="a draft")
-        self._begin(folder, WorkState(origin, text, known, kept), bodies)
-        return Work(folder, self.folders, self.examining)
+        self._begin(folder, DraftState(origin, text, known, kept), bodies)
+        return OpenedDraft(folder, self.folders, self.examining)
 
-    def _folder(self, name: str) -> WorkFolder:
+    def _folder(self, name: str) -> DraftFolder:
         if not is_name(name):
-            raise WorkError(f"{plain_line(name)[:80]!r} is no name for an entry; write letters, digits and hyphens")
-        return WorkFolder(self._own / "works" / name)
+            raise DraftEditError(
+                f"{plain_line(name)[:80]!r} is no name for an entry; write letters, digits and hyphens"
+            )
+        return DraftFolder(self._own / "works" / name)
 
     def _entry(self, name: str) -> Entry | None:
         try:
             return OwnFolder(self._own).entry(name)
         except OwnFolderError as error:
-            raise WorkError(str(error)) from error
+            raise DraftEditError(str(error)) from error
 
-    def _begin_from_entry(self, folder: WorkFolder, name: str, who: str) -> None:
+    def _begin_from_entry(self, folder: DraftFolder, name: str, who: str) -> None:
         entry, base, source = self._entry(name), "", f"the entry {name}"
         if entry is not None:
             base = digest(entry.xml)
@@ -137,7 +139,7 @@ class Works:
             entry = next(filter(None, (_entry_in(each, name) for each in reversed(self.folders[:-1]))), None)
             source = f"a copy of the entry {name} that ships"
         if entry is None:
-            raise WorkError(f"there is neither a work nor an entry {name}; begin one from a draft")
+            raise DraftEditError(f"there is neither a work nor an entry {name}; begin one from a draft")
         text = parsed_text(entry.xml, f"{name}.xml")
         bodies: dict[str, bytes] = {}
         kept: dict[str, PageState] = {}
@@ -148,24 +150,28 @@ class Works:
             KeptDoubt(doubt=Doubt(place=place, said=words, doubt=UNKNOWN_DOUBT), words=words)
             for place, words in text.guesses().items()
         )
-        self._begin(folder, WorkState(origin, text, tuple(guesses), kept), bodies, exist_ok=True)
+        self._begin(folder, DraftState(origin, text, tuple(guesses), kept), bodies, exist_ok=True)
 
-    def _begin(self, folder: WorkFolder, state: WorkState, bodies: dict[str, bytes], *, exist_ok: bool = False) -> None:
+    def _begin(
+        self, folder: DraftFolder, state: DraftState, bodies: dict[str, bytes], *, exist_ok: bool = False
+    ) -> None:
         if len(self.names()) >= MAX_WORKS:
-            raise WorkError(f"there are {MAX_WORKS} works already; discard some that are done with")
+            raise DraftEditError(f"there are {MAX_WORKS} works already; discard some that are done with")
         with folder.locked():
             if folder.is_there:
                 if exist_ok:
                     return
-                raise WorkError(f"somebody has begun a work {state.origin.name}; open that, or choose another name")
+                raise DraftEditError(
+                    f"somebody has begun a work {state.origin.name}; open that, or choose another name"
+                )
             folder.begin(state, bodies)
 
 
 def _take(body: bytes, expected: Expectation, stem: str, bodies: dict[str, bytes], kept: dict[str, PageState]) -> None:
     if len(kept) >= MAX_PAGES:
-        raise WorkError(f"a work may have {MAX_PAGES} pages; begin it with fewer")
+        raise DraftEditError(f"a work may have {MAX_PAGES} pages; begin it with fewer")
     if len(body) > MAX_PAGE_SIZE:
-        raise WorkError(f"{expected.url} has more than {MAX_PAGE_SIZE >> 20} MiB; begin without it")
+        raise DraftEditError(f"{expected.url} has more than {MAX_PAGE_SIZE >> 20} MiB; begin without it")
     numbers = (stem if number == 1 else f"{stem}-{number}" for number in range(1, MAX_PAGES + 2))
     name = next(each for each in numbers if each not in kept)
     kept[name] = PageState(body=digest(body) or "empty", expected=expected)
@@ -190,7 +196,7 @@ def _expectation(page: PageParts) -> Expectation:
     try:
         return expectation_of(page.expectation, Path(f"{page.stem}.json"))
     except SavedPageError as error:
-        raise WorkError(f"a saved page of the entry is wrong: {error}") from error
+        raise DraftEditError(f"a saved page of the entry is wrong: {error}") from error
 
 
 _logger = logging.getLogger(__name__)
@@ -204,7 +210,7 @@ class Progress:
     Safe for several threads. ``close`` ends what is running.
     """
 
-    def __init__(self, works: Works, name: str, seconds: float = SECONDS) -> None:
+    def __init__(self, works: DraftCollection, name: str, seconds: float = SECONDS) -> None:
         self._works, self._name, self._seconds = works, name, seconds
         self._condition = threading.Condition()
         self._wanted = -1
@@ -263,7 +269,7 @@ class Progress:
             if self._works.examining.acquire(timeout=_TURN):
                 try:
                     revision, found = self._found()
-                except (WorkError, EditError, OSError) as error:
+                except (DraftEditError, EditError, OSError) as error:
                     fault = str(error)
                 except Exception as error:  # Whatever it is, nobody must wait for ever.
                     _logger.exception("the check of the work %s failed", self._name)
@@ -284,7 +290,7 @@ class Progress:
         """Examine the newest revision; return it, and what was found out unless that is outdated."""
         work = self._works.existing(self._name)
         state = work.now()
-        wanted = Wanted(state.revision, work.entry(state), self._works.folders)
+        wanted = WantedExamination(state.revision, work.entry(state), self._works.folders)
         return state.revision, examined(wanted, self._seconds, partial(self._is_outdated, state.revision))
 
     def _is_outdated(self, revision: int) -> bool:

@@ -19,7 +19,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.editor.entries.entry_files import digest
 from aahcrawler.editor.text.entry_text import EditError
-from aahcrawler.editor.works.work_state import KeptDoubt, Origin, PageState, Step, WorkError, WorkState, parsed_text
+from aahcrawler.editor.works.work_state import (
+    DraftEditError,
+    DraftState,
+    DraftStep,
+    KeptDoubt,
+    Origin,
+    PageState,
+    parsed_text,
+)
 from aahcrawler.segments import append_line, no_link
 
 MAX_STEPS: Final = 1_000
@@ -47,7 +55,7 @@ class _Pages(BaseModel):
     pages: Mapping[str, PageState]
 
 
-class WorkFolder:
+class DraftFolder:
     """Reads and writes one work. Changes are made within ``locked``; several processes may do so."""
 
     def __init__(self, path: Path) -> None:
@@ -66,11 +74,11 @@ class WorkFolder:
             with FileLock(self.path.parent / f".{self.path.name}.lock", timeout=WAITING):
                 yield
         except Timeout as error:
-            raise WorkError(f"another program is changing {self.path.name}; try again in a moment") from error
+            raise DraftEditError(f"another program is changing {self.path.name}; try again in a moment") from error
         except OSError as error:
-            raise WorkError(f"{self.path} cannot be written to: {error.strerror or error}") from error
+            raise DraftEditError(f"{self.path} cannot be written to: {error.strerror or error}") from error
 
-    def begin(self, state: WorkState, bodies: Mapping[str, bytes]) -> None:
+    def begin(self, state: DraftState, bodies: Mapping[str, bytes]) -> None:
         """Write a new work; ``origin.json``, by which it is there, comes last."""
         self.path.mkdir(parents=True, exist_ok=True)
         for name in (_ENTRY, _DOUBTS, _PAGES, _STEPS):
@@ -80,12 +88,12 @@ class WorkFolder:
         self._write_state(state)
         _write(self.path / _ORIGIN, state.origin.model_dump_json().encode())
 
-    def read(self) -> WorkState:
+    def read(self) -> DraftState:
         """Return the work as it is now, and finish what a crash interrupted. Raises `WorkError` for damaged files."""
         try:
             state, is_written = self._read()
         except (OSError, ValidationError, ValueError, EditError) as error:
-            raise WorkError(
+            raise DraftEditError(
                 f"the work in {self.path} cannot be read ({_in_short(error)}); bring its files back from a copy, or "
                 "discard it and begin anew"
             ) from error
@@ -99,9 +107,9 @@ class WorkFolder:
         try:
             return Origin.model_validate_json((self.path / _ORIGIN).read_bytes())
         except (OSError, ValidationError) as error:
-            raise WorkError(f"the work in {self.path} cannot be read ({_in_short(error)})") from error
+            raise DraftEditError(f"the work in {self.path} cannot be read ({_in_short(error)})") from error
 
-    def append(self, before: WorkState, step: Step) -> WorkState:
+    def append(self, before: DraftState, step: DraftStep) -> DraftState:
         """Add a step to a work that is in the state ``before``; return the state after it."""
         state = before.after(step)
         size = append_line(self.path / _STEPS, step.model_dump_json())
@@ -132,19 +140,19 @@ class WorkFolder:
         (self.path / _ORIGIN).unlink(missing_ok=True)
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def _read(self) -> tuple[WorkState, bool]:
+    def _read(self) -> tuple[DraftState, bool]:
         """Return the work after its last step, and whether all files hold what that step led to."""
         origin = self.origin()
         steps = tuple(_steps(self.path / _STEPS))
         doubts = _Doubts.model_validate_json((self.path / _DOUBTS).read_bytes())
         pages = _Pages.model_validate_json((self.path / _PAGES).read_bytes())
         text = parsed_text((self.path / _ENTRY).read_bytes(), _ENTRY)
-        state = WorkState(origin, text, doubts.doubts, pages.pages, steps)
+        state = DraftState(origin, text, doubts.doubts, pages.pages, steps)
         if pages.revision == state.revision and (not steps or digest(text.data) == steps[-1].text):
             return state, True
         return self._made_again(state, doubts.revision, pages.revision), False
 
-    def _made_again(self, state: WorkState, doubts_written: int, written: int) -> WorkState:
+    def _made_again(self, state: DraftState, doubts_written: int, written: int) -> DraftState:
         """Return the state after the last step, of which a crash prevented that all was written."""
         *earlier, last = state.steps
         if written not in (last.number, last.number - 1):
@@ -156,7 +164,7 @@ class WorkFolder:
         made = replace(state, text=text, steps=tuple(earlier)).after(last)
         return replace(made, kept_doubts=state.kept_doubts) if doubts_written == last.number else made
 
-    def _write_state(self, state: WorkState) -> None:
+    def _write_state(self, state: DraftState) -> None:
         """Write what the steps led to; ``pages.json``, which says of which step all is, comes last."""
         doubts = _Doubts(revision=state.revision, doubts=state.kept_doubts)
         pages = _Pages(revision=state.revision, pages=state.pages)
@@ -164,7 +172,7 @@ class WorkFolder:
         _write(self.path / _DOUBTS, doubts.model_dump_json().encode())
         _write(self.path / _PAGES, pages.model_dump_json().encode())
 
-    def _shortened(self, state: WorkState) -> WorkState:
+    def _shortened(self, state: DraftState) -> DraftState:
         """Forget the older half of the steps, and bodies that neither a page nor a step needs any more."""
         kept = state.steps[len(state.steps) // 2 :]
         # The step that saved the entry last may be among those that are forgotten.
@@ -180,7 +188,7 @@ class WorkFolder:
         return replace(state, origin=origin, steps=kept)
 
 
-def _steps(file: Path) -> Iterator[Step]:
+def _steps(file: Path) -> Iterator[DraftStep]:
     """Yield the steps; a line that a crash has cut short is passed over."""
     try:
         lines = file.read_bytes().splitlines()
@@ -188,7 +196,7 @@ def _steps(file: Path) -> Iterator[Step]:
         return
     for number, line in enumerate(lines):
         try:
-            yield Step.model_validate_json(line)
+            yield DraftStep.model_validate_json(line)
         except ValidationError:
             # A torn line is the last, or the last before the program went on.
             if line.endswith(b"}") and number + 1 < len(lines):

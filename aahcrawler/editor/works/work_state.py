@@ -16,11 +16,11 @@ from aahcrawler.editor.text.edits import Edit
 from aahcrawler.editor.text.entry_text import EditError, EntryText, Splice
 
 
-class WorkError(Exception):
+class DraftEditError(Exception):
     """A work cannot be opened, changed or saved as wanted; the message says why and what to do."""
 
 
-class StaleError(WorkError):
+class StaleError(DraftEditError):
     """The work or its entry was changed meanwhile: by whom, when, and what in plain words."""
 
     def __init__(self, who: str, when: datetime, what: str) -> None:
@@ -31,7 +31,7 @@ class StaleError(WorkError):
         )
 
 
-class NotSavedError(WorkError):
+class NotSavedError(DraftEditError):
     """An entry was not saved: ``reasons`` are errors, or warnings that the person may overrule (``can_force``)."""
 
     def __init__(self, reasons: tuple[str, ...], *, can_force: bool) -> None:
@@ -96,7 +96,7 @@ class PageChange(BaseModel):
     after: PageState | None
 
 
-class Step(BaseModel):
+class DraftStep(BaseModel):
     """A step: when (UTC), by whom, and what in plain words.
 
     ``patches`` are the bytes that were replaced, one after the other; ``text`` is the digest of the text afterwards.
@@ -152,22 +152,22 @@ def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
     return Patch(begin=splice.begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
 
 
-def last_to_undo(steps: Sequence[Step], who: str) -> Step | None:
+def last_to_undo(steps: Sequence[DraftStep], who: str) -> DraftStep | None:
     """Return the last step of a person that can be taken back: nobody else has changed the work since."""
     done, _ = _stacks(steps, who)
     return done[-1] if done else None
 
 
-def last_to_redo(steps: Sequence[Step], who: str) -> Step | None:
+def last_to_redo(steps: Sequence[DraftStep], who: str) -> DraftStep | None:
     """Return the step that took back what a person may make again: nobody has changed the work since."""
     _, undone = _stacks(steps, who)
     return undone[-1] if undone else None
 
 
-def _stacks(steps: Sequence[Step], who: str) -> tuple[list[Step], list[Step]]:
+def _stacks(steps: Sequence[DraftStep], who: str) -> tuple[list[DraftStep], list[DraftStep]]:
     """Return the changes of a person since the last one of somebody else, and those that took others of them back."""
-    done: list[Step] = []
-    undone: list[Step] = []
+    done: list[DraftStep] = []
+    undone: list[DraftStep] = []
     for step in steps:
         if step.kind is StepKind.SAVE:
             continue
@@ -223,14 +223,14 @@ class KeptDoubt(BaseModel):
 
 
 @dataclass(frozen=True)
-class WorkState:
+class DraftState:
     """A work after the last of ``steps``; ``first`` is the number of the oldest of them that is kept."""
 
     origin: Origin
     text: EntryText
     kept_doubts: tuple[KeptDoubt, ...] = ()
     pages: Mapping[str, PageState] = field(default_factory=lambda: MappingProxyType({}))
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DraftStep, ...] = ()
 
     @property
     def revision(self) -> int:
@@ -267,7 +267,7 @@ class WorkState:
                 data = patch.reverse.replaced(data)
         return EntryText(data)
 
-    def after(self, step: Step) -> "WorkState":
+    def after(self, step: DraftStep) -> "DraftState":
         """Return the work after one more step. Raises `EditError`, and ValueError for a step of another state."""
         text, doubts = self.text, self.kept_doubts
         for patch in step.patches:

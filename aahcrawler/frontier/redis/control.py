@@ -141,7 +141,7 @@ class RedisControl(PartitionedFrontier[BrowsedPartition]):
 
         Raise ``SnapshotError``, too, for a snapshot of another number of partitions.
         """
-        parts = snapshots.read(path, url_records.FORMAT, len(self._partitions))
+        parts = snapshots.read_snapshot(path, url_records.FORMAT, len(self._partitions))
         first = next(parts, ())
         if replace:
             self.remove()

@@ -68,7 +68,7 @@ def write(path: Path, head: Head, entries: Iterable[Entry]) -> int:
     return urls
 
 
-def read(path: Path, format_: int, partitions: int) -> Iterator[tuple[Entry, ...]]:
+def read_snapshot(path: Path, format_: int, partitions: int) -> Iterator[tuple[Entry, ...]]:
     """Yield the parts of a snapshot. Raise ``SnapshotError`` before the first one unless the file is whole and fits."""
     with path.open("rb") as file:
         head = _head(path, file)

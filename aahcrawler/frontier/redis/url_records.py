@@ -298,7 +298,7 @@ class Body(NamedTuple):
 
 def pack_body(body: Body) -> bytes:
     """Return the body of a record."""
-    text = written(body)
+    text = packed_body(body)
     frame = _codec().compressor.compress(text) if len(text) < _LONGEST else b""
     start = len(_FRAME) + _BLOCK_BYTES
     whole = frame[:1] == _FRAME[:1] and frame[len(_FRAME) : start] == _block_header(len(frame) - start)
@@ -334,7 +334,7 @@ def queue_of_words(url: str, named: str) -> str:
     return named[1:] if named[0] == "=" else ".".join(_host(url).split(".")[-int(named) :])
 
 
-def written(body: Body) -> bytes:
+def packed_body(body: Body) -> bytes:
     """Return what is compressed: the queue as how many labels of the host it is, in full where it is none of them."""
     url, queue, via, path = body
     host = _host(url)

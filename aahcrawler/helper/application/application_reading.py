@@ -12,7 +12,7 @@ from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.detection import FAILING, Attempts, Place
 from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
 from aahcrawler.helper.extraction.page_location import PageLocation, named_address
 from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
 from aahcrawler.helper.links.anchors import Contexts, anchor_text, outlink_of
@@ -25,7 +25,7 @@ from aahcrawler.induction import datelines
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, claims, generic, requisites
-from aahcrawler.page.failed_stages import told
+from aahcrawler.page.failed_stages import error_text
 from aahcrawler.page.titles import title_of
 from aahcrawler.webobject import Container, Reference, Value, WebObject
 from knowledge_base.matching import Sight
@@ -171,21 +171,24 @@ class ApplicationReading:
         self._thread = self.attempts.attempt(work, level=level.name, action="thread")
         return objects
 
-    def _outcome(self, place: Place, action: Extract, runner: Runner) -> Outcome:
+    def _outcome(self, place: Place, action: Extract, runner: Runner) -> ExtractionOutcome:
         """Run an action, or its replacement by adaptation, and let adaptation check the outcome."""
         level = place.level.name
         if self.adaptation is None:
-            return self.attempts.attempt(partial(runner.run, action), level=level, action=action.name) or Outcome()
+            return (
+                self.attempts.attempt(partial(runner.run, action), level=level, action=action.name)
+                or ExtractionOutcome()
+            )
         adapter, former = self.adaptation.adapter, self.adaptation.former
         asked = Question(self.page, self.application, place.level, action, former, place.shown)
         preferred = adapter.preferred(asked)
         work = partial(runner.run, preferred)
-        outcome = self.attempts.attempt(work, level=level, action=action.name) or Outcome()
+        outcome = self.attempts.attempt(work, level=level, action=action.name) or ExtractionOutcome()
         try:
             found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
         except FAILING as error:
-            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, told(error))
+            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, error_text(error))
         self._learned = self._learned or outcome.learned
         return outcome
 

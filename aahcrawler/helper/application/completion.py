@@ -25,7 +25,7 @@ from aahcrawler.induction.article_text import (
     share_of,
     shares_by_line,
 )
-from aahcrawler.induction.generic_objects import Reading, read
+from aahcrawler.induction.generic_objects import GenericReading, read_objects
 from aahcrawler.induction.record_sets import Region
 from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content as generic_content
@@ -105,7 +105,7 @@ def _is_due(record: _Record) -> bool:
 def _completed(
     page: Page, whole: Extracted | None, extracted: Sequence[Extracted], *, guessed: bool, cut: bool
 ) -> tuple[Extracted, ...]:
-    reading = page.once(read)
+    reading = page.once(read_objects)
     generic = next((each for each in reading.objects if each.type in WHOLES and body_of(each)), None)
     if generic is None or reading.article is None:
         return tuple(extracted)
@@ -174,13 +174,13 @@ def _with(web_object: WebObject, properties: Mapping[str, tuple[Value, ...]], so
     return replace(web_object, properties={**web_object.properties, **properties}, inferred=inferred)
 
 
-def _inferred(generic: WebObject, reading: Reading) -> Extracted:
+def _inferred(generic: WebObject, reading: GenericReading) -> Extracted:
     """Return the object that no action found, all of it marked as inferred."""
     found = {name: generic.properties[name] for name in (*FIELDS, BODY) if name in generic.properties}
     return replace(_of_reading(generic, reading), object=_with(generic, found))
 
 
-def _of_reading(generic: WebObject, reading: Reading) -> Extracted:
+def _of_reading(generic: WebObject, reading: GenericReading) -> Extracted:
     region = reading.bodies.get(generic.iri)
     if region is None or region.text is not None:
         return Extracted(generic, ())

@@ -124,7 +124,9 @@ class Extraction:
     def _read(self, item: HtmlElement, *, first: bool) -> Extracted | None:
         identity = self.action.identity
         fragment = (
-            fragments.found(identity, self._naming, item, self.location.page.elements) if identity is not None else None
+            fragments.found_identity(identity, self._naming, item, self.location.page.elements)
+            if identity is not None
+            else None
         )
         if identity is not None and fragment is None and not identity.fields:
             return None
@@ -137,7 +139,7 @@ class Extraction:
         properties["url"] = (Reference(f"{self.location.url}#{fragment}" if fragment else own),)
         answered = self.action.parent
         parent = (
-            fragments.found(answered, self._answering, item, self.location.page.elements)
+            fragments.found_identity(answered, self._answering, item, self.location.page.elements)
             if answered is not None
             else None
         )

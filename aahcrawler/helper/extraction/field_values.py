@@ -71,7 +71,7 @@ def read_date(written: str, form: DateFormat, page: Page) -> Reading | None:
     usual = order_of(page.language)
     order = page.order or (None if usual is not None and usual.fields == "ymd" else form.order)
     zone, now = ZoneInfo(form.zone), page.fetched_at
-    found = dates.read(written, order=order, zone=zone, now=now, language=page.language, format=form.format)
+    found = dates.read_date(written, order=order, zone=zone, now=now, language=page.language, format=form.format)
     return None if found is None or found.vague else found
 
 

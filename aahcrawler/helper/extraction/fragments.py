@@ -21,7 +21,7 @@ _MAX_VALUE_LENGTH = 100
 _DIGEST_BYTES = 6
 
 
-def found(
+def found_identity(
     identity: Identity, selectors: Iterable[Selector], item: HtmlElement, elements: Elements | None = None
 ) -> str | None:
     """Return the fragment that an object's element gives it by some of the expressions, None if it gives none.
@@ -51,12 +51,12 @@ class Composed:
         values = [values[0] for name in identity.fields if (values := properties.get(name))]
         if not values:
             return None
-        fragment = (identity.prefix or COMPOSED) + "-".join(map(written, values))
+        fragment = (identity.prefix or COMPOSED) + "-".join(map(fragment_text, values))
         self._times[fragment] += 1
         return fragment if self._times[fragment] == 1 else f"{fragment}-{self._times[fragment]}"
 
 
-def written(value: Value) -> str:
+def fragment_text(value: Value) -> str:
     """Return a value as a part of a fragment: a person's name, the digits of a time in UTC, white space as ``_``.
 
     A long text is cut, and told from others that begin like it by a digest of it all.

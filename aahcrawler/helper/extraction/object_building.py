@@ -75,7 +75,7 @@ def _fragment(
 def _numbered(identity: Identity | None, sketch: Sketch, elements: Elements) -> str | None:
     if identity is None:
         return None
-    numbers = (fragments.found(identity, identity.selectors, element, elements) for element in sketch.elements)
+    numbers = (fragments.found_identity(identity, identity.selectors, element, elements) for element in sketch.elements)
     return next((number for number in numbers if number is not None), None)
 
 

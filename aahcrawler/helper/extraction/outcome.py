@@ -22,7 +22,7 @@ MIN_TEXT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExtractionOutcome:
     """The objects of an action, in document order with distinct IRIs, and the reason if some are missing.
 
     ``learned`` names the learned action that found them, and is empty if the action of the file did. Those found after
@@ -66,11 +66,11 @@ class Runner:
         """Return one that may read as much text of the page once more."""
         return Runner.at(self.location)
 
-    def run(self, action: Extract) -> Outcome:
+    def run(self, action: Extract) -> ExtractionOutcome:
         """Run an action. Raises `lxml.etree.XPathError` and ``ValueError`` for expressions that fail on this page."""
         extraction = Extraction(action, self.location, self.reader)
         extracted = tuple(extraction.objects())
-        return Outcome(extracted, extraction.failure, extraction.detail)
+        return ExtractionOutcome(extracted, extraction.failure, extraction.detail)
 
     def make(self, action: Extract, sketches: tuple[Sketch, ...]) -> tuple[Extracted, ...]:
         """Return the objects that an action would have made of values found by other means."""

@@ -176,7 +176,7 @@ class Signatures:
                 continue
             for written in _spellings(rest):
                 self._tries -= 1
-                if dates.read(written, now=self._now) is not None:
+                if dates.read_date(written, now=self._now) is not None:
                     return _Date(token.start(), written)
         return None
 

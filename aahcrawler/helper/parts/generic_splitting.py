@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.extraction.field_values import Owners
 from aahcrawler.helper.parts.list_entries import MAX_REST, ListText, read_list
 from aahcrawler.helper.parts.splitting import author_of, body_of
-from aahcrawler.induction.generic_objects import Reading
+from aahcrawler.induction.generic_objects import GenericReading
 from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
@@ -60,7 +60,7 @@ class GenericSplit:
             self.parts.append(part)
 
 
-def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSplit:
+def split(page: Page, reading: GenericReading, links: Sequence[PageLink]) -> GenericSplit:
     """Split an HTML page by the results of induction.
 
     Posts and comments are a content part each, and so is an article. Without post and article, the entries of lists,
@@ -193,7 +193,7 @@ def _is_quoted(link: PageLink, text: str) -> bool:
     return len(link.anchor) >= _MIN_QUOTE_LENGTH and link.anchor in text
 
 
-def _regions(reading: Reading, written: Sequence[WebObject]) -> Mapping[HtmlElement, int]:
+def _regions(reading: GenericReading, written: Sequence[WebObject]) -> Mapping[HtmlElement, int]:
     """Return the elements that contain the texts of objects, with the numbers of the objects."""
     found: dict[HtmlElement, int] = {}
     for number, item in enumerate(written):
@@ -204,7 +204,7 @@ def _regions(reading: Reading, written: Sequence[WebObject]) -> Mapping[HtmlElem
     return found
 
 
-def _teasers(reading: Reading) -> Sequence[Record]:
+def _teasers(reading: GenericReading) -> Sequence[Record]:
     """Return the entries of lists outside of sidebars; a single one is no list."""
     lists = (
         each for each in reading.sets if each.nature is Nature.TEASERS and not each.aside and len(each.records) > 1

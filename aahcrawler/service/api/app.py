@@ -16,14 +16,14 @@ from aahcrawler import __version__, urls
 from aahcrawler.service.api.collection_routes import collection_routes
 from aahcrawler.service.api.definition_routes import definition_routes, managing_routes
 from aahcrawler.service.api.intake import (
-    Answer,
     Batch,
     Intake,
+    IntakeOutcomes,
     Item,
+    ItemOutcome,
     JointSteps,
     Journal,
     Limits,
-    Outcome,
     Result,
     parse_whole,
     read_line,
@@ -31,13 +31,13 @@ from aahcrawler.service.api.intake import (
     read_whole,
 )
 from aahcrawler.service.api.live_routes import live_routes, metric_routes
-from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
+from aahcrawler.service.api.overview import CrawlView, Overview, UrlView
 from aahcrawler.service.api.page_routes import page_routes, sparql_routes
 from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.search_routes import search_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard, Rates, caller_of
@@ -78,8 +78,8 @@ class Health(BaseModel):
 
 def create_app(settings: ServiceSettings, instruments: Instruments | None = None) -> FastAPI:
     """Return the application, whose blocking work runs in threads. Instruments that are given are closed with it."""
-    shown_by = instruments or Instruments.of(Reach.of(settings.catalog, settings.shared))
-    desk = Desk(shown_by.reach, settings.limits)
+    shown_by = instruments or Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared))
+    desk = ApiHandlers(shown_by.reach, settings.limits)
 
     def known(connection: HTTPConnection) -> Caller | None:
         with suppress(ProblemError):
@@ -149,21 +149,21 @@ class Posted:
     sender: Sender
 
 
-class Desk:
+class ApiHandlers:
     """Answers requests."""
 
-    def __init__(self, reach: Reach, limits: Limits) -> None:
+    def __init__(self, reach: CrawlRegistry, limits: Limits) -> None:
         self._reach, self._limits = reach, limits
         self._intake = Intake(reach.gateway, Journal())
         self._overview = Overview(reach.gateway)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="service")
         self._small = JointSteps(self._step)
 
-    async def crawls(self) -> list[CrawlShown]:
+    async def crawls(self) -> list[CrawlView]:
         """List crawls."""
         return await self._run(lambda: [self._overview.crawl(crawl) for crawl in self._reach.crawls()])
 
-    async def url(self, name: str, url: str) -> UrlShown:
+    async def url(self, name: str, url: str) -> UrlView:
         """Show a URL of a crawl."""
         return await self._run(lambda: self._overview.url(self._reach.crawl(name), url))
 
@@ -233,8 +233,8 @@ def _batch(items: Sequence[Item | Result], sender: Sender, first: int = 0) -> Ba
 
 
 def _document(crawl: Crawl, results: list[Result]) -> Response:
-    counts = {outcome: sum(1 for result in results if result.outcome is outcome) for outcome in Outcome}
-    answer = Answer(crawl=crawl.id, counts={each: n for each, n in counts.items() if n}, results=tuple(results))
+    counts = {outcome: sum(1 for result in results if result.outcome is outcome) for outcome in ItemOutcome}
+    answer = IntakeOutcomes(crawl=crawl.id, counts={each: n for each, n in counts.items() if n}, results=tuple(results))
     return Response(answer.model_dump_json(exclude_defaults=True), media_type=JSON)
 
 
@@ -293,11 +293,11 @@ def _open_routes() -> APIRouter:
     return router
 
 
-def _routes(desk: Desk) -> APIRouter:
+def _routes(desk: ApiHandlers) -> APIRouter:
     router = APIRouter(prefix="/v1", responses=problem_responses(*problems.ENTRANCE))
 
     @router.get("/crawls")
-    async def list_crawls() -> list[CrawlShown]:
+    async def list_crawls() -> list[CrawlView]:
         """List the crawls that have begun, with the counts of those that can be asked now."""
         return await desk.crawls()
 
@@ -306,13 +306,13 @@ def _routes(desk: Desk) -> APIRouter:
     )
     async def show_url(
         crawl: str, url: Annotated[str, Query(max_length=4 * urls.MAX_LENGTH, examples=["https://forum.example.org/"])]
-    ) -> UrlShown:
+    ) -> UrlView:
         """Report the state of a URL, and while it is queued or leased its score, depth and the page it is from."""
         return await desk.url(crawl, url)
 
     @router.post(
         "/crawls/{crawl}/urls",
-        response_model=Answer,
+        response_model=IntakeOutcomes,
         responses={
             200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
             **problem_responses(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),

@@ -20,8 +20,8 @@ from aahcrawler.service.api.steering_routes import (
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering import crawl_management, redefining, starting_crawls
 from aahcrawler.service.steering.crawl_management import Deleted, Description
-from aahcrawler.service.steering.helm import Helm
-from aahcrawler.service.steering.long_acts import JobShown
+from aahcrawler.service.steering.helm import SteeringService
+from aahcrawler.service.steering.long_acts import JobView
 from aahcrawler.service.steering.order_preview import preview_weights
 from aahcrawler.service.steering.redefining import Redefined, Section
 from aahcrawler.service.steering.scope_preview import preview_scope
@@ -31,11 +31,11 @@ from aahcrawler.service.web.problems import problem_responses
 
 _MISTAKES = {**OF_CRAWLS, **problem_responses(problems.BAD_DEFINITION)}
 
-_OF_JOBS = {**_MISTAKES, 202: {"description": "A preview has begun, in a job", "model": JobShown}}
+_OF_JOBS = {**_MISTAKES, 202: {"description": "A preview has begun, in a job", "model": JobView}}
 Preview = Annotated[bool, Query(description="Change nothing; say what would change.")]
 
 
-def definition_routes(helm: Helm) -> APIRouter:
+def definition_routes(helm: SteeringService) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/crawls", tags=["definitions"])
     _add_whole(router, helm)
@@ -43,7 +43,7 @@ def definition_routes(helm: Helm) -> APIRouter:
     return router
 
 
-def _add_whole(router: APIRouter, helm: Helm) -> None:
+def _add_whole(router: APIRouter, helm: SteeringService) -> None:
     reach = helm.reach
 
     @router.post("", status_code=201, responses={**_MISTAKES, **problem_responses(problems.NOT_STARTED)})
@@ -66,7 +66,7 @@ def _add_whole(router: APIRouter, helm: Helm) -> None:
         return redefining.replace(reach, helm.definitions, reach.crawl(crawl), caller, asked.text, asked.digest)
 
 
-def _add_fields(router: APIRouter, helm: Helm) -> None:
+def _add_fields(router: APIRouter, helm: SteeringService) -> None:
     reach, definitions = helm.reach, helm.definitions
 
     @router.put("/{crawl}/limits", responses=_MISTAKES)
@@ -79,7 +79,7 @@ def _add_fields(router: APIRouter, helm: Helm) -> None:
     @router.put("/{crawl}/weights", responses=_OF_JOBS)
     def change_weights(
         crawl: str, asked: WeightsAsked, caller: Operator, response: Response, preview: Preview = False
-    ) -> Redefined | JobShown:
+    ) -> Redefined | JobView:
         """Change weights; with `preview` begin a job that tells the order of the queue before and after."""
         found, fields = reach.crawl(crawl), dict(asked.root)
         if preview:
@@ -90,7 +90,7 @@ def _add_fields(router: APIRouter, helm: Helm) -> None:
     @router.put("/{crawl}/scope", responses=_OF_JOBS)
     def change_scope(
         crawl: str, asked: ScopeAsked, caller: Operator, response: Response, preview: Preview = False
-    ) -> Redefined | JobShown:
+    ) -> Redefined | JobView:
         """Change the scope; with `preview` begin a job that counts what would be blocked, and what would come back."""
         found, fields = reach.crawl(crawl), asked.model_dump(mode="json", exclude_unset=True)
         if preview:

@@ -39,7 +39,7 @@ _EXAMPLE: JsonValue = {
 }
 
 
-class Outcome(StrEnum):
+class ItemOutcome(StrEnum):
     """The outcome of an item."""
 
     ACCEPTED = "accepted"
@@ -101,24 +101,24 @@ class Result:
     """The outcome of one item. ``repeated``: it had been applied before, with this outcome, and changed nothing now."""
 
     url: str = ""
-    outcome: Outcome
+    outcome: ItemOutcome
     state: State | None = None
     reason: str = ""
     detail: str = ""
     repeated: bool = False
 
 
-class Answer(BaseModel):
+class IntakeOutcomes(BaseModel):
     """The outcomes of the items of a request, in their order."""
 
     crawl: str
-    counts: Mapping[Outcome, int]
+    counts: Mapping[ItemOutcome, int]
     results: tuple[Result, ...]
 
 
 def invalid(url: str, reason: str, detail: str) -> Result:
     """Return the result for an invalid item."""
-    return Result(url=url[:MAX_LENGTH], outcome=Outcome.INVALID, reason=reason, detail=detail)
+    return Result(url=url[:MAX_LENGTH], outcome=ItemOutcome.INVALID, reason=reason, detail=detail)
 
 
 def read_item(raw: object) -> Item | Result:
@@ -324,10 +324,10 @@ class Journal:
 
 
 _OUTCOMES = {
-    Effect.ADDED: Outcome.ACCEPTED,
-    Effect.RESCORED: Outcome.RESCORED,
-    Effect.BLOCKED: Outcome.BLACKLISTED,
-    Effect.KNOWN: Outcome.KNOWN,
+    Effect.ADDED: ItemOutcome.ACCEPTED,
+    Effect.RESCORED: ItemOutcome.RESCORED,
+    Effect.BLOCKED: ItemOutcome.BLACKLISTED,
+    Effect.KNOWN: ItemOutcome.KNOWN,
 }
 _FAULTS = {
     Fault.URL: "give a whole http or https URL",
@@ -393,7 +393,7 @@ class Intake:
             return invalid(entry.url, target.value, _FAULTS[target])
         refusal = None if entry.blacklist else crawl.admission.refusal(target)
         if refusal is not None:
-            return Result(url=target.url, outcome=Outcome.OUT_OF_SCOPE, reason=refusal)
+            return Result(url=target.url, outcome=ItemOutcome.OUT_OF_SCOPE, reason=refusal)
         source = crawl.admission.target(entry.source) if entry.source else None
         via = source.url if isinstance(source, Target) else ""
         key, content = identity(entry.content_for(target.url), batch.key, position)
@@ -412,7 +412,7 @@ def _entries(crawl: Crawl, batch: Batch, results: Sequence[Result]) -> Iterator[
     """Yield the entries for the journal: the items that changed something."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     for item, result in zip(batch.items, results, strict=True):
-        changed = result.outcome in (Outcome.ACCEPTED, Outcome.RESCORED, Outcome.BLACKLISTED)
+        changed = result.outcome in (ItemOutcome.ACCEPTED, ItemOutcome.RESCORED, ItemOutcome.BLACKLISTED)
         if changed and not result.repeated and isinstance(item, Item):
             item_fields = item.model_dump(exclude={"url"}, exclude_defaults=True)
             told = {"at": now, "by": batch.by, "crawl": crawl.number, "url": result.url, "outcome": result.outcome}

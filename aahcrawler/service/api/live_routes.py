@@ -10,7 +10,7 @@ from fastapi.requests import HTTPConnection
 from fastapi.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import LiveEvent, LiveFeed
 from aahcrawler.service.views.prometheus_text import MEDIA_TYPE, metrics_text
@@ -83,7 +83,7 @@ def live_routes(feed: LiveFeed) -> APIRouter:
     return router
 
 
-def metric_routes(reach: Reach, states: CrawlStates, feed: LiveFeed, tokens: Tokens) -> APIRouter:
+def metric_routes(reach: CrawlRegistry, states: CrawlStates, feed: LiveFeed, tokens: Tokens) -> APIRouter:
     """Return the route for Prometheus, which needs the role ``read`` like all others."""
     router = APIRouter(tags=["live"])
 

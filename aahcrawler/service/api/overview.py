@@ -10,7 +10,7 @@ from aahcrawler.service.catalog.gateway import Gateway
 from aahcrawler.service.web.problems import BAD_URL, NO_URL, ProblemError
 
 
-class CountsShown(BaseModel):
+class CountsView(BaseModel):
     """URLs by state, pages and requisites apart, and how many queues hold some."""
 
     pages: Mapping[State, int]
@@ -19,7 +19,7 @@ class CountsShown(BaseModel):
     reasons: Mapping[str, int]
 
 
-class CrawlShown(BaseModel):
+class CrawlView(BaseModel):
     """A crawl. ``reachable`` says whether URLs can be posted to it now; where not, ``detail`` says why."""
 
     id: str
@@ -28,10 +28,10 @@ class CrawlShown(BaseModel):
     update: str
     reachable: bool
     detail: str = ""
-    counts: CountsShown | None = None
+    counts: CountsView | None = None
 
 
-class UrlShown(BaseModel):
+class UrlView(BaseModel):
     """The state of a URL. Score, depth and ``via`` are null once it has ended; ``via`` is empty for a seed."""
 
     url: str
@@ -49,9 +49,9 @@ class Overview:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
-    def crawl(self, crawl: Crawl) -> CrawlShown:
+    def crawl(self, crawl: Crawl) -> CrawlView:
         """Return a crawl with its counts, as far as they can be had."""
-        shown = CrawlShown(
+        shown = CrawlView(
             id=crawl.id,
             title=crawl.icd.title,
             crawl=crawl.number,
@@ -63,12 +63,12 @@ class Overview:
                 counts = frontier.counts()
         except ProblemError as problem:
             return shown.model_copy(update={"detail": problem.detail})
-        shown_counts = CountsShown(
+        shown_counts = CountsView(
             pages=counts.pages, requisites=counts.requisites, queues=counts.queues, reasons=counts.reasons
         )
         return shown.model_copy(update={"reachable": True, "counts": shown_counts})
 
-    def url(self, crawl: Crawl, text: str) -> UrlShown:
+    def url(self, crawl: Crawl, text: str) -> UrlView:
         """Return the state of a URL. Raise ``ProblemError`` for an invalid one, or one unknown to the crawl."""
         target = crawl.admission.target(text)
         if isinstance(target, Fault):
@@ -77,7 +77,7 @@ class Overview:
             status = frontier.status(target.url)
         if status is None:
             raise ProblemError(NO_URL, f"{target.url} was never offered to {crawl.id}")
-        shown = UrlShown(url=target.url, state=status.state, immediate=status.at_front, reason=status.reason)
+        shown = UrlView(url=target.url, state=status.state, immediate=status.at_front, reason=status.reason)
         offer = status.offer
         return shown.model_copy(
             update={"score": offer.score if offer.score >= 0 else None, "depth": offer.depth, "via": offer.via}

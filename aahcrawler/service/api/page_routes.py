@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views import capture_view, crawl_course, object_history, object_list, page_list, url_captures
-from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureShown
+from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
 from aahcrawler.service.views.crawl_course import CrawlCourse, PageCounts
 from aahcrawler.service.views.object_history import NO_OBJECT, ObjectHistory
 from aahcrawler.service.views.object_list import Lacking, ObjectCounts, ObjectFilter, ObjectList
@@ -20,8 +20,8 @@ from aahcrawler.service.views.sparql_answers import (
     STORE_BUSY,
     TOO_LONG,
     TOO_MUCH,
-    SparqlAnswers,
-    StoreShown,
+    SparqlProcess,
+    StoreView,
 )
 from aahcrawler.service.views.url_captures import CaptureDifference, UrlCaptures
 from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, ProblemError, problem_responses
@@ -39,7 +39,7 @@ Url = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.e
 Record = Annotated[str, Query(max_length=200, pattern=f"^{_RECORD}$", description="The id of a WARC record.")]
 
 
-def page_routes(reach: Reach, indexes: PageIndexes) -> APIRouter:
+def page_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
     """Return the routes, all below one crawl."""
     router = APIRouter(prefix="/crawls/{crawl}", tags=["pages"])
     _add_pages(router, reach, indexes)
@@ -49,7 +49,7 @@ def page_routes(reach: Reach, indexes: PageIndexes) -> APIRouter:
     return router
 
 
-def _add_pages(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+def _add_pages(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -> None:
     @router.get("/pages", responses={**_OF_INDEX, **problem_responses(BAD_CURSOR)})
     def list_pages(
         crawl: str,
@@ -71,13 +71,13 @@ def _add_pages(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
             return page_list.page_list(asked, wanted, after, limit)
 
     @router.get("/pages/{record}", responses={**_OF_INDEX, **problem_responses(NO_CAPTURE)})
-    def show_capture(crawl: str, record: Annotated[str, Path(max_length=200, pattern=f"^{_RECORD}$")]) -> CaptureShown:
+    def show_capture(crawl: str, record: Annotated[str, Path(max_length=200, pattern=f"^{_RECORD}$")]) -> CaptureView:
         """Show a capture by the id of its WARC record: objects, links with their scores, records and statements."""
         with indexes.asked(reach.crawl(crawl)) as asked:
             return capture_view.capture_view(asked, record)
 
 
-def _add_captures(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+def _add_captures(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -> None:
     @router.get("/captures", responses=_OF_INDEX)
     def list_captures(crawl: str, url: Url) -> UrlCaptures:
         """List all captures of a URL, those that found it unchanged too, the newest first."""
@@ -91,7 +91,7 @@ def _add_captures(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None
             return url_captures.capture_difference(asked, before, after)
 
 
-def _add_objects(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+def _add_objects(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -> None:
     @router.get("/objects", responses={**_OF_INDEX, **problem_responses(BAD_CURSOR, BAD_SEARCH)})
     def list_objects(
         crawl: str,
@@ -119,7 +119,7 @@ def _add_objects(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
             return object_history.object_history(asked, iri)
 
 
-def _add_course(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+def _add_course(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -> None:
     @router.get("/series", responses=_OF_INDEX)
     def show_course(crawl: str, number: Number = None) -> CrawlCourse:
         """Show harvest, relevance and speed of the latest crawl, or of the one of a number, in at most 400 points."""
@@ -143,7 +143,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def sparql_routes(reach: Reach, answers: SparqlAnswers) -> APIRouter:
+def sparql_routes(reach: CrawlRegistry, answers: SparqlProcess) -> APIRouter:
     """Return the routes, all below one crawl."""
     router = APIRouter(prefix="/crawls/{crawl}/sparql", tags=["pages"])
 
@@ -166,12 +166,12 @@ def sparql_routes(reach: Reach, answers: SparqlAnswers) -> APIRouter:
         return Response(answers.ask(reach.crawl(crawl), text), media_type=MEDIA_TYPE)
 
     @router.get("/store", responses=_OF_STORES)
-    def show_store(crawl: str) -> StoreShown:
+    def show_store(crawl: str) -> StoreView:
         """Show whether a crawl was loaded into its store, or is being loaded."""
         return answers.store(reach.crawl(crawl))
 
     @router.post("/load", status_code=202, responses=_OF_STORES, dependencies=[Depends(needs(Role.OPERATE))])
-    def load(crawl: str) -> StoreShown:
+    def load(crawl: str) -> StoreView:
         """Begin to load what is new of a crawl into its store, as `aah load` does."""
         return answers.load(reach.crawl(crawl))
 

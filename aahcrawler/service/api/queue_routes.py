@@ -9,9 +9,9 @@ from fastapi import APIRouter, Path, Query
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
 from aahcrawler.service.catalog.gateway import AskingAgain
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views import crawl_findings, live_feed, queue_pages, refused_links, site_pages
-from aahcrawler.service.views.crawl_findings import RepairsShown, SeedsPage, TrapsShown
+from aahcrawler.service.views.crawl_findings import RepairsView, SeedsPage, TrapsView
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import EventsPage
 from aahcrawler.service.views.queue_pages import QueuePage, QueueQuery
@@ -57,7 +57,7 @@ Waiting = Literal[State.QUEUED, State.LEASED, State.DUE, State.BLOCKED, State.FA
 Severity = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 
-def queue_routes(reach: Reach, states: CrawlStates) -> APIRouter:
+def queue_routes(reach: CrawlRegistry, states: CrawlStates) -> APIRouter:
     """Return the routes, all below one crawl."""
     router = APIRouter(prefix="/crawls/{crawl}", route_class=AskingAgain, tags=["queue"])
     _add_state(router, reach, states)
@@ -69,7 +69,7 @@ def queue_routes(reach: Reach, states: CrawlStates) -> APIRouter:
     return router
 
 
-def _add_state(router: APIRouter, reach: Reach, states: CrawlStates) -> None:
+def _add_state(router: APIRouter, reach: CrawlRegistry, states: CrawlStates) -> None:
     @router.get("", responses={**example_of(CrawlStatus), **problem_responses(NO_CRAWL)})
     def show_crawl(crawl: str) -> CrawlStatus:
         """Show what a crawl is doing: state, counts, rates, limits, workers and disk."""
@@ -86,17 +86,17 @@ def _add_state(router: APIRouter, reach: Reach, states: CrawlStates) -> None:
         return crawl_findings.seeds_page(reach.crawl(crawl), verdict, after, limit)
 
     @router.get("/traps", responses=problem_responses(NO_CRAWL))
-    def show_traps(crawl: str) -> TrapsShown:
+    def show_traps(crawl: str) -> TrapsView:
         """Show the traps that were met: endless parts of sites, and what shows the same again and again."""
         return crawl_findings.traps_of(states, reach.crawl(crawl))
 
     @router.get("/repairs", responses=problem_responses(NO_CRAWL))
-    def show_repairs(crawl: str) -> RepairsShown:
+    def show_repairs(crawl: str) -> RepairsView:
         """Show the actions that failed, and what was learned in their place, with the evidence."""
         return crawl_findings.repairs_of(states, reach.crawl(crawl))
 
 
-def _add_queue(router: APIRouter, reach: Reach) -> None:
+def _add_queue(router: APIRouter, reach: CrawlRegistry) -> None:
     @router.get("/queue", responses={**example_of(QueuePage), **_FRONTIER, **problem_responses(BAD_SEARCH)})
     def list_queue(
         crawl: str,
@@ -118,7 +118,7 @@ def _add_queue(router: APIRouter, reach: Reach) -> None:
         return queue_pages.queue_page(reach, reach.crawl(crawl), query)
 
 
-def _add_sites(router: APIRouter, reach: Reach) -> None:
+def _add_sites(router: APIRouter, reach: CrawlRegistry) -> None:
     @router.get("/sites", responses={**example_of(SitesPage), **_FRONTIER})
     def list_sites(
         crawl: str,
@@ -137,7 +137,7 @@ def _add_sites(router: APIRouter, reach: Reach) -> None:
         return site_pages.site_page(reach, reach.crawl(crawl), site)
 
 
-def _add_refusals(router: APIRouter, reach: Reach) -> None:
+def _add_refusals(router: APIRouter, reach: CrawlRegistry) -> None:
     @router.get("/refused", responses={**example_of(RefusedPage), **_LOGS})
     def list_refused(
         crawl: str,
@@ -163,7 +163,7 @@ def _add_refusals(router: APIRouter, reach: Reach) -> None:
         return RefusedLinks(reach.crawl(crawl)).failed(RefusedQuery(reason, site, text, after, limit))
 
 
-def _add_url(router: APIRouter, reach: Reach, histories: ScoreHistories) -> None:
+def _add_url(router: APIRouter, reach: CrawlRegistry, histories: ScoreHistories) -> None:
     @router.get("/story", responses={**example_of(UrlStory), **_FRONTIER, **problem_responses(BAD_URL, DAMAGED)})
     def tell_story(crawl: str, url: Url) -> UrlStory:
         """Tell where a URL is and why, what keeps it from being fetched, and what can be done about it."""
@@ -182,7 +182,7 @@ def _add_url(router: APIRouter, reach: Reach, histories: ScoreHistories) -> None
         return histories.history(found, target.url)
 
 
-def _add_log(router: APIRouter, reach: Reach) -> None:
+def _add_log(router: APIRouter, reach: CrawlRegistry) -> None:
     @router.get("/log", responses={**example_of(EventsPage), **problem_responses(NO_CRAWL, BAD_SEARCH)})
     def search_log(
         crawl: str,

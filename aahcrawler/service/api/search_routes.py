@@ -6,15 +6,15 @@ from fastapi import APIRouter, Query
 
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
-from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.views.search_answers import SearchAnswer, SearchIndexes, answer, question_of
+from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.views.search_answers import SearchIndexes, SearchResults, answer, question_of
 from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, problem_responses
 
 Values = Annotated[list[str], Query(max_length=20)]
 Day = Annotated[str, Query(max_length=40, description="A year, month or day: 2026, 2026-01, 2026-01-31.")]
 
 
-def search_routes(reach: Reach, indexes: SearchIndexes) -> APIRouter:
+def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["search"])
 
@@ -45,7 +45,7 @@ def search_routes(reach: Reach, indexes: SearchIndexes) -> APIRouter:
         facets: bool = True,
         limit: Annotated[int, Query(ge=1, le=100)] = 10,
         offset: Annotated[int, Query(ge=0, le=1_000)] = 0,
-    ) -> SearchAnswer:
+    ) -> SearchResults:
         """Search pages, web objects and media of all crawls, or of some, and count what was found by its values."""
         filters = {"kind": kind, "type": type, "site": site, "author": author, "application": application}
         question = question_of(

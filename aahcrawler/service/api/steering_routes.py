@@ -14,8 +14,8 @@ from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.steering import exclusion_rules, pausing, starting_crawls, url_scores
 from aahcrawler.service.steering.crawl_management import Description
 from aahcrawler.service.steering.exclusion_rules import MAX_RULES, Excluded, Exclusions, Readmitted, rule_of
-from aahcrawler.service.steering.helm import Helm
-from aahcrawler.service.steering.long_acts import UNDER_WAY, JobShown
+from aahcrawler.service.steering.helm import SteeringService
+from aahcrawler.service.steering.long_acts import UNDER_WAY, JobView
 from aahcrawler.service.steering.pausing import Paused
 from aahcrawler.service.steering.starting_crawls import MAX_WORKERS, Ending, Starting
 from aahcrawler.service.steering.steering_log import MAX_ACTS, Acts, read_acts
@@ -193,7 +193,7 @@ _OF_RULES = problem_responses(problems.NO_CRAWL, problems.BAD_RULE, problems.NOT
 _OF_URLS = problem_responses(problems.NO_URL, problems.BAD_URL, problems.CONFLICT, problems.OVER, problems.NOT_RUNNING)
 
 
-def steering_routes(helm: Helm) -> APIRouter:
+def steering_routes(helm: SteeringService) -> APIRouter:
     """Return the routes, all below one crawl."""
     router = APIRouter(prefix="/crawls/{crawl}", route_class=AskingAgain, tags=["steering"])
     _add_pausing(router, helm)
@@ -204,7 +204,7 @@ def steering_routes(helm: Helm) -> APIRouter:
     return router
 
 
-def _add_pausing(router: APIRouter, helm: Helm) -> None:
+def _add_pausing(router: APIRouter, helm: SteeringService) -> None:
     reach = helm.reach
 
     @router.post("/pause", responses=OF_CRAWLS)
@@ -233,7 +233,7 @@ def _add_pausing(router: APIRouter, helm: Helm) -> None:
         return read_acts(reach.crawl(crawl), number)
 
 
-def _add_starting(router: APIRouter, helm: Helm) -> None:
+def _add_starting(router: APIRouter, helm: SteeringService) -> None:
     reach = helm.reach
 
     @router.post("/stop", responses=OF_CRAWLS)
@@ -256,7 +256,7 @@ def _add_starting(router: APIRouter, helm: Helm) -> None:
         )
 
 
-def _add_exclusions(router: APIRouter, helm: Helm) -> None:
+def _add_exclusions(router: APIRouter, helm: SteeringService) -> None:
     reach = helm.reach
 
     @router.get("/exclusions", responses=OF_CRAWLS)
@@ -279,17 +279,17 @@ def _add_exclusions(router: APIRouter, helm: Helm) -> None:
         return exclusion_rules.readmit(reach, found, caller.name, [rule_of(found, kind, text)])
 
     @router.post("/exclusions/preview", status_code=202, responses=_OF_RULES)
-    def preview(crawl: str, asked: RulesAsked, caller: Operator) -> JobShown:
+    def preview(crawl: str, asked: RulesAsked, caller: Operator) -> JobView:
         """Find out what rules would match, in a job; its result counts what waits and what was fetched."""
         found = reach.crawl(crawl)
         return exclusion_rules.preview(reach, helm.jobs, found, caller.name, _rules(found, asked))
 
 
-def _add_jobs(router: APIRouter, helm: Helm) -> None:
+def _add_jobs(router: APIRouter, helm: SteeringService) -> None:
     @router.get("/jobs/{job}", responses=problem_responses(problems.NO_JOB))
     async def show_job(
         crawl: str, job: str, wait: Annotated[float, Query(ge=0, le=20, description="Seconds to wait for its end.")] = 0
-    ) -> JobShown:
+    ) -> JobView:
         """Report how far a job is, and its result once it is done."""
         shown, deadline = helm.jobs.job(crawl, job), time.monotonic() + wait
         # Whoever waits takes no thread, of which there are few.
@@ -299,12 +299,12 @@ def _add_jobs(router: APIRouter, helm: Helm) -> None:
         return shown
 
     @router.delete("/jobs/{job}", responses=problem_responses(problems.NO_JOB))
-    def cancel_job(crawl: str, job: str, _caller: Operator) -> JobShown:
+    def cancel_job(crawl: str, job: str, _caller: Operator) -> JobView:
         """Give a job up, or forget its result."""
         return helm.jobs.cancel(crawl, job)
 
 
-def _add_urls(router: APIRouter, helm: Helm) -> None:
+def _add_urls(router: APIRouter, helm: SteeringService) -> None:
     reach = helm.reach
 
     @router.post("/rescore", responses=_OF_URLS)

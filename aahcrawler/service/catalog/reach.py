@@ -166,7 +166,7 @@ def _word(folder: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class CrawlRegistry:
     """Finds crawls by id, and lends their frontiers. It may be used by several threads at once.
 
     ``shared`` is the URL of the shared server, None where there is none.
@@ -177,7 +177,7 @@ class Reach:
     shared: str | None = None
 
     @classmethod
-    def of(cls, local: Catalog, shared: str | None) -> "Reach":
+    def of(cls, local: Catalog, shared: str | None) -> "CrawlRegistry":
         """Return the reach of a service: the crawls of its folders, and those of its shared server, if it has one."""
         return cls(catalog_of(shared, local), Gateway(shared), shared)
 

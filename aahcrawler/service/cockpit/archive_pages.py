@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Response
 from markupsafe import Markup
 
-from aahcrawler.overview.overview_sections import Leads, Section, sections
+from aahcrawler.overview.overview_sections import Leads, OverviewSection, sections
 from aahcrawler.overview.periods import PERIOD, worded
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.rendering import visible
@@ -86,7 +86,7 @@ def _here(crawls: Sequence[Crawl]) -> tuple[Crawl, ...]:
     return tuple(crawl for crawl in crawls if crawl.folder is not None)
 
 
-def _shown(held: HeldArchives, leads: Leads) -> list[tuple[Section, Markup]]:
+def _shown(held: HeldArchives, leads: Leads) -> list[tuple[OverviewSection, Markup]]:
     found = sections(held.held, held.changes, held.graph, leads)
     return [(each, Markup(visible(each.html))) for each in found]  # noqa: S704 (it is escaped there)
 

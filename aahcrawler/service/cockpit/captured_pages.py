@@ -17,7 +17,7 @@ from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.capture_view import (
     NO_PICTURE,
-    CaptureShown,
+    CaptureView,
     Picture,
     capture_picture,
     capture_row,
@@ -180,7 +180,7 @@ def replay_path(crawl: str, page: PageShown, modifier: Modifier) -> str:
     return Address(crawl, moment_of(datetime.fromisoformat(page.fetched_at)), modifier, page.url).path
 
 
-def score_parts(shown: CaptureShown) -> list[tuple[str, float, float]]:
+def score_parts(shown: CaptureView) -> list[tuple[str, float, float]]:
     """Return what each analyser gave a page, with the weight that it had, the heaviest first."""
     judged = shown.judgement
     if judged is None:

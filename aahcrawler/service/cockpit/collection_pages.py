@@ -41,7 +41,7 @@ def routes(site: Site) -> APIRouter:
         file = collection_file(reach, name, is_new=True)
         if file.path.exists():
             raise ProblemError(CONFLICT, f"there is a collection {name} already; write another name")
-        collecting.put(reach, name, collecting.described_by(form.fields))
+        collecting.put_collection(reach, name, collecting.described_by(form.fields))
         return then(session, address("collections", name), Said(f"{name}: add crawls to it now"))
 
     @router.get("/{name}")
@@ -60,7 +60,7 @@ def routes(site: Site) -> APIRouter:
                 collecting.describe(reach, name, described.model_dump(mode="json"))
                 return then(session, here, Said("The description is written."))
             case "add":
-                collecting.add(reach, name, form.get("folder"))
+                collecting.add_to_collection(reach, name, form.get("folder"))
                 return then(session, here, Said(f"{form.get('folder')} is in the collection."))
             case "remove":
                 collecting.remove(reach, name, form.get("folder"))

@@ -16,7 +16,7 @@ from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
 from aahcrawler.service.steering import redefining, starting_crawls
 from aahcrawler.service.steering.held_definitions import refused
-from aahcrawler.service.steering.long_acts import JobShown, Progress, Task
+from aahcrawler.service.steering.long_acts import JobView, Progress, Task
 from aahcrawler.service.views.reference_suggestions import MAX_PAGES, ReferenceSuggestions, reference_suggestions
 from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
 from aahcrawler.service.web.roles import Role, checked
@@ -107,7 +107,7 @@ CHECKS: Final = frozenset({"/draft/check"})
 def routes(site: Site) -> APIRouter:
     """Return the routes of definitions."""
     router = APIRouter()
-    desk = DefinitionDesk(site)
+    desk = DefinitionHandlers(site)
 
     @router.post("/draft")
     def write_draft(session: Operating, form: Sent) -> Response:
@@ -142,7 +142,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-class DefinitionDesk:
+class DefinitionHandlers:
     """Writes definitions: drafts where there is no crawl yet, and those of crawls."""
 
     def __init__(self, site: Site) -> None:
@@ -207,7 +207,7 @@ class DefinitionDesk:
         """Return the crawls that have something to suggest."""
         return [crawl.id for crawl in self._helm.reach.crawls() if crawl.folder is not None]
 
-    def _reference(self, session: Session, draft: Draft, name: str) -> JobShown:
+    def _reference(self, session: Session, draft: Draft, name: str) -> JobView:
         """Begin to read a crawl that is a reference for a draft, for who may see what it has."""
         checked(session.caller, Role.READ, "to have suggestions from a crawl")
         icd, reference = draft.view().checked.icd, self._site.crawl(name)

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Response
 
 from aahcrawler.layout import CREATED, DEFINITION
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.cockpit.definition_pages import DefinitionDesk
+from aahcrawler.service.cockpit.definition_pages import DefinitionHandlers
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Sent, Site, address, said_of, then
 from aahcrawler.service.steering import starting_crawls
 from aahcrawler.service.steering.held_definitions import refused
-from aahcrawler.service.steering.seed_trials import TrialShown
+from aahcrawler.service.steering.seed_trials import TrialView
 from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
 from aahcrawler.service.web.roles import Role
 from online_analysis.icd import Icd, IcdError
@@ -34,7 +34,7 @@ _EXAMPLE: Final = Wish(("https://forum.example.org/",), "archive@example.org")
 def routes(site: Site) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter()
-    desk = _Desk(site)
+    desk = _NewCrawlHandlers(site)
 
     @router.get("/new")
     def begin(session: Operating) -> Response:
@@ -47,13 +47,13 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-class _Desk:
+class _NewCrawlHandlers:
     """Takes the answers to the questions, tries what they make, and starts it."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._helm = site.instruments.helm
-        self._definitions = DefinitionDesk(site)
+        self._definitions = DefinitionHandlers(site)
 
     def empty(self, session: Session) -> Response:
         """Return the page with nothing but what is known: who crawled last."""
@@ -117,7 +117,7 @@ class _Desk:
         form: Form,
         view: FormView,
         seeds: SeedList | None = None,
-        trial: TrialShown | None = None,
+        trial: TrialView | None = None,
         *,
         is_new: bool = False,
     ) -> Response:

@@ -9,9 +9,9 @@ from starlette.responses import StreamingResponse
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
-from aahcrawler.service.steering.long_acts import JobShown
+from aahcrawler.service.steering.long_acts import JobView
 from aahcrawler.service.steering.packaging import Packing
-from aahcrawler.service.views.collection_view import CollectionShown, collection, collection_file
+from aahcrawler.service.views.collection_view import CollectionView, collection, collection_file
 from aahcrawler.service.views.downloads import Download, package
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.noted_acts import note_did
@@ -82,7 +82,7 @@ def crawl_package(site: Site, crawl: Crawl, job: str) -> Mapping[str, object]:
     return {"job": shown, "job_at": address(*here, "package", job), **_packed(packing), **at}
 
 
-def collection_package(site: Site, shown: CollectionShown, job: str) -> Mapping[str, object]:
+def collection_package(site: Site, shown: CollectionView, job: str) -> Mapping[str, object]:
     """Return the same of a collection."""
     packing, here = _packing_of(site, shown), ("collections", shown.name)
     at = {"packed_at": address(*here, "collection.wacz"), "make_at": address(*here, "package")}
@@ -123,13 +123,13 @@ def _packing(crawl: Crawl) -> Packing:
     return found
 
 
-def _packing_of(site: Site, shown: CollectionShown) -> Packing:
+def _packing_of(site: Site, shown: CollectionView) -> Packing:
     if shown.described is None:
         raise ProblemError(CONFLICT, f"the collection's file has to be mended first: {shown.problem}")
     return Packing.of_collection(collection_file(site.instruments.reach, shown.name), shown.described)
 
 
-def _job(site: Site, packing: Packing, job: str) -> JobShown | None:
+def _job(site: Site, packing: Packing, job: str) -> JobView | None:
     return site.instruments.helm.jobs.wait(packing.key, job, PATIENCE) if job else None
 
 

@@ -17,8 +17,8 @@ from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering import pausing, starting_crawls, url_scores
-from aahcrawler.service.steering.exclusion_rules import RuleShown, exclude, exclusions, preview, readmit, rule_of
-from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.steering.exclusion_rules import RuleView, exclude, exclusions, preview, readmit, rule_of
+from aahcrawler.service.steering.helm import SteeringService
 from aahcrawler.service.steering.url_scores import admission
 from aahcrawler.service.views.queue_pages import QueueQuery, queue_page
 from aahcrawler.service.views.score_histories import ScoreHistories
@@ -84,7 +84,7 @@ def routes(site: Site) -> APIRouter:
     def show_site(session: Reading, crawl: str, name: Annotated[str, Path(max_length=255)]) -> Response:
         found = site.crawl(crawl)
         shown = site_page(reach, found, name)
-        rule = RuleShown(kind=RuleKind.HOST, text=name.partition(":")[0], reason="")
+        rule = RuleView(kind=RuleKind.HOST, text=name.partition(":")[0], reason="")
         return site.crawl_page(session, found, "sites", "site.html", shown=shown, rule=rule)
 
     return router
@@ -208,7 +208,7 @@ def act_routes(site: Site) -> APIRouter:
 class _Acts:
     """What can be done with a button."""
 
-    def __init__(self, helm: Helm) -> None:
+    def __init__(self, helm: SteeringService) -> None:
         self._helm, self._reach = helm, helm.reach
 
     def by_name(self) -> Mapping[str, _Act]:

@@ -5,20 +5,20 @@ from pathlib import Path
 
 from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.replay.object_finding import ShownObject
-from aahcrawler.replay.recorded_answers import RecordedAnswer
+from aahcrawler.replay.recorded_answers import RecordedResponse
 from aahcrawler.replay.replayed_captures import Annotations
 from aahcrawler.segments import DamageError
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.capture_view import capture_row, capture_text, judgement_of
 from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.web.problems import ProblemError
 
 
-class ReachFolders:
+class RegistryFolders:
     """The folders of the crawls within reach of a service, as the replay asks for them."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: CrawlRegistry) -> None:
         self._reach = reach
 
     def folder_of(self, name: str) -> Path | None:
@@ -37,7 +37,7 @@ class ReplayMarks:
     def __init__(self, instruments: Instruments) -> None:
         self._instruments = instruments
 
-    def __call__(self, crawl: str, answer: RecordedAnswer) -> Annotations | None:
+    def __call__(self, crawl: str, answer: RecordedResponse) -> Annotations | None:
         """Return what is to be marked; None where nothing is known of the capture."""
         try:
             with self._instruments.indexes.asked(self._instruments.reach.crawl(crawl)) as index:

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.views.search_answers import FACETS, SearchAnswer, Span, answer, question_of, table
+from aahcrawler.service.views.search_answers import FACETS, SearchResults, Span, answer, question_of, table
 from aahcrawler.service.views.url_captures import UrlCaptures, url_captures
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.urls import canonicalize
@@ -167,7 +167,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def passages(site: Site, crawl: str, record: str, words: str) -> SearchAnswer | None:
+def passages(site: Site, crawl: str, record: str, words: str) -> SearchResults | None:
     """Return what a search finds on one capture, its words marked; None without words that can be read."""
     if not words:
         return None

@@ -10,7 +10,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Sent, Site, address, said_of, then
-from aahcrawler.service.steering.long_acts import JobShown
+from aahcrawler.service.steering.long_acts import JobView
 from aahcrawler.service.steering.order_preview import preview_weights
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.steering.scope_preview import preview_scope
@@ -33,7 +33,7 @@ _PATIENCE = 0.2
 def routes(site: Site) -> APIRouter:
     """Return the routes of steering by form."""
     router = APIRouter(prefix="/crawls/{crawl}/steer", route_class=AskingAgain)
-    desk = _Desk(site)
+    desk = _SteeringHandlers(site)
 
     @router.get("/{section}")
     def show(
@@ -57,7 +57,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-class _Desk:
+class _SteeringHandlers:
     """Shows what a change would do, and makes it."""
 
     def __init__(self, site: Site) -> None:
@@ -69,7 +69,7 @@ class _Desk:
         typed = {name: form.raw(name) for name in form.fields}
         changes = form_changes(text, typed)
         fields = cast("Mapping[str, JsonValue]", {_name(path, section): value for path, value in changes.items()})
-        job: JobShown | None = None
+        job: JobView | None = None
         made: Redefined | None = None
         try:
             made = change(
@@ -92,7 +92,7 @@ class _Desk:
         section: Section,
         view: FormView,
         made: Redefined | None = None,
-        job: JobShown | None = None,
+        job: JobView | None = None,
     ) -> Response:
         values = {
             "section": section,

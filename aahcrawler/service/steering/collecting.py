@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 
 from aahcrawler.crawl_collections import LISTS, TERMS, Collection, CollectionError, CollectionFile, mistakes
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.collection_view import collection_file
 from aahcrawler.service.web.noted_acts import note_did, note_said
 from aahcrawler.service.web.problems import BAD_COLLECTION, ProblemError
@@ -14,7 +14,7 @@ from aahcrawler.service.web.problems import BAD_COLLECTION, ProblemError
 T = TypeVar("T")
 
 
-def put(reach: Reach, name: str, wanted: Collection) -> bool:
+def put_collection(reach: CrawlRegistry, name: str, wanted: Collection) -> bool:
     """Make a collection what is wanted; return whether it is new. Raise ``ProblemError``.
 
     Crawls that are gone may stay in it, and no other that is none can be added.
@@ -35,14 +35,14 @@ def put(reach: Reach, name: str, wanted: Collection) -> bool:
     return is_new
 
 
-def describe(reach: Reach, name: str, changes: Mapping[str, JsonValue]) -> None:
+def describe(reach: CrawlRegistry, name: str, changes: Mapping[str, JsonValue]) -> None:
     """Change what a collection is described by. Raise ``ProblemError`` with each mistake."""
     file = collection_file(reach, name)
     _told(file, lambda: file.change({term: changes[term] for term in TERMS if term in changes}))
     note_did(name, "describe_collection")
 
 
-def add(reach: Reach, name: str, folder: str) -> None:
+def add_to_collection(reach: CrawlRegistry, name: str, folder: str) -> None:
     """Add the folder of a crawl. Raise ``ProblemError``."""
     file = collection_file(reach, name)
     _told(file, lambda: file.add([file.folder(folder)]))
@@ -50,7 +50,7 @@ def add(reach: Reach, name: str, folder: str) -> None:
     note_said(f"{folder} is in {name}", refused=False)
 
 
-def remove(reach: Reach, name: str, folder: str) -> None:
+def remove(reach: CrawlRegistry, name: str, folder: str) -> None:
     """Take the folder of a crawl out of a collection. Raise ``ProblemError``."""
     file = collection_file(reach, name)
     _told(file, lambda: file.remove([file.folder(folder)]))
@@ -58,7 +58,7 @@ def remove(reach: Reach, name: str, folder: str) -> None:
     note_said(f"{folder} is not in {name} any more", refused=False)
 
 
-def delete(reach: Reach, name: str) -> None:
+def delete(reach: CrawlRegistry, name: str) -> None:
     """Delete a collection, and no crawl. Raise ``ProblemError``."""
     file = collection_file(reach, name)
     _told(file, file.delete)

@@ -17,7 +17,7 @@ from aahcrawler.layout import DELETED
 from aahcrawler.segments.series import sync_folder
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, refused
-from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.steering.helm import SteeringService
 from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.steering.starting_crawls import Created, create, free_id
 from aahcrawler.service.steering.steering_log import note
@@ -86,7 +86,7 @@ def _changes(icd: Icd, wanted: Description) -> Mapping[str, JsonValue]:
     }
 
 
-def copy(helm: Helm, crawl: Crawl, caller: Caller, title: str) -> Created:
+def copy(helm: SteeringService, crawl: Crawl, caller: Caller, title: str) -> Created:
     """Create a crawl that is defined as another one, under a title of its own; nothing of it has been fetched.
 
     Its id comes of the title. Raise ``ProblemError`` where the definition cannot be had, or may not be created from
@@ -132,7 +132,7 @@ def held(folder: Path) -> Held:
     return Held(files=len(sizes), bytes=sum(sizes))
 
 
-def delete(helm: Helm, crawl: Crawl, confirmed: str, forget: Callable[[Path], None]) -> Deleted:
+def delete(helm: SteeringService, crawl: Crawl, confirmed: str, forget: Callable[[Path], None]) -> Deleted:
     """Delete the folder of a crawl; ``confirmed`` is its id, typed by whoever wants that.
 
     It is renamed first, in one step, and is no crawl any more from then on. Its files go after that, and after a crash

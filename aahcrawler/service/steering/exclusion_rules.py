@@ -14,8 +14,8 @@ from aahcrawler.frontier.blocking_rules import Rule, RuleBook, RuleKind
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import INDEXES
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault
-from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.steering.long_acts import Jobs, JobShown, Progress, Task
+from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_RULE, NO_RULE, ProblemError
 from aahcrawler.urls import MAX_LENGTH
@@ -25,7 +25,7 @@ MAX_RULES: Final = 100
 """Rules that are put in force or taken back at once."""
 
 
-class RuleShown(BaseModel):
+class RuleView(BaseModel):
     """A rule: the URLs that are not fetched. ``reason`` is why a URL is blocked that it names."""
 
     model_config = ConfigDict(frozen=True)
@@ -40,7 +40,7 @@ class Exclusions(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    rules: tuple[RuleShown, ...]
+    rules: tuple[RuleView, ...]
 
 
 class Excluded(BaseModel):
@@ -51,8 +51,8 @@ class Excluded(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    rules: tuple[RuleShown, ...]
-    known: tuple[RuleShown, ...]
+    rules: tuple[RuleView, ...]
+    known: tuple[RuleView, ...]
     blocked: int
     detail: str
 
@@ -62,7 +62,7 @@ class Readmitted(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    rules: tuple[RuleShown, ...]
+    rules: tuple[RuleView, ...]
     returned: int
     detail: str
 
@@ -85,7 +85,7 @@ class ExclusionPreview(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    rules: tuple[RuleShown, ...]
+    rules: tuple[RuleView, ...]
     queued: Matches
     blocked: Matches
     fetched: Matches | None
@@ -110,13 +110,13 @@ def rule_of(crawl: Crawl, kind: RuleKind, text: str) -> Rule:
         raise ProblemError(BAD_RULE, str(error)) from None
 
 
-def exclusions(reach: Reach, crawl: Crawl) -> Exclusions:
+def exclusions(reach: CrawlRegistry, crawl: Crawl) -> Exclusions:
     """Return the rules that hold."""
     with reach.frontier(crawl) as frontier:
         return Exclusions(rules=_shown(tuple(frontier.rules())))
 
 
-def exclude(reach: Reach, crawl: Crawl, by: str, rules: Sequence[Rule]) -> Excluded:
+def exclude(reach: CrawlRegistry, crawl: Crawl, by: str, rules: Sequence[Rule]) -> Excluded:
     """Put rules in force: what they name is not fetched, whether it waits or is found later. It may take seconds."""
     with reach.frontier(crawl) as frontier:
         known = tuple(rule for rule in rules if rule in frontier.rules())
@@ -131,7 +131,7 @@ def exclude(reach: Reach, crawl: Crawl, by: str, rules: Sequence[Rule]) -> Exclu
     )
 
 
-def readmit(reach: Reach, crawl: Crawl, by: str, rules: Sequence[Rule]) -> Readmitted:
+def readmit(reach: CrawlRegistry, crawl: Crawl, by: str, rules: Sequence[Rule]) -> Readmitted:
     """Take rules back. Raise ``ProblemError`` where one of them does not hold; none is taken back then."""
     with reach.frontier(crawl) as frontier:
         held = frontier.rules()
@@ -147,7 +147,7 @@ def readmit(reach: Reach, crawl: Crawl, by: str, rules: Sequence[Rule]) -> Readm
     )
 
 
-def preview(reach: Reach, jobs: Jobs, crawl: Crawl, by: str, rules: Sequence[Rule]) -> JobShown:
+def preview(reach: CrawlRegistry, jobs: Jobs, crawl: Crawl, by: str, rules: Sequence[Rule]) -> JobView:
     """Begin to find out what rules would match. The result of the job is an ``ExclusionPreview``."""
 
     def work(progress: Progress) -> ExclusionPreview:
@@ -175,7 +175,7 @@ class _Best:
         return Matches(number=self.number, examples=tuple(url for _, url in best))
 
 
-def _matched(reach: Reach, crawl: Crawl, rules: Sequence[Rule], progress: Progress) -> ExclusionPreview:
+def _matched(reach: CrawlRegistry, crawl: Crawl, rules: Sequence[Rule], progress: Progress) -> ExclusionPreview:
     book = RuleBook(rules)
     queued, blocked = _Best(), _Best()
     with reach.frontier(crawl) as frontier:
@@ -202,8 +202,8 @@ def _fetched(crawl: Crawl, book: RuleBook, progress: Progress) -> Matches:
     return Matches(number=len(found), examples=tuple(heapq.nsmallest(EXAMPLES, found)))
 
 
-def _shown(rules: Sequence[Rule]) -> tuple[RuleShown, ...]:
-    shown = (RuleShown(kind=rule.kind, text=rule.text, reason=rule.reason) for rule in rules)
+def _shown(rules: Sequence[Rule]) -> tuple[RuleView, ...]:
+    shown = (RuleView(kind=rule.kind, text=rule.text, reason=rule.reason) for rule in rules)
     return tuple(sorted(shown, key=lambda rule: rule.reason))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Set
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
-from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeShown, ProblemError
+from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeView, ProblemError
 from aahcrawler.service.web.roles import Caller, Role, checked
 from online_analysis.icd import Icd
 
@@ -35,7 +35,7 @@ def refuse_machine_fields(icd: Icd, before: Icd | None = None) -> None:
     if before is not None and any(name.startswith("network.") for name in allowed) and before.network != icd.network:
         new.append("network")
     if new:
-        mistakes = tuple(MistakeShown(line=1, field=name, problem=_PROBLEM, advice=_ADVICE) for name in new)
+        mistakes = tuple(MistakeView(line=1, field=name, problem=_PROBLEM, advice=_ADVICE) for name in new)
         raise ProblemError(BAD_DEFINITION, f"{', '.join(new)}: {_PROBLEM}; {_ADVICE}", mistakes=mistakes)
 
 

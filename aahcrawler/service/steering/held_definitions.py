@@ -20,9 +20,9 @@ from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import Definition, Registry, RegistryError, UnknownCrawlError
 from aahcrawler.layout import CREATED
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.crawl_process import running_process
-from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, UNAVAILABLE, MistakeShown, ProblemError
+from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, UNAVAILABLE, MistakeView, ProblemError
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
 from online_analysis.icd.text_check import checked
@@ -79,7 +79,7 @@ def digest_of(text: str) -> str:
 class HeldDefinitions:
     """Reads and writes the definitions of crawls. It may be used by several threads at once."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: CrawlRegistry) -> None:
         self._reach = reach
         self._lock = threading.Lock()
 
@@ -170,7 +170,7 @@ def definition_file(crawl: Crawl) -> tuple[Path, Started | None] | None:
 
 
 @contextmanager
-def registry_of(reach: Reach) -> Iterator[Registry]:
+def registry_of(reach: CrawlRegistry) -> Iterator[Registry]:
     """Lend the registry of the shared server. Raise ``ProblemError`` where it cannot be asked."""
     try:
         with closing(RedisRegistry(reach.shared or "")) as registry:
@@ -182,7 +182,7 @@ def registry_of(reach: Reach) -> Iterator[Registry]:
 def refused(error: IcdError, detail: str) -> ProblemError:
     """Return the mistakes of a definition as a problem."""
     mistakes = tuple(
-        MistakeShown(line=each.line, field=each.field, problem=each.problem, advice=each.advice)
+        MistakeView(line=each.line, field=each.field, problem=each.problem, advice=each.advice)
         for each in error.mistakes[:MAX_MISTAKES]
     )
     first = mistakes[0]

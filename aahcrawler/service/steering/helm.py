@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aahcrawler.service.catalog.reach import KnowledgeFolders, Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry, KnowledgeFolders
 from aahcrawler.service.steering.crawl_process import Processes
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.long_acts import Jobs
@@ -11,10 +11,10 @@ from aahcrawler.service.steering.seed_trials import SeedTrials
 
 
 @dataclass(frozen=True, slots=True)
-class Helm:
+class SteeringService:
     """What a service steers its crawls by. There is one, so that two operators get in the way of none of them."""
 
-    reach: Reach
+    reach: CrawlRegistry
     definitions: HeldDefinitions
     processes: Processes
     jobs: Jobs
@@ -22,7 +22,7 @@ class Helm:
     packages: Packages
 
     @classmethod
-    def of(cls, reach: Reach) -> "Helm":
+    def of(cls, reach: CrawlRegistry) -> "SteeringService":
         """Return the helm of a service."""
 
         def knowledge() -> KnowledgeFolders:

@@ -39,7 +39,7 @@ class JobState(StrEnum):
 UNDER_WAY: Final = frozenset({JobState.WAITING, JobState.RUNNING})
 
 
-class JobShown(BaseModel):
+class JobView(BaseModel):
     """A job: what it is, how many URLs it has gone through of about how many (None where not known).
 
     ``result`` is there once it is done, ``detail`` says why it failed.
@@ -131,7 +131,7 @@ class Jobs:
         self._lock = threading.Lock()
         self._clock = clock
 
-    def begin(self, task: Task, work: Work) -> JobShown:
+    def begin(self, task: Task, work: Work) -> JobView:
         """Begin a job, or have it wait for others. Raise ``ProblemError`` where too many are under way."""
         progress = Progress()
         with self._lock:
@@ -146,11 +146,11 @@ class Jobs:
         job.future.add_done_callback(lambda _: self._ended(job))
         return _shown(job)
 
-    def job(self, crawl: str, name: str) -> JobShown:
+    def job(self, crawl: str, name: str) -> JobView:
         """Return a job of a crawl. Raise ``ProblemError`` where there is none."""
         return _shown(self._found(crawl, name))
 
-    def cancel(self, crawl: str, name: str) -> JobShown:
+    def cancel(self, crawl: str, name: str) -> JobView:
         """Give a job up, or forget the result of one that is done. Raise ``ProblemError`` where there is none."""
         job = self._found(crawl, name)
         job.progress.cancel()
@@ -160,7 +160,7 @@ class Jobs:
                 self._jobs.pop(name, None)
         return _shown(job)
 
-    def wait(self, crawl: str, name: str, seconds: float) -> JobShown:
+    def wait(self, crawl: str, name: str, seconds: float) -> JobView:
         """Return a job once it has ended, or when so many seconds have passed."""
         job = self._found(crawl, name)
         ended = threading.Event()
@@ -203,10 +203,10 @@ def _done(work: Work, progress: Progress) -> BaseModel:
     return work(progress)
 
 
-def _shown(job: _Job) -> JobShown:
+def _shown(job: _Job) -> JobView:
     state, detail, result = _state(job)
     done, total = job.progress.done, job.progress.total
-    return JobShown(
+    return JobView(
         id=job.id,
         kind=job.task.kind,
         crawl=job.task.crawl,

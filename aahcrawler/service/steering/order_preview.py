@@ -11,9 +11,9 @@ from aahcrawler.layout import SCORES
 from aahcrawler.scores import weighed
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
-from aahcrawler.service.steering.long_acts import Jobs, JobShown, Progress, Task
+from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 
@@ -54,8 +54,13 @@ class OrderPreview(BaseModel):
 
 
 def preview_weights(
-    reach: Reach, jobs: Jobs, definitions: HeldDefinitions, crawl: Crawl, by: str, fields: Mapping[str, JsonValue]
-) -> JobShown:
+    reach: CrawlRegistry,
+    jobs: Jobs,
+    definitions: HeldDefinitions,
+    crawl: Crawl,
+    by: str,
+    fields: Mapping[str, JsonValue],
+) -> JobView:
     """Begin to find out what changed weights do. The result of the job is an ``OrderPreview``.
 
     Raise ``ProblemError`` at once for mistakes, and for a crawl without a folder on this machine.

@@ -13,8 +13,8 @@ from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import EXPORTS, REMOVING, TOMBSTONES
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import KnowledgeFolders
-from aahcrawler.service.steering.long_acts import Jobs, JobShown, Progress, Task
-from aahcrawler.service.steering.told_process import ToldProcess
+from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
+from aahcrawler.service.steering.told_process import ReportingProcess
 from aahcrawler.service.views.downloads import ArchiveFile
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 
@@ -82,7 +82,7 @@ class Packages:
         self._knowledge = knowledge
         self._making = threading.Lock()
 
-    def make(self, jobs: Jobs, packing: Packing, by: str, pages: int) -> JobShown:
+    def make(self, jobs: Jobs, packing: Packing, by: str, pages: int) -> JobView:
         """Begin to make a package of about so many pages, in the place of the one before.
 
         Raise ``ProblemError`` where too much is under way; the job fails where another package is being made.
@@ -109,7 +109,7 @@ class Packages:
         """Return what is told of the package that was written. Raise ``ProblemError`` where none was."""
         arguments = ["export", "--json", "--wacz", str(new.absolute()), "--", *map(str, packing.paths)]
         folder = packing.file.parent
-        process = ToldProcess(arguments, folder, self._knowledge().environment, MAX_SECONDS)
+        process = ReportingProcess(arguments, folder, self._knowledge().environment, MAX_SECONDS)
         progress.waits_for(process.kill)
         for told in process.told():
             if "wacz" in told:

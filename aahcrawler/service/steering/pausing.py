@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler import urls
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_SITE, ProblemError
 
@@ -21,27 +21,27 @@ class Paused(BaseModel):
     detail: str
 
 
-def pause(reach: Reach, crawl: Crawl, by: str) -> Paused:
+def pause(reach: CrawlRegistry, crawl: Crawl, by: str) -> Paused:
     """Have a crawl fetch nothing more, in none of its workers; what is being fetched is brought to its end."""
     return _crawl(reach, crawl, by, "pause")
 
 
-def resume(reach: Reach, crawl: Crawl, by: str) -> Paused:
+def resume(reach: CrawlRegistry, crawl: Crawl, by: str) -> Paused:
     """Have a crawl that was paused go on."""
     return _crawl(reach, crawl, by, "resume")
 
 
-def pause_site(reach: Reach, crawl: Crawl, by: str, site: str) -> Paused:
+def pause_site(reach: CrawlRegistry, crawl: Crawl, by: str, site: str) -> Paused:
     """Fetch nothing more of a site: of the pay-level domain of a host, in all crawls that share the server."""
     return _site(reach, crawl, by, "pause", site)
 
 
-def resume_site(reach: Reach, crawl: Crawl, by: str, site: str) -> Paused:
+def resume_site(reach: CrawlRegistry, crawl: Crawl, by: str, site: str) -> Paused:
     """Fetch from a site that was paused again, in all crawls that share the server."""
     return _site(reach, crawl, by, "resume", site)
 
 
-def _crawl(reach: Reach, crawl: Crawl, by: str, act: Literal["pause", "resume"]) -> Paused:
+def _crawl(reach: CrawlRegistry, crawl: Crawl, by: str, act: Literal["pause", "resume"]) -> Paused:
     with reach.frontier(crawl) as frontier:
         was = frontier.is_paused()
         if act == "pause":
@@ -57,7 +57,7 @@ def _crawl(reach: Reach, crawl: Crawl, by: str, act: Literal["pause", "resume"])
     return Paused(paused=is_paused, sites=sites, detail=detail)
 
 
-def _site(reach: Reach, crawl: Crawl, by: str, act: Literal["pause", "resume"], site: str) -> Paused:
+def _site(reach: CrawlRegistry, crawl: Crawl, by: str, act: Literal["pause", "resume"], site: str) -> Paused:
     queue = site_named(site)
     with reach.frontier(crawl) as frontier:
         if act == "pause":

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, Rewriting
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeShown, ProblemError
+from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeView, ProblemError
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, changes, redefined
 
@@ -71,7 +71,7 @@ class Redefined(BaseModel):
 
 
 def change(
-    reach: Reach,
+    reach: CrawlRegistry,
     definitions: HeldDefinitions,
     crawl: Crawl,
     by: str,
@@ -95,7 +95,7 @@ def change(
 
 
 def replace(
-    reach: Reach, definitions: HeldDefinitions, crawl: Crawl, caller: Caller, text: str, digest: str
+    reach: CrawlRegistry, definitions: HeldDefinitions, crawl: Crawl, caller: Caller, text: str, digest: str
 ) -> Redefined:
     """Write the text of a definition anew, which must have been the one with the digest until now.
 
@@ -115,12 +115,12 @@ def replace(
     return shown
 
 
-def _nothing(section: Section) -> tuple[MistakeShown, ...]:
+def _nothing(section: Section) -> tuple[MistakeView, ...]:
     problem, advice = "names no field", "give the fields to change with their values"
-    return (MistakeShown(line=1, field=section.value, problem=problem, advice=advice),)
+    return (MistakeView(line=1, field=section.value, problem=problem, advice=advice),)
 
 
-def _shown(reach: Reach, crawl: Crawl, made: Rewriting, *, applied: bool) -> Redefined:
+def _shown(reach: CrawlRegistry, crawl: Crawl, made: Rewriting, *, applied: bool) -> Redefined:
     before, after = made.before.icd.meaning(), made.icd.meaning()
     paths = changes(before, after)
     runs = is_running(crawl)
@@ -153,7 +153,7 @@ def _when(paths: tuple[str, ...], left_aside: tuple[str, ...], *, runs: bool) ->
     return f"the crawl goes by it within some seconds, as crawl.log says{aside}"
 
 
-def _limits(reach: Reach, crawl: Crawl, icd: Icd) -> tuple[LimitLeft, ...]:
+def _limits(reach: CrawlRegistry, crawl: Crawl, icd: Icd) -> tuple[LimitLeft, ...]:
     try:
         with reach.frontier(crawl) as frontier:
             used = _used(frontier)

@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import REFUSED
-from aahcrawler.refusals import read
+from aahcrawler.refusals import read_refusals
 from aahcrawler.scope import SCOPE, Scope
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
-from aahcrawler.service.steering.long_acts import Jobs, JobShown, Progress, Task
+from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 from aahcrawler.tombstones import TakenDown
@@ -60,8 +60,13 @@ class _Tally:
 
 
 def preview_scope(
-    reach: Reach, jobs: Jobs, definitions: HeldDefinitions, crawl: Crawl, by: str, fields: Mapping[str, JsonValue]
-) -> JobShown:
+    reach: CrawlRegistry,
+    jobs: Jobs,
+    definitions: HeldDefinitions,
+    crawl: Crawl,
+    by: str,
+    fields: Mapping[str, JsonValue],
+) -> JobView:
     """Begin to find out what a changed scope does. The result of the job is a ``ScopePreview``.
 
     Raise ``ProblemError`` at once for mistakes.
@@ -79,7 +84,7 @@ def preview_scope(
     return jobs.begin(Task("scope-preview", crawl.id, by), work)
 
 
-def _judged(reach: Reach, crawl: Crawl, scope: Scope, shown: Redefined, progress: Progress) -> ScopePreview:
+def _judged(reach: CrawlRegistry, crawl: Crawl, scope: Scope, shown: Redefined, progress: Progress) -> ScopePreview:
     blocked, returned, waiting = _Tally(), _Tally(), 0
     with reach.frontier(crawl) as frontier:
         counts = frontier.counts()
@@ -120,7 +125,7 @@ def _offered(crawl: Crawl, scope: Scope, progress: Progress) -> _Tally:
     """
     found, seen, present = _Tally(), set[str](), Scope(crawl.icd)
     assert crawl.folder is not None  # noqa: S101 - asked for by whoever calls
-    for refused in islice(read(crawl.folder / REFUSED, crawl.number), MAX_REFUSED):
+    for refused in islice(read_refusals(crawl.folder / REFUSED, crawl.number), MAX_REFUSED):
         progress.advance()
         offer = refused.offer
         is_refused = present.admit(offer, refused.language) is not None

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
-from aahcrawler.service.steering.told_process import ToldProcess
+from aahcrawler.service.steering.told_process import ReportingProcess
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd
@@ -58,7 +58,7 @@ class SeedTried(BaseModel):
     best: tuple[LinkTried, ...] = ()
 
 
-class TrialShown(BaseModel):
+class TrialView(BaseModel):
     """How far a dry run is: the seeds that were tried, of all; ``is_over`` once there is nothing more to come."""
 
     model_config = ConfigDict(frozen=True)
@@ -74,7 +74,7 @@ class TrialShown(BaseModel):
 @dataclass(slots=True)
 class _Trial:
     of: int
-    process: ToldProcess
+    process: ReportingProcess
     begun_at: float
     seeds: list[SeedTried] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -110,13 +110,13 @@ class SeedTrials:
         threading.Thread(target=self._follow, args=(trial, folder), name="seed trial", daemon=True).start()
         return name
 
-    def trial(self, name: str) -> TrialShown:
+    def trial(self, name: str) -> TrialView:
         """Return how far a dry run is. Raise ``ProblemError`` for one that is not known, or not any more."""
         with self._lock:
             trial = self._trials.get(name)
             if trial is None:
                 raise ProblemError(NO_JOB, "no such dry run is known any more; begin another one")
-            return TrialShown(
+            return TrialView(
                 id=name,
                 seeds=tuple(trial.seeds),
                 of=trial.of,
@@ -131,8 +131,8 @@ class SeedTrials:
             for trial in self._trials.values():
                 trial.process.kill()
 
-    def _begun(self, file: Path) -> ToldProcess:
-        return ToldProcess(["icd", "try", "--json", str(file)], file.parent, self._knowledge().environment)
+    def _begun(self, file: Path) -> ReportingProcess:
+        return ReportingProcess(["icd", "try", "--json", str(file)], file.parent, self._knowledge().environment)
 
     def _follow(self, trial: _Trial, folder: "tempfile.TemporaryDirectory[str]") -> None:
         try:

@@ -14,7 +14,7 @@ from aahcrawler.frontier.registry import CrawlState, Definition
 from aahcrawler.layout import CREATED
 from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.crawl_process import Launched, Processes, failure, running_process
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of, unread
@@ -69,7 +69,7 @@ class Created(BaseModel):
     detail: str
 
 
-def stop(reach: Reach, processes: Processes, crawl: Crawl, by: str) -> Ending:
+def stop(reach: CrawlRegistry, processes: Processes, crawl: Crawl, by: str) -> Ending:
     """Ask a crawl to end in good order: what is being fetched is handled, what is leased goes back.
 
     Raise ``ProblemError`` where it does not run, or cannot be reached from here.
@@ -94,7 +94,7 @@ def stop(reach: Reach, processes: Processes, crawl: Crawl, by: str) -> Ending:
 
 
 def start(
-    reach: Reach,
+    reach: CrawlRegistry,
     definitions: HeldDefinitions,
     processes: Processes,
     crawl: Crawl,
@@ -123,7 +123,7 @@ def start(
 
 
 def create(
-    reach: Reach, definitions: HeldDefinitions, processes: Processes, caller: Caller, text: str, *, begin: bool
+    reach: CrawlRegistry, definitions: HeldDefinitions, processes: Processes, caller: Caller, text: str, *, begin: bool
 ) -> Created:
     """Create a crawl from the text of a definition, and start it where ``begin`` says so.
 
@@ -145,7 +145,7 @@ def create(
     return Created(id=icd.id, title=icd.title, started=begun, detail=begun.detail if begun else "it can be started")
 
 
-def free_id(reach: Reach, wanted: str) -> str:
+def free_id(reach: CrawlRegistry, wanted: str) -> str:
     """Return an id that no crawl of the service has, and no folder: the one that is wanted, or one with a number."""
     place = reach.catalog.place_for_new()
     taken = {crawl.id for crawl in reach.crawls()}
@@ -174,7 +174,7 @@ def _with_output(text: str, folder: Path) -> str:
         raise refused(error, "the definition has mistakes") from None
 
 
-def _folder_for(reach: Reach, icd: Icd) -> Path:
+def _folder_for(reach: CrawlRegistry, icd: Icd) -> Path:
     place = reach.catalog.place_for_new()
     if place is None:
         raise ProblemError(
@@ -203,7 +203,7 @@ def _write_new(folder: Path, text: str) -> None:
         raise ProblemError(CONFLICT, f"the definition cannot be written: {error.strerror}") from error
 
 
-def _submit_new(reach: Reach, by: str, icd: Icd, text: str, *, begin: bool) -> Created:
+def _submit_new(reach: CrawlRegistry, by: str, icd: Icd, text: str, *, begin: bool) -> Created:
     if not begin:
         raise ProblemError(
             CONFLICT, "with a shared server a crawl begins when a worker takes it: create it with start: true"
@@ -219,7 +219,7 @@ def _submit_new(reach: Reach, by: str, icd: Icd, text: str, *, begin: bool) -> C
     return Created(id=icd.id, title=icd.title, started=begun, detail=detail)
 
 
-def _end_registered(reach: Reach, crawl: Crawl, by: str) -> Ending:
+def _end_registered(reach: CrawlRegistry, crawl: Crawl, by: str) -> Ending:
     with registry_of(reach) as registry:
         asked = registry.end(crawl.id, crawl.number, f"stopped by {by}")
     detail = "all workers of the shared server leave it within some seconds, wherever they are; start it to go on"
@@ -237,7 +237,7 @@ def _is_submitted(crawl: Crawl) -> bool:
     return crawl.registered is not None and definition_file(crawl) is None
 
 
-def _submit_again(reach: Reach, crawl: Crawl) -> Starting:
+def _submit_again(reach: CrawlRegistry, crawl: Crawl) -> Starting:
     """Have workers go on with a crawl that was stopped. One that is over begins anew by ``aah submit`` alone."""
     with registry_of(reach) as registry:
         entry = next((each for each in registry.crawls() if each.id == crawl.id), None)
@@ -265,7 +265,7 @@ def _options(crawl: Crawl, workers: int | None, accept_changes: bool) -> tuple[s
 
 
 def _launch(
-    reach: Reach, definitions: HeldDefinitions, processes: Processes, crawl: Crawl, options: tuple[str, ...]
+    reach: CrawlRegistry, definitions: HeldDefinitions, processes: Processes, crawl: Crawl, options: tuple[str, ...]
 ) -> Starting:
     process = running_process(crawl.folder)
     if process is not None or crawl.own_server() is not None:

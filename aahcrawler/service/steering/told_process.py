@@ -21,7 +21,7 @@ MAX_LINE_LENGTH: Final = 4 << 20
 _MAX_ERROR_LENGTH: Final = 4_000
 
 
-class ToldProcess:
+class ReportingProcess:
     """A command that tells what it finds in lines of JSON, begun when this is made.
 
     It is ended after a quarter of an hour, unless ``seconds`` says another time, and where it takes or says too much.

@@ -13,7 +13,7 @@ from aahcrawler.frontier.protocol import Offer, Rescore, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.scope import RULE
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, OVER, ProblemError
 from aahcrawler.urls import queue_of
@@ -55,7 +55,7 @@ class Admission(BaseModel):
     detail: str
 
 
-def rescore(reach: Reach, crawl: Crawl, by: str, url: str, score: float) -> UrlDone:
+def rescore(reach: CrawlRegistry, crawl: Crawl, by: str, url: str, score: float) -> UrlDone:
     """Set the score of a queued page, past the crawl's update function.
 
     What pages say that link there later still counts by that function, and the crawl's ranker may score it again. A
@@ -91,7 +91,7 @@ def _posted_score(frontier: RedisControl, crawl: Crawl, target: Target, score: f
     )
 
 
-def fetch_now(reach: Reach, crawl: Crawl, by: str, url: str) -> UrlDone:
+def fetch_now(reach: CrawlRegistry, crawl: Crawl, by: str, url: str) -> UrlDone:
     """Have a URL fetched before everything that is not immediate; a new one is queued where the scope lets it in."""
     target = target_of(crawl, url)
     if ending := crawl.ending():
@@ -113,7 +113,7 @@ def fetch_now(reach: Reach, crawl: Crawl, by: str, url: str) -> UrlDone:
     return done
 
 
-def revisit(reach: Reach, crawl: Crawl, by: str, url: str, seconds: float = 0.0, score: float = 1.0) -> UrlDone:
+def revisit(reach: CrawlRegistry, crawl: Crawl, by: str, url: str, seconds: float = 0.0, score: float = 1.0) -> UrlDone:
     """Have a page that was fetched be fetched again, now or so many seconds from now."""
     target = target_of(crawl, url)
     with reach.frontier(crawl) as frontier:
@@ -125,7 +125,7 @@ def revisit(reach: Reach, crawl: Crawl, by: str, url: str, seconds: float = 0.0,
     return done
 
 
-def unblock(reach: Reach, crawl: Crawl, by: str, url: str) -> UrlDone:
+def unblock(reach: CrawlRegistry, crawl: Crawl, by: str, url: str) -> UrlDone:
     """Let a blocked URL go, whatever the reason was; a rule that names this URL alone is taken back.
 
     One that the scope refuses, or a wider rule names, stays blocked, and ``detail`` says what to change.

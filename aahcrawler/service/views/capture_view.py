@@ -47,7 +47,7 @@ _CRAWLS: Final = 64
 _UNSEEN: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
 
 
-class RecordShown(BaseModel):
+class RecordView(BaseModel):
     """A WARC record: its type, where its gzip member begins in which file, and how many bytes of it there are.
 
     ``size`` is None where that is not known. ``fields`` are names and values of its header, ``http``
@@ -86,7 +86,7 @@ def records_found(crawl: Path, wanted: CapturePlace) -> Iterator[tuple[Place, Re
                 return
 
 
-def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordShown, ...]:
+def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordView, ...]:
     """Return the answer of a capture and the records that belong to it; none where the archive does not have them."""
     return tuple(_shown(place, record) for place, record in records_found(crawl, wanted))
 
@@ -106,7 +106,7 @@ def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
     return None
 
 
-def _shown(place: Place, record: Record) -> RecordShown:
+def _shown(place: Place, record: Record) -> RecordView:
     beginning, size = bytearray(), place.end - place.offset if record.offset == place.offset else None
     with suppress(RecordError):
         for piece in record.block():
@@ -115,7 +115,7 @@ def _shown(place: Place, record: Record) -> RecordShown:
                 break
         size = record.end - record.offset if size is None else size
     is_http = "http" in record.header.get("Content-Type")
-    return RecordShown(
+    return RecordView(
         type=record.kind,
         file=place.file,
         offset=record.offset,
@@ -157,7 +157,7 @@ def _lines(given: object) -> object:
 _Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 
 
-class BrowserLookShown(BaseModel):
+class BrowserLookView(BaseModel):
     """A look at a page in a browser, as the metadata of the page tell it (``browser``).
 
     ``ended`` says why no more was waited for, ``failed`` why there is no document of it. ``refused`` counts what the
@@ -180,7 +180,7 @@ class BrowserLookShown(BaseModel):
     has_document: bool = False
 
 
-def browser_look(crawl: Path, wanted: CapturePlace) -> BrowserLookShown | None:
+def browser_look(crawl: Path, wanted: CapturePlace) -> BrowserLookView | None:
     """Return what the archive tells of the look at a capture in a browser; None where there was none."""
     told, pictures, has_document = None, set[Picture](), False
     for _, record in records_found(crawl, wanted):
@@ -191,7 +191,7 @@ def browser_look(crawl: Path, wanted: CapturePlace) -> BrowserLookShown | None:
             told = _told(record)
     if told is None and not pictures and not has_document:
         return None
-    return (told or BrowserLookShown()).model_copy(
+    return (told or BrowserLookView()).model_copy(
         update={"pictures": frozenset(pictures), "has_document": has_document}
     )
 
@@ -206,10 +206,10 @@ def picture(crawl: Path, wanted: CapturePlace, which: Picture) -> tuple[bytes, s
     return None
 
 
-def _told(record: Record) -> BrowserLookShown | None:
+def _told(record: Record) -> BrowserLookView | None:
     try:
         said = json.loads(record.whole_block(MAX_METADATA_LENGTH)).get("browser")
-        return None if said is None else BrowserLookShown.model_validate(said)
+        return None if said is None else BrowserLookView.model_validate(said)
     except (RecordError, ValueError, AttributeError, RecursionError, ValidationError):
         return None
 
@@ -244,7 +244,7 @@ class ObjectFound(BaseModel):
     inferred: str | None
 
 
-class LinkShown(BaseModel):
+class LinkView(BaseModel):
     """A link of a page: the score that it was offered with, each analyser's part of it, and why it was refused."""
 
     model_config = ConfigDict(frozen=True)
@@ -270,12 +270,12 @@ class Judgement(BaseModel):
     parts: dict[str, float]
     weights: dict[str, float]
     redirect: str | None
-    links: tuple[LinkShown, ...]
+    links: tuple[LinkView, ...]
     all_links: int
     unscored: bool
 
 
-class StatementShown(BaseModel):
+class StatementView(BaseModel):
     """A statement in the graph of a capture, its terms as N-Triples writes them; long ones are cut."""
 
     model_config = ConfigDict(frozen=True)
@@ -285,7 +285,7 @@ class StatementShown(BaseModel):
     object: str
 
 
-class CaptureShown(BaseModel):
+class CaptureView(BaseModel):
     """One capture. ``judgement`` is None where the score log has none; ``notes`` say what is missing, and why.
 
     ``holder`` is the capture that states the objects of a page that had not changed, else None. ``look`` is what a
@@ -302,15 +302,15 @@ class CaptureShown(BaseModel):
     objects: tuple[ObjectFound, ...]
     all_objects: int
     judgement: Judgement | None
-    records: tuple[RecordShown, ...]
-    look: BrowserLookShown | None
-    statements: tuple[StatementShown, ...]
+    records: tuple[RecordView, ...]
+    look: BrowserLookView | None
+    statements: tuple[StatementView, ...]
     all_statements: int
     notes: tuple[str, ...]
     progress: Progress
 
 
-def capture_view(asked: Asked, record: str) -> CaptureShown:
+def capture_view(asked: Asked, record: str) -> CaptureView:
     """Return a capture by the id of its record, with or without ``urn:uuid:``. Raise ``ProblemError``."""
     row = capture_row(asked, record)
     notes: list[str] = []
@@ -323,7 +323,7 @@ def capture_view(asked: Asked, record: str) -> CaptureShown:
     if not records:
         notes.append("The archive does not have its records, or they are not indexed yet.")
     judgement = _judgement(asked, row, notes)
-    return CaptureShown(
+    return CaptureView(
         page=page_shown(row),
         is_requisite=bool(row["is_requisite"]),
         former=row["former"],
@@ -415,11 +415,11 @@ def _judged(entry: Judged, begin: Begin) -> Judgement:
     )
 
 
-def _links(links: Links) -> list[LinkShown]:
+def _links(links: Links) -> list[LinkView]:
     refused: Mapping[int, str] = {at: reason for reason, places in links.refused.items() for at in places}
     columns = {name: unpacked(column, len(links.url)) for name, column in links.parts.items()}
     return [
-        LinkShown(
+        LinkView(
             url=url,
             score=score,
             parts={name: value for name, column in columns.items() if (value := column[at]) is not None},
@@ -429,6 +429,6 @@ def _links(links: Links) -> list[LinkShown]:
     ]
 
 
-def _statement(quad: ox.Quad) -> StatementShown:
+def _statement(quad: ox.Quad) -> StatementView:
     subject, predicate, value = (plain(str(term))[:_TERM] for term in (quad.subject, quad.predicate, quad.object))
-    return StatementShown(subject=subject, predicate=predicate, object=value)
+    return StatementView(subject=subject, predicate=predicate, object=value)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aahcrawler.crawl_collections import Collection, CollectionError, CollectionFile
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.web.problems import NO_COLLECTION, ProblemError
 
@@ -28,7 +28,7 @@ class CollectedCrawl(BaseModel):
     objects: int | None = None
 
 
-class CollectionShown(BaseModel):
+class CollectionView(BaseModel):
     """A collection: its name, what describes it, and its crawls. ``pages`` and ``objects`` are the sums of theirs.
 
     ``problem`` says what is wrong with its file; nothing else is known then.
@@ -50,19 +50,19 @@ class CollectionShown(BaseModel):
         return self.name if self.described is None else self.described.title
 
 
-def collections(reach: Reach, states: CrawlStates) -> Sequence[CollectionShown]:
+def collections(reach: CrawlRegistry, states: CrawlStates) -> Sequence[CollectionView]:
     """Return the collections in the folder of crawls, in the order of their names."""
     place = reach.catalog.place_for_new()
     crawls = _by_folder(reach)
     return [] if place is None else [_shown(file, states, crawls) for file in CollectionFile.all_in(place)]
 
 
-def collection(reach: Reach, states: CrawlStates, name: str) -> CollectionShown:
+def collection(reach: CrawlRegistry, states: CrawlStates, name: str) -> CollectionView:
     """Return a collection. Raise ``ProblemError`` where there is none."""
     return _shown(collection_file(reach, name), states, _by_folder(reach))
 
 
-def collection_file(reach: Reach, name: str, *, is_new: bool = False) -> CollectionFile:
+def collection_file(reach: CrawlRegistry, name: str, *, is_new: bool = False) -> CollectionFile:
     """Return the file of a collection. Raise ``ProblemError`` where there is none, or, if it is new, can be none."""
     place = reach.catalog.place_for_new()
     try:
@@ -76,7 +76,7 @@ def collection_file(reach: Reach, name: str, *, is_new: bool = False) -> Collect
     return file
 
 
-def folders_to_add(reach: Reach, shown: CollectionShown) -> Iterator[tuple[str, str]]:
+def folders_to_add(reach: CrawlRegistry, shown: CollectionView) -> Iterator[tuple[str, str]]:
     """Yield name and title of the folders of crawls that a collection could have and has not."""
     place = reach.catalog.place_for_new()
     known = {each.folder for each in shown.crawls}
@@ -86,17 +86,17 @@ def folders_to_add(reach: Reach, shown: CollectionShown) -> Iterator[tuple[str, 
             yield folder.name, crawl.icd.title or crawl.id
 
 
-def _by_folder(reach: Reach) -> Mapping[Path, Crawl]:
+def _by_folder(reach: CrawlRegistry) -> Mapping[Path, Crawl]:
     return {crawl.folder.resolve(): crawl for crawl in reach.crawls() if crawl.folder is not None}
 
 
-def _shown(file: CollectionFile, states: CrawlStates, known: Mapping[Path, Crawl]) -> CollectionShown:
+def _shown(file: CollectionFile, states: CrawlStates, known: Mapping[Path, Crawl]) -> CollectionView:
     try:
         described = file.read()
     except CollectionError as error:
-        return CollectionShown(name=file.name, problem=str(error).replace(f"{file.path}: ", ""))
+        return CollectionView(name=file.name, problem=str(error).replace(f"{file.path}: ", ""))
     crawls = tuple(_crawl(name, known.get(file.folder(name).resolve()), states) for name in described.crawls)
-    return CollectionShown(
+    return CollectionView(
         name=file.name,
         described=described,
         crawls=crawls,

@@ -47,7 +47,7 @@ class Matter(_Shown):
     asked: Mapping[str, str] = {}
 
 
-class TrapsShown(_Shown):
+class TrapsView(_Shown):
     """Traps by what they are: pages that were found to be such, links refused and URLs blocked for it.
 
     ``avoided`` counts links by patterns of URLs whose pages led to no content, the commonest first.
@@ -95,7 +95,7 @@ class LearnedItem(_Shown):
     """What people decided about it, in words; empty as long as nobody has."""
 
 
-class RepairsShown(_Shown):
+class RepairsView(_Shown):
     """Actions that failed, the commonest first, and what was learned in their place, the newest first."""
 
     failed: tuple[FailedAction, ...]
@@ -146,11 +146,11 @@ def matters(crawl: Crawl, status: CrawlStatus) -> Iterator[Matter]:
         yield Matter(words=words, advice="crawl.log says what was cut off, and where it is kept", page="log")
 
 
-def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsShown:
+def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsView:
     """Return the traps that a crawl has met."""
     tallies = states.look(crawl).tallies
     avoided = _group(tallies, "avoided")
-    return TrapsShown(
+    return TrapsView(
         pages=counted(_group(tallies, "trap")),
         refused=counted({name: number for name, number in _group(tallies, "refused").items() if name in _TRAPS}),
         blocked=counted({name: number for name, number in _group(tallies, "blocked").items() if name in _TRAPS}),
@@ -159,7 +159,7 @@ def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsShown:
     )
 
 
-def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsShown:
+def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsView:
     """Return the actions that failed in a crawl, and what was learned in their place."""
     tallies = states.look(crawl).tallies
     failed, mended, spared = (_group(tallies, name) for name in ("failed", "mended", "spared"))
@@ -167,7 +167,7 @@ def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsShown:
     rows = [_failed(place, number, mended, spared) for place, number in failed.items()]
     known = _evidence(crawl.folder)
     learned = sorted(known, key=lambda each: each.date, reverse=True)
-    return RepairsShown(
+    return RepairsView(
         failed=tuple(sorted(rows, key=lambda row: (-row.pages, row.where))[:MOST]),
         learned=tuple(_learned(each, used) for each in learned[:MOST]),
         of_failed=len(rows),

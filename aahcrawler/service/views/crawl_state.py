@@ -19,7 +19,7 @@ from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.layout import SUMMARY
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.tallies import CrawlCounts, said
 
@@ -81,7 +81,7 @@ class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class RateShown(_Shown):
+class RateView(_Shown):
     """What came in each second over about the last ``seconds``: less where nobody has looked for so long."""
 
     seconds: float
@@ -92,7 +92,7 @@ class RateShown(_Shown):
     bytes: float
 
 
-class LimitShown(_Shown):
+class LimitView(_Shown):
     """A limit of the definition, how much of it is used, and the share of it, from 0 to 1 or a little more."""
 
     name: str
@@ -101,7 +101,7 @@ class LimitShown(_Shown):
     share: float
 
 
-class WorkerShown(_Shown):
+class WorkerView(_Shown):
     """A process that fetches: where it is, for how many seconds it has been there, what it fetches or waits for."""
 
     name: str
@@ -115,7 +115,7 @@ class WorkerShown(_Shown):
     pause: str = ""
 
 
-class DiskShown(_Shown):
+class DiskView(_Shown):
     """The bytes of the file system that the crawl's folder is on."""
 
     free: int
@@ -157,15 +157,15 @@ class CrawlStatus(_Shown):
     failures: int = 0
     refusals: int = 0
     harvest_ratio: float | None = None
-    rates: tuple[RateShown, ...] = ()
-    limits: tuple[LimitShown, ...] = ()
-    workers: tuple[WorkerShown, ...] = ()
-    disk: DiskShown | None = None
+    rates: tuple[RateView, ...] = ()
+    limits: tuple[LimitView, ...] = ()
+    workers: tuple[WorkerView, ...] = ()
+    disk: DiskView | None = None
     is_import: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StateSnapshot:
     """What is counted of a crawl at a moment, and whether that is the moment itself."""
 
     counts: Counts
@@ -180,7 +180,7 @@ class _Meter:
 
     points: deque[tuple[float, Mapping[str, float]]] = field(default_factory=deque)
 
-    def rates(self, now: float, tallies: Mapping[str, float]) -> Iterator[RateShown]:
+    def rates(self, now: float, tallies: Mapping[str, float]) -> Iterator[RateView]:
         """Note what is counted by now; yield the rates as far as there is something to compare with."""
         if self.points and tallies.get("requests", 0) < self.points[-1][1]["requests"]:
             self.points.clear()  # Another crawl.
@@ -193,13 +193,13 @@ class _Meter:
             then, before = next(point for point in self.points if latest - point[0] <= window + _MIN_SECONDS)
             if latest > then:
                 each = {name: round((counted[name] - before[name]) / (latest - then), 3) for name in _RATED}
-                yield RateShown(seconds=round(latest - then, 1), **each)
+                yield RateView(seconds=round(latest - then, 1), **each)
 
 
 class CrawlStates:
     """Tells the state of crawls, and remembers the last minute of those that are asked for. For several threads."""
 
-    def __init__(self, reach: Reach, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, reach: CrawlRegistry, clock: Callable[[], float] = time.monotonic) -> None:
         self._reach, self._clock = reach, clock
         self._meters: dict[tuple[str, int], _Meter] = {}
         self._lock = threading.Lock()
@@ -252,7 +252,7 @@ class CrawlStates:
         )
         return status, tallies
 
-    def look(self, crawl: Crawl, summary: Summary | None = None) -> Look:
+    def look(self, crawl: Crawl, summary: Summary | None = None) -> StateSnapshot:
         """Count now, or return what the crawl said last where its frontier does not run or does not answer."""
         if self._reach.gateway.is_shared or crawl.own_server() is not None:
             try:
@@ -262,11 +262,11 @@ class CrawlStates:
                 pass  # What was said last is shown, and that it is not live.
         said = summary or read_summary(crawl.folder) or Summary()
         counts = {kind: {state: said.frontier.get(f"{kind}_{state}", 0) for state in State} for kind in _KINDS}
-        return Look(
+        return StateSnapshot(
             Counts(counts["pages"], counts["requisites"], said.frontier.get("queues", 0)), said.tallies(), False
         )
 
-    def _rates(self, crawl: Crawl, tallies: Mapping[str, float]) -> tuple[RateShown, ...]:
+    def _rates(self, crawl: Crawl, tallies: Mapping[str, float]) -> tuple[RateView, ...]:
         with self._lock:
             meter = self._meters.setdefault((crawl.id, crawl.number), _Meter())
             return tuple(meter.rates(self._clock(), tallies))
@@ -275,8 +275,8 @@ class CrawlStates:
 _KINDS = ("pages", "requisites")
 
 
-def _live(frontier: RedisControl) -> Look:
-    return Look(frontier.counts(), frontier.stats(), is_live=True, is_paused=frontier.is_paused())
+def _live(frontier: RedisControl) -> StateSnapshot:
+    return StateSnapshot(frontier.counts(), frontier.stats(), is_live=True, is_paused=frontier.is_paused())
 
 
 def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused: bool) -> tuple[CrawlState, str]:
@@ -315,7 +315,7 @@ def _has_just_spoken(summary: Summary | None) -> bool:
         return False
 
 
-def limits_of(crawl: Crawl, tallies: Mapping[str, float]) -> Iterator[LimitShown]:
+def limits_of(crawl: Crawl, tallies: Mapping[str, float]) -> Iterator[LimitView]:
     """Yield the limits that a definition sets to the whole crawl, with what is used of them."""
     limits = crawl.icd.limits
     bounds = {
@@ -326,13 +326,13 @@ def limits_of(crawl: Crawl, tallies: Mapping[str, float]) -> Iterator[LimitShown
     }
     for name, (bound, used) in bounds.items():
         if bound:
-            yield LimitShown(name=f"limits.{name}", bound=bound, used=used, share=round(used / bound, 4))
+            yield LimitView(name=f"limits.{name}", bound=bound, used=used, share=round(used / bound, 4))
 
 
-def _worker(worker: Worker, crawl: str, now: float) -> WorkerShown:
+def _worker(worker: Worker, crawl: str, now: float) -> WorkerView:
     doing = worker.doing.get(crawl)
     at = doing.next_at if doing is not None else None
-    return WorkerShown(
+    return WorkerView(
         name=worker.name,
         host=worker.host,
         pid=worker.pid,
@@ -352,9 +352,9 @@ def _begun(summary: Summary | None, tallies: Mapping[str, float]) -> str:
     return datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds") if begun else ""
 
 
-def _disk(folder: Path | None) -> DiskShown | None:
+def _disk(folder: Path | None) -> DiskView | None:
     try:
         usage = shutil.disk_usage(folder) if folder is not None else None
     except OSError:
         return None
-    return DiskShown(free=usage.free, total=usage.total) if usage is not None else None
+    return DiskView(free=usage.free, total=usage.total) if usage is not None else None

@@ -15,7 +15,7 @@ from aahcrawler.layout import ARCHIVE, REMOVING, REPORT, WARC
 from aahcrawler.replay.recorded_answers import ByteRange, asked_range
 from aahcrawler.segments import no_link
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.object_list import ObjectFilter, ObjectShown, object_list
+from aahcrawler.service.views.object_list import ObjectFilter, ObjectView, object_list
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, Asked, PageIndexes
 from aahcrawler.service.views.page_list import PageFilter, PageShown, page_list
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
@@ -174,7 +174,7 @@ def object_table(indexes: PageIndexes, crawl: Crawl) -> Iterator[bytes]:
         found = object_list(asked, ObjectFilter(), after, _AT_ONCE)
         return found.objects, found.next
 
-    return _table(indexes, crawl, ObjectShown, some)
+    return _table(indexes, crawl, ObjectView, some)
 
 
 def _table(

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, Note, entries
+from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, PlaceNote, entries
 from aahcrawler.layout import IMPORTS
 
 _KEPT: Final = 16
@@ -15,7 +15,7 @@ _MAX_READ: Final = 1 << 24
 """Bytes of notes that one look goes through."""
 
 
-class ImportedShown(BaseModel):
+class ImportedView(BaseModel):
     """A file, or all of them together, and what became of the records.
 
     ``kept`` are in the folder, ``already`` were when the file was imported last, ``removed`` are of pages that were
@@ -38,16 +38,16 @@ class ImportedShown(BaseModel):
     passed: int = 0
 
 
-class ImportShown(BaseModel):
+class ImportView(BaseModel):
     """All that was imported into a folder: the files in the order in which they first came, and their sum."""
 
     model_config = ConfigDict(frozen=True)
 
-    files: tuple[ImportedShown, ...]
-    total: ImportedShown
+    files: tuple[ImportedView, ...]
+    total: ImportedView
 
 
-class NoteShown(BaseModel):
+class NoteView(BaseModel):
     """What was told of a place in a file, whose byte it is; ``what`` names the record where anybody can."""
 
     model_config = ConfigDict(frozen=True)
@@ -59,23 +59,23 @@ class NoteShown(BaseModel):
     is_kept: bool
 
 
-class NotesShown(BaseModel):
+class NotesView(BaseModel):
     """Some of the notes, and the byte of ``imports.jsonl`` at which the next ones begin, None at the end."""
 
     model_config = ConfigDict(frozen=True)
 
-    notes: tuple[NoteShown, ...]
+    notes: tuple[NoteView, ...]
     next: int | None
 
 
-def imported(folder: Path) -> ImportShown:
+def imported(folder: Path) -> ImportView:
     """Return what was imported into a folder. Raise ``OSError``."""
     stat = (folder / IMPORTS).stat()
     return _imported(folder, stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(_KEPT)
-def _imported(folder: Path, _changed: int, _size: int) -> ImportShown:
+def _imported(folder: Path, _changed: int, _size: int) -> ImportView:
     found: dict[str, ImportedFile] = {}
     for entry, _ in entries(folder):
         if isinstance(entry, ImportedFile):
@@ -90,26 +90,26 @@ def _imported(folder: Path, _changed: int, _size: int) -> ImportShown:
     last = max((each.at for each in files), default="")
     # What a package holds is counted with its files.
     size = sum(each.size for each in found.values() if "/" not in each.name)
-    return ImportShown(files=files, total=_shown(ImportedFile("", "", last, "", size, sums)))
+    return ImportView(files=files, total=_shown(ImportedFile("", "", last, "", size, sums)))
 
 
-def _shown(file: ImportedFile) -> ImportedShown:
-    return ImportedShown(
+def _shown(file: ImportedFile) -> ImportedView:
+    return ImportedView(
         name=file.name, sha256=file.sha256, how=file.how, at=file.at, size=file.size, **asdict(file.counts)
     )
 
 
-def notes_of(folder: Path, begin: int, most: int, *, lost_only: bool) -> NotesShown:
+def notes_of(folder: Path, begin: int, most: int, *, lost_only: bool) -> NotesView:
     """Return some notes from the line on that begins at a byte; one look goes through 16 MiB. Raise ``OSError``."""
     names = {each.sha256: each.name for each in imported(folder).files}
-    notes: list[NoteShown] = []
+    notes: list[NoteView] = []
     for entry, end in entries(folder, begin):
-        if isinstance(entry, Note) and not (lost_only and entry.kept):
+        if isinstance(entry, PlaceNote) and not (lost_only and entry.kept):
             name = names.get(entry.sha256, entry.sha256)
             notes.append(
-                NoteShown(file=name, place=str(entry.place), what=entry.what, why=entry.why, is_kept=entry.kept)
+                NoteView(file=name, place=str(entry.place), what=entry.what, why=entry.why, is_kept=entry.kept)
             )
         if len(notes) == most or end - begin > _MAX_READ:
             is_more = end < (folder / IMPORTS).stat().st_size
-            return NotesShown(notes=tuple(notes), next=end if is_more else None)
-    return NotesShown(notes=tuple(notes), next=None)
+            return NotesView(notes=tuple(notes), next=end if is_more else None)
+    return NotesView(notes=tuple(notes), next=None)

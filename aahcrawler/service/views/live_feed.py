@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.event_index import Event, EventIndex, EventQuery, EventSearchError, read_line
 from aahcrawler.layout import FORMER, LOG
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.web.problems import BAD_SEARCH, TOO_MANY_STREAMS, ProblemError
@@ -145,7 +145,7 @@ class _Channel:
 class LiveFeed:
     """Follows crawls for any number of clients. All but ``close`` is for the tasks of one event loop."""
 
-    def __init__(self, reach: Reach, states: CrawlStates, most: int = MAX_STREAMS) -> None:
+    def __init__(self, reach: CrawlRegistry, states: CrawlStates, most: int = MAX_STREAMS) -> None:
         self._reach, self._states, self._most = reach, states, most
         self._channels: dict[str, _Channel] = {}
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="live")

@@ -14,7 +14,7 @@ from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.objects.versions import is_edited
 from aahcrawler.segments import DamageError
 from aahcrawler.service.views.capture_view import ObjectFound, capture_text, object_found
-from aahcrawler.service.views.object_list import ObjectShown, object_shown
+from aahcrawler.service.views.object_list import ObjectView, object_shown
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.webobject import Person, Value, WebObject
@@ -138,7 +138,7 @@ class ObjectHistory(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    object: ObjectShown
+    object: ObjectView
     versions: tuple[ObjectVersion, ...]
     all_versions: int
     notes: tuple[str, ...]

@@ -17,7 +17,7 @@ Lacking = Literal["title", "author", "date"]
 _SELECT: Final = "SELECT object.*, record, fetched_at FROM object JOIN capture ON capture.id = object.capture"
 
 
-class ObjectShown(BaseModel):
+class ObjectView(BaseModel):
     """An object as its newest capture has it, as in ``ObjectRow``.
 
     ``excerpt`` is the beginning of its body. ``record`` is the id of that capture, ``fetched_at`` when it was made.
@@ -45,7 +45,7 @@ class ObjectList(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    objects: tuple[ObjectShown, ...]
+    objects: tuple[ObjectView, ...]
     next: str | None
     total: int
     more: bool
@@ -144,9 +144,9 @@ def object_counts(asked: Asked) -> ObjectCounts:
     )
 
 
-def object_shown(row: sqlite3.Row) -> ObjectShown:
+def object_shown(row: sqlite3.Row) -> ObjectView:
     """Return an object as it is shown."""
-    return ObjectShown(**{name: row[name] for name in ObjectShown.model_fields})
+    return ObjectView(**{name: row[name] for name in ObjectView.model_fields})
 
 
 def _all(base: sqlite3.Connection, kind: str) -> int:
@@ -172,7 +172,7 @@ def _numbers(base: sqlite3.Connection, wanted: ObjectFilter, conditions: Sequenc
     return [row[0] for row in found]
 
 
-def _objects(base: sqlite3.Connection, numbers: Sequence[int]) -> tuple[ObjectShown, ...]:
+def _objects(base: sqlite3.Connection, numbers: Sequence[int]) -> tuple[ObjectView, ...]:
     marks = ", ".join("?" * len(numbers))
     rows = base.execute(f"{_SELECT} WHERE object.id IN ({marks}) ORDER BY object.id DESC", numbers)
     return tuple(map(object_shown, rows))

@@ -24,7 +24,7 @@ from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import INDEXES, PICTURES
 from aahcrawler.replay.capture_lookup import NoIndexError
-from aahcrawler.replay.recorded_answers import RecordedAnswer, RecordedAnswers
+from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
 from aahcrawler.segments import private
 from aahcrawler.wire.relay import Relay
 
@@ -145,7 +145,7 @@ class _ArchivedWeb:
     """Answers a page's requests with what was captured nearest to its moment, and refuses all others."""
 
     def __init__(self, crawl: Path, moment: str) -> None:
-        self._answers, self._moment = RecordedAnswers(crawl), moment
+        self._answers, self._moment = RecordedResponses(crawl), moment
 
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
         """Answer a request from the archive."""
@@ -163,7 +163,7 @@ class _ArchivedWeb:
         if body and not found.location:
             relay.take(body)
 
-    def _found(self, url: str) -> tuple[RecordedAnswer | None, bytes]:
+    def _found(self, url: str) -> tuple[RecordedResponse | None, bytes]:
         found = self._answers.nearest(url, self._moment)
         if found is None:
             return None, b""

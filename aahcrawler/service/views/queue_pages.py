@@ -14,7 +14,7 @@ from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.worded_reasons import Reason, worded
@@ -116,7 +116,7 @@ class _Search:
         return of_site and self.query.admits(offer) and self.matches(offer.url)
 
 
-def queue_page(reach: Reach, crawl: Crawl, query: QueueQuery) -> QueuePage:
+def queue_page(reach: CrawlRegistry, crawl: Crawl, query: QueueQuery) -> QueuePage:
     """Return some URLs of a crawl. Raise ``ProblemError`` for what cannot be looked for, or not now.
 
     It takes no longer than ``LOOKED_SECONDS`` and the time of a listing: of a search there may be more to come.

@@ -75,7 +75,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRefusals:
     """The rows that are wanted: for a reason, of a site, with a text, behind a row, and how many at most."""
 
     reason: str
@@ -130,7 +130,7 @@ class RefusalsIndex(DerivedIndex[bytes]):
             else:
                 self._take_page(each)
 
-    def rows(self, statement: str, wanted: Wanted) -> list[Row]:
+    def rows(self, statement: str, wanted: WantedRefusals) -> list[Row]:
         """Return rows that are wanted."""
         table = "link" if statement is LINKS else "failed"
         given: dict[str, str] = {
@@ -328,9 +328,9 @@ class RefusedLinks:
             raise ProblemError(UNAVAILABLE, "the index of refused links is busy; try again in a moment") from error
 
 
-def _wanted(query: RefusedQuery) -> Wanted:
+def _wanted(query: RefusedQuery) -> WantedRefusals:
     try:
-        return Wanted(query.reason, query.site, query.text, list_place(query.after), query.most)
+        return WantedRefusals(query.reason, query.site, query.text, list_place(query.after), query.most)
     except ValueError:
         raise ProblemError(BAD_SEARCH, "`after` is not where a page of this listing ended; leave it out") from None
 

@@ -31,7 +31,7 @@ from aahcrawler.search.result_rows import ResultRow, utc
 from aahcrawler.search.searching import MAX_HITS
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 _SHORT: Final = 0.3
@@ -236,7 +236,7 @@ class Span(BaseModel):
     count: int
 
 
-class SearchAnswer(BaseModel):
+class SearchResults(BaseModel):
     """What was found: ``total`` versions, those from ``offset`` on as ``results``.
 
     ``unknown`` are words that no text has: similar ones were looked for. ``loosened`` says how far a query was loosened
@@ -278,7 +278,9 @@ def question_of(
     )
 
 
-def answer(reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str] = ()) -> SearchAnswer:
+def answer(
+    reach: CrawlRegistry, indexes: SearchIndexes, question: Question, crawls: Sequence[str] = ()
+) -> SearchResults:
     """Search crawls by their ids, or all of them. Raise ``ProblemError``."""
     found, ids, notes = _found(reach, indexes, question, crawls)
     facets = {name: _values(counts) for name, counts in found.facets.items() if name != "folder"}
@@ -287,7 +289,7 @@ def answer(reach: Reach, indexes: SearchIndexes, question: Question, crawls: Seq
         facets["crawl"] = _values({named[folder]: n for folder, n in found.facets["folder"].items()})
     else:
         facets.pop("crawl", None)
-    return SearchAnswer(
+    return SearchResults(
         total=found.total,
         results=tuple(_result(hit, ids[hit.folder]) for hit in found.hits),
         more=found.has_more,
@@ -301,7 +303,11 @@ def answer(reach: Reach, indexes: SearchIndexes, question: Question, crawls: Seq
 
 
 def table(
-    reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str], how: Literal["csv", "jsonl"]
+    reach: CrawlRegistry,
+    indexes: SearchIndexes,
+    question: Question,
+    crawls: Sequence[str],
+    how: Literal["csv", "jsonl"],
 ) -> Iterator[bytes]:
     """Return the first thousand results as CSV (RFC 4180) or JSON lines. Raise ``ProblemError``."""
     whole = replace(question, limit=MAX_HITS, offset=0, counts_facets=False)
@@ -315,7 +321,7 @@ def table(
 
 
 def _found(
-    reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str]
+    reach: CrawlRegistry, indexes: SearchIndexes, question: Question, crawls: Sequence[str]
 ) -> tuple[Found, dict[Path, str], tuple[str, ...]]:
     wanted: Sequence[Crawl] = [reach.crawl(name) for name in crawls] or [*reach.crawls()]
     opened = indexes.opened(wanted)

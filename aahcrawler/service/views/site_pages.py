@@ -17,7 +17,7 @@ from aahcrawler.frontier.browsing import Standing
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.queue_pages import QueuedUrl, first_urls
 from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery
@@ -38,7 +38,7 @@ class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class SiteShown(_Shown):
+class SiteView(_Shown):
     """A site with its counts.
 
     ``best`` is the score of its best queued URL. ``delay`` are the seconds between two fetches from it, as far as they
@@ -62,7 +62,7 @@ class SiteShown(_Shown):
 class SitesPage(_Shown):
     """Some sites, ``of`` all that were asked for, and where to go on; empty at the end."""
 
-    sites: tuple[SiteShown, ...]
+    sites: tuple[SiteView, ...]
     of: int
     next: str = ""
 
@@ -73,7 +73,7 @@ class SitePage(_Shown):
     ``avoided`` counts links by patterns of URLs of this site whose pages led to no content.
     """
 
-    site: SiteShown
+    site: SiteView
     urls: tuple[QueuedUrl, ...]
     refused: RefusedPage | None
     failed: FailedPage | None
@@ -92,7 +92,7 @@ class SiteQuery:
     most: int = 50
 
 
-def sites_page(reach: Reach, crawl: Crawl, query: SiteQuery) -> SitesPage:
+def sites_page(reach: CrawlRegistry, crawl: Crawl, query: SiteQuery) -> SitesPage:
     """Return some sites of a crawl. Raise ``ProblemError`` where its frontier cannot be reached."""
     with reach.frontier(crawl) as frontier:
         waits = _waits(frontier, crawl)
@@ -109,7 +109,7 @@ def sites_page(reach: Reach, crawl: Crawl, query: SiteQuery) -> SitesPage:
     return SitesPage(sites=sites, of=len(wanted), next=str(end) if end < len(wanted) else "")
 
 
-def site_page(reach: Reach, crawl: Crawl, name: str) -> SitePage:
+def site_page(reach: CrawlRegistry, crawl: Crawl, name: str) -> SitePage:
     """Return one site of a crawl. Raise ``ProblemError`` for one that it never met."""
     with reach.frontier(crawl) as frontier:
         standing = frontier.standings([name]).get(name)
@@ -187,9 +187,9 @@ def _waits(frontier: RedisControl, crawl: Crawl) -> _Waits:
     return _Waits(settings, frontier.is_paused(), is_used_up, rules, RuleBook(rules))
 
 
-def _shown(name: str, standing: Standing, waits: _Waits) -> SiteShown:
+def _shown(name: str, standing: Standing, waits: _Waits) -> SiteView:
     counts = standing.counts
-    return SiteShown(
+    return SiteView(
         name=name,
         queued=counts.pages_queued,
         leased=counts.pages_leased,
@@ -235,7 +235,7 @@ ORDER BY n DESC, host, application LIMIT ?
 """
 
 
-class HostShown(BaseModel):
+class HostView(BaseModel):
     """A host, without ``www.``: its pages, those of them that nothing was recognised of, and the others by software."""
 
     model_config = ConfigDict(frozen=True)
@@ -246,17 +246,17 @@ class HostShown(BaseModel):
     applications: dict[str, int]
 
 
-class HostsShown(BaseModel):
+class HostsView(BaseModel):
     """The hosts of a folder, most pages of unknown software first. ``more`` says that there are others."""
 
     model_config = ConfigDict(frozen=True)
 
-    hosts: tuple[HostShown, ...]
+    hosts: tuple[HostView, ...]
     more: bool
     progress: Progress
 
 
-def recognised_hosts(asked: Asked) -> HostsShown:
+def recognised_hosts(asked: Asked) -> HostsView:
     """Return the hosts that pages were captured of; their captures are counted anew each time."""
     rows = asked.base.execute(_COUNTED, (_ROWS,)).fetchall()
     counted: defaultdict[str, dict[str, int]] = defaultdict(dict)
@@ -267,7 +267,7 @@ def recognised_hosts(asked: Asked) -> HostsShown:
         (_shown_host(host, known) for host, known in counted.items()),
         key=lambda each: (-each.unknown, -each.pages, each.host),
     )
-    return HostsShown(hosts=tuple(hosts[:MOST]), more=len(hosts) > MOST or len(rows) == _ROWS, progress=asked.progress)
+    return HostsView(hosts=tuple(hosts[:MOST]), more=len(hosts) > MOST or len(rows) == _ROWS, progress=asked.progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class _Count:
     indexed: int
     at: float
     cost: float
-    shown: HostsShown
+    shown: HostsView
 
 
 class HostCounts:
@@ -288,7 +288,7 @@ class HostCounts:
         self._clock, self._lock = clock, Lock()
         self._kept: OrderedDict[Path, _Count] = OrderedDict()
 
-    def of(self, asked: Asked) -> HostsShown:
+    def of(self, asked: Asked) -> HostsView:
         """Return the hosts of a folder; while its crawl goes on, as they were up to fifty counts' time ago."""
         with self._lock:
             found, now = self._kept.get(asked.folder), self._clock()
@@ -307,6 +307,6 @@ def _still_holds(count: _Count, indexed: int, now: float) -> bool:
     return now - count.at < (_OLDEST if indexed == count.indexed else _RESTS * count.cost)
 
 
-def _shown_host(host: str, known: dict[str, int]) -> HostShown:
+def _shown_host(host: str, known: dict[str, int]) -> HostView:
     named = {name: number for name, number in known.items() if name}
-    return HostShown(host=host, pages=sum(known.values()), unknown=known.get("", 0), applications=named)
+    return HostView(host=host, pages=sum(known.values()), unknown=known.get("", 0), applications=named)

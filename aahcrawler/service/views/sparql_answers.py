@@ -40,7 +40,7 @@ _AGAIN: Final = {"Retry-After": "5"}
 _SAID: Final = 2_000
 
 
-class StoreShown(BaseModel):
+class StoreView(BaseModel):
     """The store of a crawl: whether there is one, whether it is being loaded, and what the last loading said."""
 
     model_config = ConfigDict(frozen=True)
@@ -64,7 +64,7 @@ class _Loading:
 
 
 @dataclass(slots=True)
-class SparqlAnswers:
+class SparqlProcess:
     """Asks the stores of crawls one query after another, in a process that is ended where one takes too long.
 
     ``seconds``, ``rows`` and ``size`` (in bytes) bound an answer. May be used by several threads at once.
@@ -101,7 +101,7 @@ class SparqlAnswers:
             raise ProblemError(_KINDS[fault], body.decode("utf-8", "replace"))
         return body
 
-    def load(self, crawl: Crawl) -> StoreShown:
+    def load(self, crawl: Crawl) -> StoreView:
         """Begin to load what is new of a crawl into its store, unless that is under way."""
         folder = _folder(crawl)
         with self._loading:
@@ -113,11 +113,11 @@ class SparqlAnswers:
                 self._loadings[folder] = _Loading(process, output)
         return self.store(crawl)
 
-    def store(self, crawl: Crawl) -> StoreShown:
+    def store(self, crawl: Crawl) -> StoreView:
         """Return the state of a crawl's store."""
         folder = _folder(crawl)
         loading = self._loadings.get(folder)
-        return StoreShown(
+        return StoreView(
             loaded=(folder / FOLDER).is_dir(),
             loading=self._is_loading(folder),
             said="" if loading is None else loading.said(),

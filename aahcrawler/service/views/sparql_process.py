@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from offline.store.answer_writer import write
-from offline.store.formats import AnswerFormat
+from offline.store.formats import ResultFormat
 from offline.store.local import StoreError, reading
 from offline.store.queries import Answer, QueryError, Statements, Table, Term, ask
 
@@ -73,7 +73,7 @@ def _answered(request: _Request) -> tuple[str, str]:
     try:
         with reading(request.store) as store:
             out = _Bounded(request.bytes)
-            write(_bounded(ask(store, request.query), request.rows), AnswerFormat.JSON, out)
+            write(_bounded(ask(store, request.query), request.rows), ResultFormat.JSON, out)
             return "", out.getvalue()
     except (QueryError, StoreError, MemoryError, OverflowError) as error:
         return _FAULTS[type(error)], str(error) or "the query takes too much memory; ask for less at once"

@@ -12,7 +12,7 @@ from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.live_feed import LoggedEvent, events_page
 from aahcrawler.service.views.queue_pages import QueuedUrl, queued_url
 from aahcrawler.service.views.refused_links import Coverage, FailedUrl, RefusedLinks, RefusedUrl
@@ -53,7 +53,7 @@ class UrlStory(BaseModel):
     events: tuple[LoggedEvent, ...] = ()
 
 
-def url_story(reach: Reach, crawl: Crawl, text: str) -> UrlStory:
+def url_story(reach: CrawlRegistry, crawl: Crawl, text: str) -> UrlStory:
     """Tell the story of a URL. Raise ``ProblemError`` for what is no URL, or where the frontier cannot be reached."""
     target = crawl.admission.target(text)
     if isinstance(target, Fault):

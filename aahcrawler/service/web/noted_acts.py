@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from fastapi.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aahcrawler.service.web.service_log import NotNotedError, Outcome, ServiceLog, now
+from aahcrawler.service.web.service_log import ActOutcome, NotNotedError, ServiceLog, now
 
 MAX_REFUSALS: Final = 60
 """Refused requests a minute that get lines of their own; of more there is a count. Strangers cause them, too."""
@@ -57,7 +57,7 @@ class ActUnderWay:
     said: str = ""
     did: list[str] = field(default_factory=list)
 
-    def note(self, outcome: Outcome, status: int = 0, detail: str = "") -> None:
+    def note(self, outcome: ActOutcome, status: int = 0, detail: str = "") -> None:
         """Add a line. Raise ``NotNotedError``."""
         caller, path = self.caller, self.path
         entry: dict[str, object] = {
@@ -74,7 +74,7 @@ class ActUnderWay:
         }
         self.log.note({**entry, "status": status} if status else entry)
 
-    def note_later(self, outcome: Outcome, status: int = 0, detail: str = "") -> None:
+    def note_later(self, outcome: ActOutcome, status: int = 0, detail: str = "") -> None:
         """Add a line about what is done already. Where that cannot be written it is reported with what it says."""
         try:
             self.note(outcome, status, detail)
@@ -98,7 +98,7 @@ async def note_asked() -> None:
     act = under_way()
     if act is None or act.is_use or act.begun:
         return
-    await asyncio.to_thread(act.note, Outcome.ASKED)
+    await asyncio.to_thread(act.note, ActOutcome.ASKED)
     act.begun = True
 
 
@@ -164,7 +164,7 @@ class NotedActs:
             await self._app(scope, receive, noted)
         except Exception as error:
             if act.begun and not answered:
-                await asyncio.to_thread(act.note_later, Outcome.FAILED, detail=type(error).__name__)
+                await asyncio.to_thread(act.note_later, ActOutcome.FAILED, detail=type(error).__name__)
             raise
         finally:
             _UNDER_WAY.reset(token)
@@ -191,7 +191,7 @@ class NotedActs:
         elif not act.is_use:
             await asyncio.to_thread(act.note_later, _outcome(act, status), status)
         elif act.caller is not None and self._is_new_user(act.caller.name, act):
-            await asyncio.to_thread(act.note_later, Outcome.USED, status)
+            await asyncio.to_thread(act.note_later, ActOutcome.USED, status)
 
     async def _note_refusal(self, act: ActUnderWay, status: int) -> None:
         minute = f"{now():%Y-%m-%dT%H:%M}"
@@ -199,11 +199,11 @@ class NotedActs:
             more, self._minute, self._refusals = self._refusals - MAX_REFUSALS, minute, 0
             if more > 0:
                 await asyncio.to_thread(
-                    act.note_later, Outcome.REFUSED, detail=f"{more:,} others before within a minute"
+                    act.note_later, ActOutcome.REFUSED, detail=f"{more:,} others before within a minute"
                 )
         self._refusals += 1
         if self._refusals <= MAX_REFUSALS:
-            await asyncio.to_thread(act.note_later, Outcome.REFUSED, status)
+            await asyncio.to_thread(act.note_later, ActOutcome.REFUSED, status)
 
     def _is_new_user(self, name: str, act: ActUnderWay) -> bool:
         key = f"{now():%Y-%m-%d}", name, act.client, act.method
@@ -215,10 +215,10 @@ class NotedActs:
         return True
 
 
-def _outcome(act: ActUnderWay, status: int) -> Outcome:
+def _outcome(act: ActUnderWay, status: int) -> ActOutcome:
     if act.refused:
-        return Outcome.REFUSED
-    return Outcome.FAILED if status == 500 else Outcome.REFUSED if status >= 400 else Outcome.DONE
+        return ActOutcome.REFUSED
+    return ActOutcome.FAILED if status == 500 else ActOutcome.REFUSED if status >= 400 else ActOutcome.DONE
 
 
 def details_of(entry: Mapping[str, object]) -> str:

@@ -20,7 +20,7 @@ _METHODS = "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"
 _logger = logging.getLogger(__name__)
 
 
-class MistakeShown(BaseModel):
+class MistakeView(BaseModel):
     """A mistake in a definition: where it is (``line`` counts from 1), what is wrong, and what to write instead.
 
     ``field`` is empty where the whole text is meant.
@@ -45,7 +45,7 @@ class ProblemDetails(BaseModel):
     status: int
     detail: str
     applied: int | None = None
-    mistakes: tuple[MistakeShown, ...] | None = None
+    mistakes: tuple[MistakeView, ...] | None = None
     lines: tuple[str, ...] | None = None
 
 
@@ -103,7 +103,7 @@ class ProblemError(Exception):
     kind: Kind
     detail: str
     applied: int | None = None
-    mistakes: tuple[MistakeShown, ...] | None = None
+    mistakes: tuple[MistakeView, ...] | None = None
     lines: tuple[str, ...] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 

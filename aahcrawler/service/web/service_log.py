@@ -30,7 +30,7 @@ _logger = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 
 
-class Outcome(StrEnum):
+class ActOutcome(StrEnum):
     """What became of an act."""
 
     ASKED = "asked"
@@ -99,7 +99,7 @@ class ServiceLog:
             removed = former_files(path)[:-MAX_FORMER]
             for old in removed:
                 # Said before it is done, so that nothing is missing without a word.
-                said = {"act": "remove", "object": old.name, "outcome": Outcome.DONE}
+                said = {"act": "remove", "object": old.name, "outcome": ActOutcome.DONE}
                 with open(path, "ab", opener=private):
                     append_line(path, self._line({**said, "detail": f"{MAX_FORMER} full files are kept"}))
                 old.unlink(missing_ok=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from aahcrawler.browser.behaviours.behaviour_run import PageLostError, PutBack, Spent, put_back, run_behaviours
-from aahcrawler.browser.visits.rendered_page import BehaviourNote
+from aahcrawler.browser.visits.rendered_page import BehaviourInfo
 from aahcrawler.browser.visits.visit_order import VisitBounds
-from knowledge_base.behaviours import Act, Behaviour, Step
+from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.selectors import compile_selector
 
 Answer = Mapping[str, object] | Exception
@@ -52,9 +52,9 @@ def acted(
     answers: Mapping[str, Sequence[Answer]],
     bounds: VisitBounds | None = None,
     spent: Callable[[ScriptedPage], Spent] = lambda _: Spent(),
-) -> tuple[BehaviourNote, ScriptedPage]:
+) -> tuple[BehaviourInfo, ScriptedPage]:
     page = ScriptedPage(answers, spent)
-    behaviour = Behaviour("it", (Step(act, (compile_selector(css=".more"),), most=6),))
+    behaviour = Behaviour("it", (BehaviourStep(act, (compile_selector(css=".more"),), most=6),))
     (note,) = asyncio.run(run_behaviours(page, [behaviour], bounds or VisitBounds()))
     return note, page
 
@@ -69,8 +69,8 @@ def test_clicks_end_with_the_last_button_or_where_nothing_comes_of_them() -> Non
 
 def test_a_step_is_taken_as_often_as_it_says_and_as_the_bounds_allow() -> None:
     answers: Mapping[str, Sequence[Answer]] = {"click": [{"key": "one"}], "measure": [NEW]}
-    assert acted(Act.CLICK, answers)[0] == BehaviourNote("it", 6, "steps")
-    assert acted(Act.CLICK, answers, VisitBounds(steps=3))[0] == BehaviourNote("it", 3, "steps")
+    assert acted(Act.CLICK, answers)[0] == BehaviourInfo("it", 6, "steps")
+    assert acted(Act.CLICK, answers, VisitBounds(steps=3))[0] == BehaviourInfo("it", 3, "steps")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_scrolling_ends_where_nothing_comes_any_more_and_goes_back_once_where_co
     vanishing = {**end, "vanishing": True}
     note, page = acted(Act.SCROLL, {"scroll": [{**vanishing, "atEnd": False}, vanishing], "measure": [{}]})
     assert (note.ended, page.acts.count("rewind")) == ("nothing more", 1)
-    assert acted(Act.SCROLL, {"scroll": [{"found": 0}]})[0] == BehaviourNote("it", 0, "nothing more")
+    assert acted(Act.SCROLL, {"scroll": [{"found": 0}]})[0] == BehaviourInfo("it", 0, "nothing more")
 
 
 def test_all_frames_are_played_and_one_that_is_gone_is_passed_over() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
-from knowledge_base.behaviours import Act, Behaviour, Step
+from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.selectors import compile_selector
 from tests.browser.behaviours.behaviour_sites import POSTS, site
 from tests.browser.visiting import HOME, Visited, Visitor, ordered, visitor
@@ -28,7 +28,7 @@ def order(behaviours: Sequence[Behaviour], **bounds: int) -> VisitOrder:
 @pytest.fixture(scope="module")
 def visited(visitor: Visitor) -> dict[str, Visited]:
     general = order(shipped().behaviours)
-    next_ = Behaviour("slides", (Step(Act.CLICK, (compile_selector(css="#next"),)),))
+    next_ = Behaviour("slides", (BehaviourStep(Act.CLICK, (compile_selector(css="#next"),)),))
     orders = dict.fromkeys((*LISTS, *OTHERS), general)
     orders["slides"] = order((next_,))
     orders["endless"] = order(shipped().behaviours, steps=20)

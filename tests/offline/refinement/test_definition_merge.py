@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offline.refinement.proposals import RefinementError
-from offline.refinement.review_file import merge, read, replace_file, scalar
+from offline.refinement.review_file import merge, read_review, replace_file, scalar
 from online_analysis.icd import Icd, IcdError
 
 HEAD = "id: floods  # a name\ncontact: a@example.org\n"
@@ -98,12 +98,12 @@ def test_a_review_that_cannot_be_read_says_what_is_wrong(tmp_path: Path, text: s
     path = tmp_path / "review.yaml"
     path.write_text(text, "utf-8")
     with pytest.raises(RefinementError, match=complaint):
-        read(path)
+        read_review(path)
     with pytest.raises(RefinementError, match="cannot be read"):
-        read(tmp_path / "none.yaml")
+        read_review(tmp_path / "none.yaml")
 
 
 def test_what_is_deleted_from_a_review_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "review.yaml"
     path.write_text("keywords:\n  - no  # weight 1\n  - storm   surge\nentities:\nseeds: []\n", "utf-8")
-    assert read(path) == {"keywords": ["no", "storm surge"], "entities": (), "seeds": []}
+    assert read_review(path) == {"keywords": ["no", "storm surge"], "entities": (), "seeds": []}

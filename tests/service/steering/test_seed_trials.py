@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from aahcrawler.service.catalog.reach import KnowledgeFolders
-from aahcrawler.service.steering.seed_trials import SeedTrials, TrialShown
+from aahcrawler.service.steering.seed_trials import SeedTrials, TrialView
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.roles import LOCAL
 from online_analysis.icd import Icd
@@ -30,7 +30,7 @@ def trials() -> Iterator[SeedTrials]:
     opened.close()
 
 
-def ended(trials: SeedTrials, name: str) -> TrialShown:
+def ended(trials: SeedTrials, name: str) -> TrialView:
     until(lambda: trials.trial(name).is_over)
     return trials.trial(name)
 

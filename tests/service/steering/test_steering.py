@@ -20,8 +20,8 @@ from aahcrawler.service.steering.long_acts import (
     MAX_JOBS,
     UNDER_WAY,
     Jobs,
-    JobShown,
     JobState,
+    JobView,
     Progress,
     Task,
 )
@@ -298,12 +298,12 @@ def test_jobs_wait_are_cancelled_and_are_forgotten(caplog: pytest.LogCaptureFixt
     now, go = [0.0], threading.Event()
     jobs = Jobs(lambda: now[0])
 
-    def endless(progress: Progress) -> JobShown:
+    def endless(progress: Progress) -> JobView:
         while True:
             progress.advance()
             go.wait(0.001)
 
-    def failing(_: Progress) -> JobShown:
+    def failing(_: Progress) -> JobView:
         raise ValueError("a defect")
 
     task = Task("test", "crawl", "anna")
@@ -336,7 +336,7 @@ def test_jobs_that_ended_first_give_way_to_others() -> None:
     begun = []
     for _ in range(MAX_JOBS + 2):
         now[0] += 1.0
-        begun.append(jobs.begin(task, lambda _: JobShown.model_construct()).id)
+        begun.append(jobs.begin(task, lambda _: JobView.model_construct()).id)
         jobs.wait("crawl", begun[-1], PATIENCE)
     for name in begun[:2]:
         with pytest.raises(ProblemError, match="no such job"):

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from aahcrawler.service.steering import told_process
 from aahcrawler.service.steering.long_acts import Jobs, JobState, Progress, Task
-from aahcrawler.service.steering.told_process import ToldProcess
+from aahcrawler.service.steering.told_process import ReportingProcess
 from tests.crawl.crawling import until
 
 pytestmark = pytest.mark.starts
@@ -15,7 +15,7 @@ TASK = Task("a trial", "crawl", "Ada")
 
 
 def test_what_a_command_complains_of_is_kept(tmp_path: Path) -> None:
-    process = ToldProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
+    process = ReportingProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
     assert list(process.told()) == []
     assert process.exit_code == 2
     assert "name the folder of a crawl" in process.problem
@@ -23,7 +23,7 @@ def test_what_a_command_complains_of_is_kept(tmp_path: Path) -> None:
 
 def test_a_command_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(told_process, "MAX_SECONDS", 0.05)
-    process = ToldProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
+    process = ReportingProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
     assert list(process.told()) == []
     assert process.exit_code == -9
     assert "longer than" in process.problem
@@ -33,7 +33,7 @@ def test_who_gives_a_job_up_ends_what_it_waits_for(tmp_path: Path) -> None:
     jobs, begun = Jobs(), []
 
     def work(progress: Progress) -> BaseModel:
-        process = ToldProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
+        process = ReportingProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
         begun.append(process)
         progress.waits_for(process.kill)
         for _ in process.told():

@@ -12,7 +12,7 @@ from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import INDEXES, LEARNED, REFUSALS_INDEX, REFUSED, SCORES
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views import queue_pages
 from aahcrawler.service.views.crawl_findings import matters, repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.crawl_state import CrawlStates
@@ -48,18 +48,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reach(folder: Path) -> Iterator[Reach]:
-    reach = Reach.of(Catalog([folder]), None)
+def reach(folder: Path) -> Iterator[CrawlRegistry]:
+    reach = CrawlRegistry.of(Catalog([folder]), None)
     yield reach
     reach.close()
 
 
 @pytest.fixture
-def crawl(reach: Reach) -> Crawl:
+def crawl(reach: CrawlRegistry) -> Crawl:
     return reach.crawl("test")
 
 
-def pages(reach: Reach, crawl: Crawl, query: QueueQuery) -> list[QueuePage]:
+def pages(reach: CrawlRegistry, crawl: Crawl, query: QueueQuery) -> list[QueuePage]:
     """Return all pages of a listing."""
     found = [queue_page(reach, crawl, query)]
     while found[-1].next:
@@ -74,7 +74,7 @@ def pages(reach: Reach, crawl: Crawl, query: QueueQuery) -> list[QueuePage]:
     return found
 
 
-def test_the_queue_is_paged_best_first_and_complete(reach: Reach, crawl: Crawl) -> None:
+def test_the_queue_is_paged_best_first_and_complete(reach: CrawlRegistry, crawl: Crawl) -> None:
     found = pages(reach, crawl, QueueQuery(most=70))
     urls = [url for page in found for url in page.urls]
     assert len({url.url for url in urls}) == len(urls) == found[0].of == 341
@@ -84,7 +84,7 @@ def test_the_queue_is_paged_best_first_and_complete(reach: Reach, crawl: Crawl) 
     assert (urls[0].url, urls[0].via, urls[0].depth) == ("http://a.test/thread/300", FRONT, 1)
 
 
-def test_the_queue_is_found_by_site_score_and_text(reach: Reach, crawl: Crawl) -> None:
+def test_the_queue_is_found_by_site_score_and_text(reach: CrawlRegistry, crawl: Crawl) -> None:
     of_site = pages(reach, crawl, QueueQuery(site="q7.test"))
     assert [url.url for page in of_site for url in page.urls] == ["http://q7.test/"]
     middle = pages(reach, crawl, QueueQuery(lowest=0.3, highest=0.51, most=20))
@@ -99,7 +99,7 @@ def test_the_queue_is_found_by_site_score_and_text(reach: Reach, crawl: Crawl) -
 
 
 def test_a_search_that_takes_long_goes_on_where_it_stopped(
-    reach: Reach, crawl: Crawl, monkeypatch: pytest.MonkeyPatch
+    reach: CrawlRegistry, crawl: Crawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_pages, "LOOKED_SECONDS", 0.0)
     found = pages(reach, crawl, QueueQuery(site="a.test", text="thread/77"))
@@ -107,7 +107,7 @@ def test_a_search_that_takes_long_goes_on_where_it_stopped(
     assert [url.url for page in found for url in page.urls] == ["http://a.test/thread/77"]
 
 
-def test_other_states_are_listed_with_their_reasons(reach: Reach, crawl: Crawl) -> None:
+def test_other_states_are_listed_with_their_reasons(reach: CrawlRegistry, crawl: Crawl) -> None:
     (blocked,) = queue_page(reach, crawl, QueueQuery(State.BLOCKED)).urls
     assert (blocked.url, blocked.reason and blocked.reason.words) == (BLOCKED, "blocked by the rule host spam.test")
     (failed,) = queue_page(reach, crawl, QueueQuery(State.FAILED)).urls
@@ -120,12 +120,12 @@ def test_other_states_are_listed_with_their_reasons(reach: Reach, crawl: Crawl) 
     "query",
     [QueueQuery(State.DONE), QueueQuery(text="two words"), QueueQuery(after="x"), QueueQuery(State.DUE, after="-3")],
 )
-def test_what_cannot_be_looked_for_is_told(reach: Reach, crawl: Crawl, query: QueueQuery) -> None:
+def test_what_cannot_be_looked_for_is_told(reach: CrawlRegistry, crawl: Crawl, query: QueueQuery) -> None:
     with pytest.raises(ProblemError):
         queue_page(reach, crawl, query)
 
 
-def test_sites_say_what_they_wait_for(reach: Reach, crawl: Crawl) -> None:
+def test_sites_say_what_they_wait_for(reach: CrawlRegistry, crawl: Crawl) -> None:
     page = sites_page(reach, crawl, SiteQuery(most=2))
     assert (page.sites[0].name, page.sites[0].queued, page.sites[0].done) == ("a.test", 301, 1)
     assert page.sites[0].waits_for == ""
@@ -140,7 +140,7 @@ def test_sites_say_what_they_wait_for(reach: Reach, crawl: Crawl) -> None:
     assert [site.best for site in best.sites] == [0.8, 0.39, 0.38]
 
 
-def test_one_site_tells_its_queue_and_what_was_avoided(reach: Reach, crawl: Crawl) -> None:
+def test_one_site_tells_its_queue_and_what_was_avoided(reach: CrawlRegistry, crawl: Crawl) -> None:
     site = site_page(reach, crawl, "a.test")
     assert [url.url for url in site.urls[:2]] == ["http://a.test/thread/300", "http://a.test/thread/299"]
     assert [(each.name, each.count) for each in site.avoided] == [("a.test/cal/*", 7)]
@@ -173,7 +173,7 @@ def test_the_index_of_refused_links_is_made_anew_where_it_is_damaged(crawl: Craw
     assert any((folder / REFUSED).iterdir())
 
 
-def test_the_story_of_each_url_says_why_and_what_can_be_done(reach: Reach, crawl: Crawl) -> None:
+def test_the_story_of_each_url_says_why_and_what_can_be_done(reach: CrawlRegistry, crawl: Crawl) -> None:
     queued = url_story(reach, crawl, "HTTP://A.test/thread/1")
     assert (queued.url, queued.state, queued.ahead) == (QUEUED, State.QUEUED, 299)
     assert queued.story[0] == "299 URLs of its site are fetched before it."
@@ -236,14 +236,14 @@ def test_a_crawl_that_has_written_nothing_yet_shows_nothing(tmp_path: Path) -> N
     assert RefusedLinks(crawl).refused(RefusedQuery()).coverage.is_whole
     assert ScoreHistories().history(crawl, QUEUED).events == ()
     assert seeds_page(crawl).seeds == ()
-    reach = Reach.of(Catalog([tmp_path]), None)
+    reach = CrawlRegistry.of(Catalog([tmp_path]), None)
     assert CrawlStates(reach).status(crawl).state == "unknown"
     with pytest.raises(ProblemError):
         queue_page(reach, crawl, QueueQuery())
     reach.close()
 
 
-def test_a_crawl_at_rest_is_shown_by_what_it_said_last(reach: Reach, crawl: Crawl) -> None:
+def test_a_crawl_at_rest_is_shown_by_what_it_said_last(reach: CrawlRegistry, crawl: Crawl) -> None:
     states = CrawlStates(reach)
     status = states.status(crawl)
     assert (status.state, status.reason, status.is_live) == ("stopped", "interrupted", False)
@@ -260,7 +260,7 @@ def test_a_crawl_at_rest_is_shown_by_what_it_said_last(reach: Reach, crawl: Craw
     )
 
 
-def test_what_a_crawl_needs_a_person_for_is_said(reach: Reach, crawl: Crawl) -> None:
+def test_what_a_crawl_needs_a_person_for_is_said(reach: CrawlRegistry, crawl: Crawl) -> None:
     found = list(matters(crawl, CrawlStates(reach).status(crawl)))
     assert [(each.words, each.page, dict(each.asked)) for each in found] == [
         ("It stands still: interrupted", "", {}),
@@ -269,7 +269,7 @@ def test_what_a_crawl_needs_a_person_for_is_said(reach: Reach, crawl: Crawl) -> 
     assert found[1].advice
 
 
-def test_what_people_decided_is_shown_of_what_was_learned(reach: Reach, crawl: Crawl) -> None:
+def test_what_people_decided_is_shown_of_what_was_learned(reach: CrawlRegistry, crawl: Crawl) -> None:
     assert crawl.folder is not None
     learned = crawl.folder / LEARNED
     Overlay(learned).keep(SIGN)
@@ -284,7 +284,7 @@ def test_what_people_decided_is_shown_of_what_was_learned(reach: Reach, crawl: C
 def test_a_crawl_that_runs_is_shown_as_it_is_with_its_rates(tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     icd = write_crawl(folder)
-    reach, clock = Reach.of(Catalog([folder]), None), [0.0]
+    reach, clock = CrawlRegistry.of(Catalog([folder]), None), [0.0]
     states = CrawlStates(reach, lambda: clock[0])
     with serving_frontier(folder, icd) as frontier:
         crawl = reach.crawl("test")

@@ -12,7 +12,7 @@ import pytest
 from aahcrawler.editor.rules.page_sample import PageSample
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.studio import studio_desk
-from aahcrawler.service.cockpit.studio.studio_desk import FRESH_SECONDS, MAX_SAMPLES, SampleShelf
+from aahcrawler.service.cockpit.studio.studio_desk import FRESH_SECONDS, MAX_SAMPLES, SampleCache
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes, Progress
 from aahcrawler.service.web.problems import ProblemError
 from tests.studio.ropes import sample_of
@@ -51,8 +51,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[PageSample]:
     return made
 
 
-def shelf(clock: list[float]) -> SampleShelf:
-    return SampleShelf(cast("PageIndexes", Indexes()), lambda: clock[0])
+def shelf(clock: list[float]) -> SampleCache:
+    return SampleCache(cast("PageIndexes", Indexes()), lambda: clock[0])
 
 
 def test_those_who_ask_at_once_share_a_sample(drawn: list[PageSample]) -> None:

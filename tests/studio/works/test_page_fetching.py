@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.editor.works.page_fetching import Manners, PageFetchError, PageFetching, fetch_into
-from aahcrawler.editor.works.work_collection import Works
+from aahcrawler.editor.works.work_collection import DraftCollection
 from online_analysis.icd import Icd
 from tests.authoring.tinyforum import topic
 from tests.crawl.site import Reply, Site, serving
@@ -18,7 +18,7 @@ HERE = Manners("me@example.org", (LOOPBACK,), delay=0)
 
 
 def test_a_page_comes_with_what_the_entry_reads_on_it(tmp_path: Path) -> None:
-    work = Works(tmp_path / "own", ()).begin_from(DRAFT, (), "tinyforum", "Ada")
+    work = DraftCollection(tmp_path / "own", ()).begin_from(DRAFT, (), "tinyforum", "Ada")
     moved = Reply(b"", 302, {"Location": "/topic.php?id=7"})
     pages = {"/robots.txt": ROBOTS, "/go": moved, "/topic.php?id=7": Reply(topic().encode())}
     with serving(Site(dict(pages))) as site:

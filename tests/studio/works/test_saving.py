@@ -14,13 +14,13 @@ from aahcrawler.editor.pages.saved_pages import read_expectation
 from aahcrawler.editor.text.edits import Put, SetAttribute
 from aahcrawler.editor.works import work as work_module
 from aahcrawler.editor.works import work_collection
-from aahcrawler.editor.works.entry_examination import Wanted, examined
+from aahcrawler.editor.works.entry_examination import WantedExamination, examined
 from aahcrawler.editor.works.page_fetching import reading
-from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_collection import MAX_EXAMINED, Progress, Works
-from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError
+from aahcrawler.editor.works.work import OpenedDraft
+from aahcrawler.editor.works.work_collection import MAX_EXAMINED, DraftCollection, Progress
+from aahcrawler.editor.works.work_state import DraftEditError, NotSavedError, StaleError
 from aahcrawler.service.catalog.reach import KnowledgeFolders
-from aahcrawler.service.cockpit.studio.open_works import OpenWorks, WorkDesk
+from aahcrawler.service.cockpit.studio.open_works import DraftChecker, OpenDrafts
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.crawl.crawling import PATIENCE, until
 from tests.forking import Forked, forked
@@ -63,12 +63,12 @@ held.save("Bo", held.now().revision, force=True)
 
 
 @pytest.fixture
-def works(tmp_path: Path) -> Works:
-    return Works(tmp_path / "own", ())
+def works(tmp_path: Path) -> DraftCollection:
+    return DraftCollection(tmp_path / "own", ())
 
 
 @pytest.fixture
-def work(works: Works) -> Work:
+def work(works: DraftCollection) -> OpenedDraft:
     """Begin a work whose pages are expected to be read as they are."""
     work = works.begin_from(DRAFT, DOUBTS, "tinyforum", "Ada")
     with staged(work.entry(work.now()), work.folders) as stage:
@@ -82,7 +82,9 @@ def css(place: str, value: str) -> SetAttribute:
 
 
 @pytest.mark.slow
-def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(works: Works, work: Work, tmp_path: Path) -> None:
+def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(
+    works: DraftCollection, work: OpenedDraft, tmp_path: Path
+) -> None:
     with pytest.raises(NotSavedError, match="2 guesses") as refused:
         work.save("Ada", 3)
     assert refused.value.can_force
@@ -115,9 +117,9 @@ def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(works: Work
 
 
 @pytest.mark.slow
-def test_what_is_wrong_is_told_by_place_and_cannot_be_forced(work: Work, tmp_path: Path) -> None:
+def test_what_is_wrong_is_told_by_place_and_cannot_be_forced(work: OpenedDraft, tmp_path: Path) -> None:
     work.change([Put(place=f"{DATE}/select[1]", xml='<select css="..when"/>')], "Ada", "the date is ..when", 3)
-    found = examined(Wanted(4, work.entry(work.now()), work.folders))
+    found = examined(WantedExamination(4, work.entry(work.now()), work.folders))
     assert found is not None
     (error,) = found.errors
     assert (error.place, error.line, error.severity) == (f"{DATE}/select[1]", 30, Severity.ERROR)
@@ -129,9 +131,9 @@ def test_what_is_wrong_is_told_by_place_and_cannot_be_forced(work: Work, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_shipped_entry_is_copied_with_its_pages_and_overridden(work: Work, tmp_path: Path) -> None:
+def test_a_shipped_entry_is_copied_with_its_pages_and_overridden(work: OpenedDraft, tmp_path: Path) -> None:
     work.save("Ada", 3, force=True)
-    other = Works(tmp_path / "other", (tmp_path / "own",))
+    other = DraftCollection(tmp_path / "other", (tmp_path / "own",))
     copy = other.open("tinyforum", "Cleo")
     assert copy.now().origin.source == "a copy of the entry tinyforum that ships"
     assert sorted(copy.now().pages) == ["board", "login", "topic"]
@@ -141,13 +143,13 @@ def test_a_shipped_entry_is_copied_with_its_pages_and_overridden(work: Work, tmp
     assert b'start="yes"' in (tmp_path / "other/applications/tinyforum.xml").read_bytes()
     # What the folder below has need not be there twice.
     assert not (tmp_path / "other/applications/pages/tinyforum").exists()
-    with pytest.raises(WorkError, match="neither a work nor an entry"):
+    with pytest.raises(DraftEditError, match="neither a work nor an entry"):
         other.open("nothing")
 
 
 @pytest.mark.slow
 def test_progress_is_of_the_newest_revision_and_can_be_ended(
-    works: Works, work: Work, monkeypatch: pytest.MonkeyPatch
+    works: DraftCollection, work: OpenedDraft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = Progress(works, "tinyforum")
     assert progress.latest is None
@@ -169,11 +171,13 @@ def test_progress_is_of_the_newest_revision_and_can_be_ended(
     progress.close()
     assert progress.wait(0) == found, "it was ended before it came to anything"
     work.discard()
-    with pytest.raises(WorkError, match="discarded"):
+    with pytest.raises(DraftEditError, match="discarded"):
         progress.ask()
 
 
-def test_whatever_ends_an_examination_is_told(works: Works, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_ends_an_examination_is_told(
+    works: DraftCollection, work: OpenedDraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def examined(*_: object) -> None:
         raise TypeError("no such thing")
 
@@ -185,15 +189,15 @@ def test_whatever_ends_an_examination_is_told(works: Works, work: Work, monkeypa
     assert "TypeError" in progress.fault
 
 
-def test_an_examination_that_takes_too_long_is_ended_and_says_so(work: Work) -> None:
-    found = examined(Wanted(1, work.entry(work.now()), work.folders), seconds=0.2)
+def test_an_examination_that_takes_too_long_is_ended_and_says_so(work: OpenedDraft) -> None:
+    found = examined(WantedExamination(1, work.entry(work.now()), work.folders), seconds=0.2)
     assert found is not None
     assert found.unfinished.startswith("it took too long, busy with ")
 
 
 @pytest.mark.parametrize("after", [*range(1, 15), 1000])
 def test_a_kill_while_it_is_saved_leaves_the_old_entry_or_the_new_one(
-    work: Work, works: Works, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+    work: OpenedDraft, works: DraftCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """Whatever reached the disk last, the work is there with all its steps, and can be saved again."""
     monkeypatch.setattr(work_module, "prove", lambda *_, **__: None)
@@ -230,10 +234,12 @@ def test_an_examination_whose_process_is_killed_leaves_nothing_behind(tmp_path: 
     until(lambda: not any(scratch.iterdir()))
 
 
-def test_all_works_of_a_cockpit_share_a_bound_and_their_examinations_end_with_it(work: Work, tmp_path: Path) -> None:
+def test_all_works_of_a_cockpit_share_a_bound_and_their_examinations_end_with_it(
+    work: OpenedDraft, tmp_path: Path
+) -> None:
     own = tmp_path / "own"
-    opened = OpenWorks(lambda: KnowledgeFolders((own,), own))
-    desk = WorkDesk(opened)
+    opened = OpenDrafts(lambda: KnowledgeFolders((own,), own))
+    desk = DraftChecker(opened)
     held = [opened.works.examining.acquire(blocking=False) for _ in range(MAX_EXAMINED + 1)]
     assert held == [*[True] * MAX_EXAMINED, False]
     waiting = desk.checked(work.name)
@@ -248,7 +254,7 @@ def test_all_works_of_a_cockpit_share_a_bound_and_their_examinations_end_with_it
     assert not waiting.is_running
 
 
-def test_saving_is_given_up_where_nobody_waits_for_it(work: Work, tmp_path: Path) -> None:
-    with pytest.raises(WorkError, match="save again"):
+def test_saving_is_given_up_where_nobody_waits_for_it(work: OpenedDraft, tmp_path: Path) -> None:
+    with pytest.raises(DraftEditError, match="save again"):
         work.save("Ada", 3, force=True, is_given_up=lambda: True)
     assert OwnFolder(tmp_path / "own").entry("tinyforum") is None

@@ -14,9 +14,9 @@ from aahcrawler.editor.pages.saved_pages import Expectation, ObjectRow
 from aahcrawler.editor.text.edits import Add, Edit, Put, Remove, SetAttribute
 from aahcrawler.editor.text.entry_text import EditError
 from aahcrawler.editor.works import work_folder
-from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_collection import Works
-from aahcrawler.editor.works.work_state import StaleError, StepKind, WorkError
+from aahcrawler.editor.works.work import OpenedDraft
+from aahcrawler.editor.works.work_collection import DraftCollection
+from aahcrawler.editor.works.work_state import DraftEditError, StaleError, StepKind
 from knowledge_base.file_selection import SHIPPED
 from tests.authoring.tinyforum import TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT, ITEM
@@ -31,12 +31,12 @@ EXPECTED = Expectation(
 
 
 @pytest.fixture
-def works(tmp_path: Path) -> Works:
-    return Works(tmp_path / "own", (SHIPPED,))
+def works(tmp_path: Path) -> DraftCollection:
+    return DraftCollection(tmp_path / "own", (SHIPPED,))
 
 
 @pytest.fixture
-def work(works: Works) -> Work:
+def work(works: DraftCollection) -> OpenedDraft:
     return works.begin_from(DRAFT, DOUBTS, "tinyforum", "Ada", [(TOPIC, EXPECTED)])
 
 
@@ -44,10 +44,12 @@ def css(place: str, value: str) -> SetAttribute:
     return SetAttribute(place=place, attribute="css", value=value)
 
 
-def test_a_work_is_there_after_a_restart_with_all_its_steps(works: Works, work: Work, tmp_path: Path) -> None:
+def test_a_work_is_there_after_a_restart_with_all_its_steps(
+    works: DraftCollection, work: OpenedDraft, tmp_path: Path
+) -> None:
     work.change([css(ITEM, "div.post")], "Ada", "posts are div.post", 0)
     work.set_expectation("thread", EXPECTED.model_copy(update={"objects": ()}), "Bo", 1)
-    again = Works(tmp_path / "own", (SHIPPED, tmp_path / "own")).open("tinyforum")
+    again = DraftCollection(tmp_path / "own", (SHIPPED, tmp_path / "own")).open("tinyforum")
     state = again.now()
     assert works.names() == ("tinyforum",)
     assert [(begun.name, begun.who, begun.source) for begun in works.begun()] == [("tinyforum", "Ada", "a draft")]
@@ -59,11 +61,13 @@ def test_a_work_is_there_after_a_restart_with_all_its_steps(works: Works, work: 
     page = again.page("thread")
     assert (page.page.body, page.page.url, page.expected.objects) == (TOPIC.body, TOPIC.url, ())
     assert state.doubts == DOUBTS
-    with pytest.raises(WorkError, match="somebody has begun a work tinyforum"):
+    with pytest.raises(DraftEditError, match="somebody has begun a work tinyforum"):
         works.begin_from(DRAFT, (), "tinyforum", "Bo")
 
 
-def test_what_was_made_for_a_former_work_is_not_done_to_the_one_begun_under_its_name(works: Works, work: Work) -> None:
+def test_what_was_made_for_a_former_work_is_not_done_to_the_one_begun_under_its_name(
+    works: DraftCollection, work: OpenedDraft
+) -> None:
     former = works.existing("tinyforum", work.now().origin.mark)
     former.change([css(ITEM, "div.post")], "Ada", "posts are div.post", 0)
     former.discard()
@@ -73,13 +77,13 @@ def test_what_was_made_for_a_former_work_is_not_done_to_the_one_begun_under_its_
         lambda: former.undo("Ada", 1),
         former.discard,
     ):
-        with pytest.raises(WorkError, match="begun another one"):
+        with pytest.raises(DraftEditError, match="begun another one"):
             act()
     assert now.now().text.data == DRAFT
     assert works.existing("tinyforum", now.now().origin.mark).now().revision == 0
 
 
-def test_a_work_that_cannot_be_read_is_told_and_can_be_discarded(works: Works, tmp_path: Path) -> None:
+def test_a_work_that_cannot_be_read_is_told_and_can_be_discarded(works: DraftCollection, tmp_path: Path) -> None:
     works.begin_from(DRAFT, (), "tinyforum", "Ada")
     (tmp_path / "own" / "works" / "tinyforum" / "origin.json").write_text("{")
     (begun,) = works.begun()
@@ -90,14 +94,14 @@ def test_a_work_that_cannot_be_read_is_told_and_can_be_discarded(works: Works, t
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".x", "x" * 100, "a..b"])
-def test_no_name_leads_out_of_the_folder(works: Works, name: str) -> None:
-    with pytest.raises(WorkError, match="no name for an entry"):
+def test_no_name_leads_out_of_the_folder(works: DraftCollection, name: str) -> None:
+    with pytest.raises(DraftEditError, match="no name for an entry"):
         works.open(name)
-    with pytest.raises(WorkError, match="no name for an entry"):
+    with pytest.raises(DraftEditError, match="no name for an entry"):
         works.begin_from(DRAFT, (), name, "Ada")
 
 
-def test_a_change_of_a_state_that_is_not_the_present_one_is_refused(work: Work) -> None:
+def test_a_change_of_a_state_that_is_not_the_present_one_is_refused(work: OpenedDraft) -> None:
     state = work.change([css(ITEM, ".a")], "Ada", "posts are .a", 0)
     date, sign = state.doubts
     stale: list[Callable[[], object]] = [
@@ -128,7 +132,7 @@ def test_a_change_of_a_state_that_is_not_the_present_one_is_refused(work: Work) 
     assert work.now().revision == 3
 
 
-def test_people_take_back_their_own_latest_steps(work: Work) -> None:
+def test_people_take_back_their_own_latest_steps(work: OpenedDraft) -> None:
     work.change([css(ITEM, ".a")], "Ada", "posts are .a", 0)
     work.change([Remove(place=f"{EXTRACT}/field[title]")], "Bo", "no title", 1)
     changed = work.change([css(f"{EXTRACT}/field[body]/select", ".b")], "Bo", "text is .b", 2).text
@@ -138,37 +142,37 @@ def test_people_take_back_their_own_latest_steps(work: Work) -> None:
     assert [step.said for step in state.steps[-2:]] == ["took back: text is .b", "took back: no title"]
     # Bo has come after Ada, though he took all of it back.
     for who in ("Ada", "Bo"):
-        with pytest.raises(WorkError, match="nothing of yours to take back"):
+        with pytest.raises(DraftEditError, match="nothing of yours to take back"):
             work.undo(who, 5)
-    with pytest.raises(WorkError, match="nothing of yours to make again"):
+    with pytest.raises(DraftEditError, match="nothing of yours to make again"):
         work.redo("Ada", 5)
     work.redo("Bo", 5)
     state = work.redo("Bo", 6)
     assert (state.text, state.steps[-1].said) == (changed, "made again: text is .b")
     state = work.undo("Bo", 7)
     work.change([css(ITEM, ".c")], "Bo", "posts are .c", 8)
-    with pytest.raises(WorkError, match="nothing of yours to make again"):
+    with pytest.raises(DraftEditError, match="nothing of yours to make again"):
         work.redo("Bo", 9)
     assert work.undo("Bo", 9).text == state.text
     work.add_page(TOPIC, EXPECTED, "Cleo")
-    with pytest.raises(WorkError, match="nothing of yours to take back"):
+    with pytest.raises(DraftEditError, match="nothing of yours to take back"):
         work.undo("Bo", 11)
 
 
-def test_doubts_are_settled_come_back_and_follow_their_elements(work: Work) -> None:
+def test_doubts_are_settled_come_back_and_follow_their_elements(work: OpenedDraft) -> None:
     former, sign = work.now().doubts
     work.change([SetAttribute(place="level[thread]", attribute="name", value="topic")], "Bo", "it is a topic", 0)
     date = work.now().doubts[0]
     assert date.place == DATE.replace("thread", "topic")
     assert [edit.place for each in date.alternatives for edit in each.edits] == [date.place, date.place]
-    with pytest.raises(WorkError, match="settled"):
+    with pytest.raises(DraftEditError, match="settled"):
         work.confirm(former, "Ada", 1)
     state = work.choose(date, date.alternatives[1].said, "Ada", 1)
     assert b'order="mdy"' in state.text.data
     assert b"a date stands there" not in state.text.data
     assert state.steps[-1].said == "chose: the month comes first, instead of: the date of a post is .when"
     assert [doubt.said for doubt in state.doubts] == [sign.said]
-    with pytest.raises(WorkError, match="settled"):
+    with pytest.raises(DraftEditError, match="settled"):
         work.confirm(date, "Ada", 2)
     assert [doubt.said for doubt in work.undo("Ada", 2).doubts] == [date.said, sign.said]
     gone = work.choose(date, date.alternatives[0].said, "Ada", 3)
@@ -178,23 +182,23 @@ def test_doubts_are_settled_come_back_and_follow_their_elements(work: Work) -> N
     # Nothing is left that nobody has confirmed.
     assert b'draft="yes"' not in work.confirm(date, "Ada", 6).text.data
     assert work.undo("Ada", 7).doubts == (date,)
-    with pytest.raises(WorkError, match="not among"):
+    with pytest.raises(DraftEditError, match="not among"):
         work.choose(date, "invented", "Ada", 8)
-    with pytest.raises(WorkError, match="settled"):
+    with pytest.raises(DraftEditError, match="settled"):
         work.confirm(Doubt(place="level[x]", said="never heard of", doubt=1), "Ada", 8)
 
 
-def test_all_doubts_that_are_left_are_settled_at_once_and_come_back_together(work: Work) -> None:
+def test_all_doubts_that_are_left_are_settled_at_once_and_come_back_together(work: OpenedDraft) -> None:
     state = work.confirm_all("Ada", 0)
     assert (state.doubts, dict(state.text.guesses())) == ((), {})
     assert b'draft="yes"' not in state.text.data
-    with pytest.raises(WorkError, match="settled all guesses already"):
+    with pytest.raises(DraftEditError, match="settled all guesses already"):
         work.confirm_all("Bo", 1)
     assert work.undo("Ada", 1).text.data == DRAFT
     assert work.now().doubts == DOUBTS
 
 
-def test_of_what_alternatives_add_twice_the_file_has_one(works: Works) -> None:
+def test_of_what_alternatives_add_twice_the_file_has_one(works: DraftCollection) -> None:
     urls = [f'<url reason="print-view" path="**/{name}"/>' for name in ("print", "paper")]
     alternatives = [
         Alternative(said="avoid", edits=(Add(place="", xml=f"<avoid>{url}</avoid>", before="level[forum]"),))
@@ -215,7 +219,7 @@ def test_of_what_alternatives_add_twice_the_file_has_one(works: Works) -> None:
     assert work.choose(doubts[2], last.said, "Ada", 2).text.element("avoid[1]") is None
 
 
-def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
+def test_doubts_may_share_an_element_or_have_no_mark(works: DraftCollection) -> None:
     item, place = "posts are div.entry", f"{EXTRACT}/field[date]"
     doubts = [
         Doubt(place=place, said="the day comes first", doubt=0.5),
@@ -239,14 +243,14 @@ def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
     assert [doubt.said for doubt in work.undo("Bo", 8).doubts] == [item]
 
 
-def test_pages_are_added_removed_and_expected_otherwise(work: Work) -> None:
+def test_pages_are_added_removed_and_expected_otherwise(work: OpenedDraft) -> None:
     assert work.add_page(TOPIC, EXPECTED, "Ada") == "thread-2"
-    with pytest.raises(WorkError, match="there is a page thread already"):
+    with pytest.raises(DraftEditError, match="there is a page thread already"):
         work.add_page(TOPIC, EXPECTED, "Ada", "thread")
-    with pytest.raises(WorkError, match="write a name"):
+    with pytest.raises(DraftEditError, match="write a name"):
         work.add_page(TOPIC, EXPECTED, "Ada", "../../etc")
     work.remove_page("thread-2", "Bo", 1)
-    with pytest.raises(WorkError, match="no page thread-2"):
+    with pytest.raises(DraftEditError, match="no page thread-2"):
         work.page("thread-2")
     work.undo("Bo", 2)
     assert work.page("thread-2").page.body == TOPIC.body
@@ -254,11 +258,11 @@ def test_pages_are_added_removed_and_expected_otherwise(work: Work) -> None:
     assert work.page("thread").expected.objects == ()
     with pytest.raises(StaleError, match="said that the page thread is read rightly now"):
         work.set_expectation("thread", EXPECTED, "Ada", 3)
-    with pytest.raises(WorkError, match="add the other one as a page of its own"):
+    with pytest.raises(DraftEditError, match="add the other one as a page of its own"):
         work.set_expectation("thread", EXPECTED.model_copy(update={"url": f"{TOPIC.url}&page=2"}), "Bo", 4)
 
 
-def test_a_crash_between_any_two_writings_loses_no_step(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_between_any_two_writings_loses_no_step(work: OpenedDraft, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line of the step counts: what was not written after it is made again."""
     write = work_folder._write
     wanted = DRAFT
@@ -277,7 +281,7 @@ def test_a_crash_between_any_two_writings_loses_no_step(work: Work, monkeypatch:
         with monkeypatch.context() as patched:
             patched.setattr(work_folder, "_write", dying)
             if survive < 3:
-                with pytest.raises(WorkError, match="gone"):
+                with pytest.raises(DraftEditError, match="gone"):
                     work.change([css(ITEM, selector), Remove(place="detect/pattern[1]")], "Ada", "n", revision)
             else:
                 work.change([css(ITEM, selector), Remove(place="detect/pattern[1]")], "Ada", "n", revision)
@@ -291,21 +295,21 @@ def test_a_crash_between_any_two_writings_loses_no_step(work: Work, monkeypatch:
     assert b"div.n3" in wanted
 
 
-def test_a_disk_that_is_full_for_long_loses_no_step_either(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_for_long_loses_no_step_either(work: OpenedDraft, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: Path, __: bytes) -> None:
         raise OSError(28, "No space left")
 
     with monkeypatch.context() as patched:
         patched.setattr(work_folder, "_write", full)
         for number in range(3):
-            with pytest.raises(WorkError, match="cannot be written to: No space left"):
+            with pytest.raises(DraftEditError, match="cannot be written to: No space left"):
                 work.change([css(ITEM, f".n{number}")], "Ada", f"step {number}", number)
     # After the first nothing was done: its outcome has to be on disk before there is a second.
     assert [step.said for step in work.now().steps] == ["step 0"]
     assert work.undo("Ada", 1).text.data == DRAFT
 
 
-def test_a_line_cut_short_by_a_crash_is_no_step(work: Work, tmp_path: Path) -> None:
+def test_a_line_cut_short_by_a_crash_is_no_step(work: OpenedDraft, tmp_path: Path) -> None:
     work.change([css(ITEM, ".a")], "Ada", "posts are .a", 0)
     steps = tmp_path / "own/works/tinyforum/steps.jsonl"
     whole = steps.read_bytes()
@@ -315,16 +319,16 @@ def test_a_line_cut_short_by_a_crash_is_no_step(work: Work, tmp_path: Path) -> N
     assert [step.said for step in work.now().steps] == ["posts are .a", "posts are .b"]
 
 
-def test_damage_is_told_in_words(work: Work, tmp_path: Path) -> None:
+def test_damage_is_told_in_words(work: OpenedDraft, tmp_path: Path) -> None:
     (tmp_path / "own/works/tinyforum/entry.xml").write_bytes(b"<nothing")
-    with pytest.raises(WorkError, match="discard it and begin anew"):
+    with pytest.raises(DraftEditError, match="discard it and begin anew"):
         work.now()
     work.discard()
-    with pytest.raises(WorkError, match="somebody has discarded it"):
+    with pytest.raises(DraftEditError, match="somebody has discarded it"):
         work.now()
 
 
-def test_steps_are_bounded_and_old_ones_are_forgotten(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_bounded_and_old_ones_are_forgotten(work: OpenedDraft, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_folder, "MAX_STEPS", 6)
     work.change([css(ITEM, ".n0")], "Ada", "step 0", 0)
     saved = work._stepped(work.now(), "Ada", "saved the entry", kind=StepKind.SAVE).base
@@ -339,7 +343,7 @@ def test_steps_are_bounded_and_old_ones_are_forgotten(work: Work, monkeypatch: p
     work.change([css("level[forum]/when", "ul")], "Bo", "lists", 9)
 
 
-def test_a_text_that_somebody_wrote_is_a_step_like_any_other(work: Work) -> None:
+def test_a_text_that_somebody_wrote_is_a_step_like_any_other(work: OpenedDraft) -> None:
     date, sign = work.now().doubts
     text = DRAFT.replace(b"    <paging", b"    <!-- by hand -->\n    <paging").replace(b'".text"', b'".words"')
     state = work.rewrite(text, "Bo", 0)
@@ -349,7 +353,9 @@ def test_a_text_that_somebody_wrote_is_a_step_like_any_other(work: Work) -> None
     assert work.undo("Bo", 1).text.data == DRAFT
 
 
-def test_of_all_who_change_a_state_at_once_one_does_and_the_others_are_told(works: Works, work: Work) -> None:
+def test_of_all_who_change_a_state_at_once_one_does_and_the_others_are_told(
+    works: DraftCollection, work: OpenedDraft
+) -> None:
     places = ["detect/pattern[2]", "level[forum]/when", "level[thread]/when", ITEM]
     refused: list[str] = []
 
@@ -406,7 +412,7 @@ def _edits(draw: st.DrawFn) -> Sequence[Edit]:
 def test_whatever_was_done_is_taken_back_and_made_again_step_by_step(
     tmp_path: Path, changes: Sequence[Sequence[Edit]]
 ) -> None:
-    works = Works(tmp_path, ())
+    works = DraftCollection(tmp_path, ())
     for name in works.names():
         works.open(name).discard()
     work = works.begin_from(DRAFT, DOUBTS, "tinyforum", "Ada")

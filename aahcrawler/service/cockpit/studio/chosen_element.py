@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.editor.drafting.address_groups import AddressGroup, address_groups
 from aahcrawler.editor.drafting.level_plans import TERMS
 from aahcrawler.editor.rules.link_fates import Part
-from aahcrawler.editor.rules.marked_pages import Marked, Role, Wanted, element_at, items_on, numbers_of
+from aahcrawler.editor.rules.marked_pages import Marked, Role, WantedMarks, element_at, items_on, numbers_of
 from aahcrawler.editor.rules.page_sample import FIELDS, SampledPage, page_links
 from aahcrawler.editor.rules.selector_suggestions import Suggestion, suggest
 from aahcrawler.editor.rules.stepping_out import Around, around, meant, named
@@ -46,7 +46,7 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedShown:
+class MarkedView:
     """An element that rules have to find, or must not find: on which page, in words, and how its text begins."""
 
     place: Chosen
@@ -55,7 +55,7 @@ class MarkedShown:
 
 
 @dataclass(frozen=True, slots=True)
-class AddressShown:
+class AddressView:
     """Addresses like that of a link, and how many pages at such were captured."""
 
     url: str
@@ -64,7 +64,7 @@ class AddressShown:
 
 
 @dataclass(frozen=True)
-class ElementShown:
+class ElementView:
     """An element that was chosen, with those around it by their numbers, and the names of the parts that match it."""
 
     number: int
@@ -72,7 +72,7 @@ class ElementShown:
     text: str
     around: tuple[tuple[int, Around], ...]
     parts: tuple[str, ...]
-    link: AddressShown | None
+    link: AddressView | None
 
 
 @dataclass
@@ -90,7 +90,7 @@ class ChosenElement:
         number = self.choice.element
         return element_at(self.page.sampled.tree, number) if number is not None else None
 
-    def shown(self) -> ElementShown | None:
+    def shown(self) -> ElementView | None:
         """Return the element in words; None where none was chosen."""
         element, number = self.element, self.choice.element
         if element is None or number is None:
@@ -99,7 +99,7 @@ class ChosenElement:
         numbers = numbers_of(self.page.sampled.tree, [each.element for each in line])
         near = tuple((numbers[each.element], each) for each in line if each.element in numbers)
         text = fold(plain_text(element))[:_TEXT]
-        return ElementShown(number, named(element), text, near, tuple(self._parts(element)), self._link(element))
+        return ElementView(number, named(element), text, near, tuple(self._parts(element)), self._link(element))
 
     def buttons(self) -> dict[str, list[Button]]:
         """Return what the element could be, by sorts of purposes; none without an element or a level."""
@@ -179,7 +179,7 @@ class ChosenElement:
             if part is not None and match.counts and any(each.element is element for each in match.findings):
                 yield short(part, parts)
 
-    def _link(self, element: HtmlElement) -> AddressShown | None:
+    def _link(self, element: HtmlElement) -> AddressView | None:
         """Return the addresses like that of the link that an element is or stands in; None where it is in none."""
         line = {element, *element.iterancestors("a", "area")}
         url = next((url for each, url in page_links(self.page.sampled.page) if each in line and url), "")
@@ -187,8 +187,8 @@ class ChosenElement:
             return None
         known = next((each.addresses for each in self.page.sample.groups if url in each.addresses.urls), None)
         if known is None:
-            return AddressShown(url, address_groups([url])[0], 0)
-        return AddressShown(url, known, len(known.urls))
+            return AddressView(url, address_groups([url])[0], 0)
+        return AddressView(url, known, len(known.urls))
 
     # What is wanted, and what finds it
 
@@ -205,7 +205,7 @@ class ChosenElement:
         number = numbers_of(self.page.sampled.tree, [wanted])[wanted]
         return self.choice.but(right=((self.page.record, number),))
 
-    def another(self) -> MarkedShown | None:
+    def another(self) -> MarkedView | None:
         """Return the element chosen last where it is neither right nor wrong yet, though others are; None elsewhere."""
         number, element = self.choice.element, self.element
         if number is None or element is None or not self.choice.right:
@@ -215,7 +215,7 @@ class ChosenElement:
             return None
         return _told(place, element)
 
-    def marked(self, places: Sequence[Chosen]) -> tuple[MarkedShown, ...]:
+    def marked(self, places: Sequence[Chosen]) -> tuple[MarkedView, ...]:
         """Return elements that are right or wrong in words, those left out that cannot be looked at any more."""
         return tuple(_told(place, mark.element) for place, mark in self._marks(places))
 
@@ -229,14 +229,14 @@ class ChosenElement:
         is_element = self.choice.purpose is Purpose.LEFT_OUT
         return tuple(each for each in found if not (is_element and each.expression.attribute))
 
-    def wanted(self) -> Wanted | None:
+    def wanted(self) -> WantedMarks | None:
         """Return what a rule is wanted for; None where nothing is said to be right."""
         purpose = self.choice.purpose
         right = tuple(mark for _, mark in self._marks(self.choice.right))
         if purpose is None or purpose not in ROLES or not right:
             return None
         name = self.choice.field if purpose is Purpose.FIELD else ""
-        return Wanted(
+        return WantedMarks(
             ROLES[purpose],
             right,
             tuple(mark for _, mark in self._marks(self.choice.wrong)),
@@ -307,5 +307,5 @@ def written_expression(expression: Expression) -> str:
     return json.dumps(expression.attributes())
 
 
-def _told(place: Chosen, element: HtmlElement) -> MarkedShown:
-    return MarkedShown(place, named(element), fold(plain_text(element))[:_TEXT])
+def _told(place: Chosen, element: HtmlElement) -> MarkedView:
+    return MarkedView(place, named(element), fold(plain_text(element))[:_TEXT])

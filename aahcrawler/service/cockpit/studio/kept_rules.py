@@ -146,7 +146,7 @@ class Rule:
     group: AddressGroup | None = None
 
 
-def kept(text: EntryText, choice: Choice, rule: Rule) -> Made:
+def changes_for_rule(text: EntryText, choice: Choice, rule: Rule) -> Made:
     """Return the changes that keep a rule for what a choice is for. Raise ``EditError`` where it has no place."""
     keep = _KEEP.get(choice.purpose) if choice.purpose is not None else None
     if keep is None:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
-from aahcrawler.editor.drafting.draft import DraftError, Wanted, draft
+from aahcrawler.editor.drafting.draft import DraftError, WantedDraft, draft
 from aahcrawler.editor.drafting.level_plans import TERMS, Given
 from aahcrawler.editor.drafting.pattern_drafting import Known
 from aahcrawler.editor.pages.page_capture import slug
@@ -18,13 +18,13 @@ from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.text.edits import apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.works.made_edits import REASONS, avoid
-from aahcrawler.editor.works.work_collection import Works
-from aahcrawler.editor.works.work_state import WorkError
+from aahcrawler.editor.works.work_collection import DraftCollection
+from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.page import Page
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address
 from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
 from aahcrawler.service.cockpit.studio.page_views import group_words
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
@@ -53,7 +53,7 @@ class _Order:
     avoided: tuple[tuple[SiteGroup, Reason], ...]
 
 
-def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+def routes(site: Site, desk: StudioService, jobs: StudioJobs) -> APIRouter:
     """Return the routes by which an entry is begun."""
     router = APIRouter(prefix="/crawls/{crawl}/studio")
 
@@ -76,7 +76,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
         def drafted(progress: Progress) -> Done:
             try:
                 name = _begun(works, order, sample, who, progress)
-            except (DraftError, EditError, WorkError, LoadError, SavedPageError) as error:
+            except (DraftError, EditError, DraftEditError, LoadError, SavedPageError) as error:
                 return Done(
                     to=address("crawls", crawl, "studio", "begin", host=sample.host), text=str(error), kind="bad"
                 )
@@ -109,7 +109,7 @@ def _order(form: Form, groups: Sequence[SiteGroup]) -> _Order:
     )
 
 
-def _begun(works: Works, order: _Order, sample: PageSample, who: str, progress: Progress) -> str:
+def _begun(works: DraftCollection, order: _Order, sample: PageSample, who: str, progress: Progress) -> str:
     """Make a draft, and begin a work of it; return its name."""
     progress.total = 3
     contents = tuple(_pages(sample, order.contents, MAX_CONTENTS))
@@ -118,7 +118,7 @@ def _begun(works: Works, order: _Order, sample: PageSample, who: str, progress: 
     known = _known(works.folders)
     progress.advance()
     schema = os.path.relpath(SCHEMA, works.folders[-1] / "applications")
-    wanted = Wanted(order.name, order.kind, schema, order.site)
+    wanted = WantedDraft(order.name, order.kind, schema, order.site)
     made = draft(wanted, Given(contents, lists), known)
     text = EntryText(made.file)
     for group, reason in order.avoided:

@@ -14,9 +14,9 @@ from aahcrawler.editor.entries.entry_files import digest
 from aahcrawler.editor.rules.link_fates import EntryParts
 from aahcrawler.editor.rules.page_sample import PageSample, SampledPage
 from aahcrawler.editor.rules.part_matches import matches
-from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_collection import MAX_EXAMINED, Begun, Progress, Works
-from aahcrawler.editor.works.work_state import WorkError, WorkState
+from aahcrawler.editor.works.work import OpenedDraft
+from aahcrawler.editor.works.work_collection import MAX_EXAMINED, Begun, DraftCollection, Progress
+from aahcrawler.editor.works.work_state import DraftEditError, DraftState
 from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from knowledge_base.file_selection import chosen_files, files_of, filled
@@ -49,14 +49,14 @@ class LoadedKnowledge:
     def of(self, folders: Sequence[Path]) -> KnowledgeBase:
         """Return the knowledge base of some folders. Raise ``LoadError`` for mistakes in it."""
         with self._lock:
-            now = seen(folders)
+            now = files_state(folders)
             if self._kept is None or self._kept[0] != now:
                 self._kept = None
                 self._kept = now, load(*filled(folders))
             return self._kept[1]
 
 
-def seen(folders: Sequence[Path]) -> Seen:
+def files_state(folders: Sequence[Path]) -> Seen:
     """Return the files of some folders as they are now; another value once one of them is changed."""
     told = ((file, file.stat()) for file in files_of(folders) if file.is_file())
     return tuple((file, found.st_ino, found.st_size, found.st_mtime_ns) for file, found in told)
@@ -71,11 +71,11 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class OpenWork:
+class OpenDraft:
     """A work at one moment, with the application that its text makes; None where there are ``mistakes``."""
 
     name: str
-    state: WorkState
+    state: DraftState
     loaded_with: str
     """What the text was loaded with, and that itself, as one digest."""
     application: Application | None
@@ -98,7 +98,7 @@ class OpenWork:
         return (root.text("name") if root is not None else "") or self.name
 
 
-class OpenWorks:
+class OpenDrafts:
     """Opens works. It may be used by several threads at once."""
 
     def __init__(self, knowledge: Callable[[], KnowledgeFolders]) -> None:
@@ -113,44 +113,44 @@ class OpenWorks:
         return self._knowledge()
 
     @property
-    def works(self) -> Works:
+    def works(self) -> DraftCollection:
         """All works. Raise ``ProblemError`` where there is no place for one."""
         known = self._knowledge()
         if known.own is None:
             raise ProblemError(CONFLICT, NO_PLACE)
-        return Works(known.own, known.folders, self._examining)
+        return DraftCollection(known.own, known.folders, self._examining)
 
     def begun(self) -> tuple[Begun, ...]:
         """Return who began which work when; none where there is no place for works."""
         return self.works.begun() if self._knowledge().own is not None else ()
 
-    def work(self, name: str, mark: str = "") -> Work:
+    def work(self, name: str, mark: str = "") -> OpenedDraft:
         """Return a work, that of a mark where one is given. Raise ``ProblemError`` where none has the name."""
         try:
             return self.works.existing(name, mark)
-        except WorkError as error:
+        except DraftEditError as error:
             raise ProblemError(NO_WORK, str(error)) from error
 
-    def open(self, name: str) -> OpenWork:
+    def open(self, name: str) -> OpenDraft:
         """Return a work as it is now. Raise ``ProblemError`` where there is none, or it cannot be read."""
         try:
             return self.opened(self.work(name).now(), name)
-        except WorkError as error:
+        except DraftEditError as error:
             raise ProblemError(CONFLICT, str(error)) from error
 
     def fault(self, name: str) -> str:
         """Return why a work cannot be read; empty where it can. Raise ``ProblemError`` where there is none."""
         try:
             self.work(name).now()
-        except WorkError as error:
+        except DraftEditError as error:
             return str(error)
         return ""
 
-    def opened(self, state: WorkState, name: str) -> OpenWork:
+    def opened(self, state: DraftState, name: str) -> OpenDraft:
         """Return a state of a work with its application."""
         data, folders = state.text.data, self._knowledge().folders
         # An entry may extend others, and is of a kind: it is another one once these change.
-        key = digest(repr((name, digest(data), seen(folders))).encode())
+        key = digest(repr((name, digest(data), files_state(folders))).encode())
         with self._lock:
             found = self._loaded.get(key)
             if found is not None:
@@ -162,8 +162,8 @@ class OpenWorks:
                 while len(self._loaded) > _KEPT:
                     self._loaded.popitem(last=False)
         if isinstance(found, tuple):
-            return OpenWork(name, state, key, None, found)
-        return OpenWork(name, state, key, found)
+            return OpenDraft(name, state, key, None, found)
+        return OpenDraft(name, state, key, found)
 
 
 def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | tuple[Mistake, ...]:
@@ -194,10 +194,10 @@ class Counted:
     levels: Mapping[str, int]
 
 
-class WorkDesk:
+class DraftChecker:
     """Checks works while they change. It may be used by several threads at once."""
 
-    def __init__(self, works: OpenWorks) -> None:
+    def __init__(self, works: OpenDrafts) -> None:
         self._works, self._lock, self._counting = works, Lock(), Lock()
         self._checks: OrderedDict[str, Progress] = OrderedDict()
         self._counted: OrderedDict[tuple[str, str], Counted] = OrderedDict()
@@ -231,7 +231,7 @@ class WorkDesk:
         for each in checks:
             each.close()
 
-    def counted(self, work: OpenWork, sample: PageSample) -> Counted | None:
+    def counted(self, work: OpenDraft, sample: PageSample) -> Counted | None:
         """Return on how many pages of a sample each part matches; None where the entry cannot be used as it is."""
         if work.application is None:
             return None
@@ -252,7 +252,7 @@ class WorkDesk:
         return found
 
 
-def _counted(work: OpenWork, sample: PageSample) -> Counted:
+def _counted(work: OpenDraft, sample: PageSample) -> Counted:
     assert work.application is not None  # noqa: S101 (its callers have seen to that)
     pages, levels, number = Counter[str](), Counter[str](), 0
     end = time.monotonic() + _SECONDS

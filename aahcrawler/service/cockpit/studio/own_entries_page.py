@@ -17,10 +17,10 @@ from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
 from aahcrawler.editor.entries.pack_contents import Contents
 from aahcrawler.editor.entries.staging import brought_back
 from aahcrawler.editor.pages.saved_pages import SavedPageError
-from aahcrawler.editor.works.work_state import WorkError
+from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, NO_JOB, NO_WORK, ProblemError
@@ -39,7 +39,7 @@ MAX_PROPOSALS: Final = 8
 _MAX_LINES: Final = 300
 
 
-def routes(site: Site, desk: StudioDesk) -> APIRouter:
+def routes(site: Site, desk: StudioService) -> APIRouter:
     """Return the routes of own entries."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/entries")
 
@@ -80,19 +80,19 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
         name = form.get("name")
         try:
             work = desk.works.works.open(name, session.caller.name)
-        except WorkError as error:
+        except DraftEditError as error:
             return then(session, address("crawls", crawl, "studio"), Said(str(error), "bad"))
         return then(session, address("crawls", crawl, "studio", "works", work.name))
 
     return router
 
 
-def own_folder(desk: StudioDesk) -> OwnFolder:
+def own_folder(desk: StudioService) -> OwnFolder:
     """Return the folder of one's own entries. Raise ``ProblemError`` where there is no place for one."""
     return OwnFolder(desk.works.works.folders[-1])
 
 
-def _packed(desk: StudioDesk, name: str, who: str, form: Form) -> bytes:
+def _packed(desk: StudioService, name: str, who: str, form: Form) -> bytes:
     contents = Contents(form.get("pages")) if form.get("pages") in set(Contents) else None
     text = form.raw("licence-text").strip()
     folders = desk.works.works.folders
@@ -104,7 +104,7 @@ def _packed(desk: StudioDesk, name: str, who: str, form: Form) -> bytes:
         return pack_entry(name, folders, load(*filled(folders)), said)
 
 
-class ProposalShown(BaseModel):
+class ProposalView(BaseModel):
     """An entry of a file that was looked at and tried: why it cannot be taken in, and what would change."""
 
     model_config = ConfigDict(frozen=True)
@@ -145,7 +145,7 @@ class Proposals:
         return found
 
 
-def intake_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+def intake_routes(site: Site, desk: StudioService, jobs: StudioJobs) -> APIRouter:
     """Return the routes by which entries are taken in."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/entries")
     proposals = Proposals()
@@ -180,9 +180,9 @@ def intake_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     return router
 
 
-def _shown(proposals: Proposals, proposal: Proposal, to: str) -> ProposalShown:
+def _shown(proposals: Proposals, proposal: Proposal, to: str) -> ProposalView:
     manifest = proposal.pack.manifest
-    return ProposalShown(
+    return ProposalView(
         to=to,
         token=proposals.keep(proposal) if not proposal.wrong else "",
         name=proposal.pack.entry.name,

@@ -17,7 +17,7 @@ from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.rules.stepping_out import elements_with
 from aahcrawler.editor.works.made_edits import REASONS, ROLES, avoid
 from aahcrawler.editor.works.page_fetching import Manners, PageFetching, fetch_into, read_now
-from aahcrawler.editor.works.work_state import WorkError
+from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.layout import DEFINITION
 from aahcrawler.replay.mark_outlines import LOOKS, MarkKind
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -25,11 +25,11 @@ from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement, told_expression, written_expression
 from aahcrawler.service.cockpit.studio.entry_words import PartWords, address_words, said_of
-from aahcrawler.service.cockpit.studio.kept_rules import STRENGTHS, Choice, Purpose, Rule, kept
-from aahcrawler.service.cockpit.studio.open_works import OpenWork
-from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioDesk, mark_kind, short_record
+from aahcrawler.service.cockpit.studio.kept_rules import STRENGTHS, Choice, Purpose, Rule, changes_for_rule
+from aahcrawler.service.cockpit.studio.open_works import OpenDraft
+from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioService, mark_kind, short_record
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.cockpit.studio.work_acts import WorkChanges, seen_by
+from aahcrawler.service.cockpit.studio.work_acts import DraftChanges, seen_by
 from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
@@ -71,7 +71,7 @@ class LinkRow:
     examples: tuple[tuple[int, LinkFate], ...]
 
 
-def routes(site: Site, desk: StudioDesk) -> APIRouter:
+def routes(site: Site, desk: StudioService) -> APIRouter:
     """Return the routes of pages in a work."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}/pages")
     views = _PageViews(site, desk)
@@ -111,7 +111,7 @@ def group_words(group: SiteGroup | AddressGroup) -> str:
     return address_words(shape.path, shape.parameters, shape.query)
 
 
-def level_of(work: OpenWork, group: SiteGroup) -> str:
+def level_of(work: OpenDraft, group: SiteGroup) -> str:
     """Return the level whose addresses a group has, as far as its examples show; empty where there is none."""
     if work.application is None:
         return ""
@@ -133,7 +133,7 @@ def page_address(page: OpenPage, query: str = "") -> str:
 class _PageViews:
     """Makes the values that templates of pages show."""
 
-    def __init__(self, site: Site, desk: StudioDesk) -> None:
+    def __init__(self, site: Site, desk: StudioService) -> None:
         self._site, self._desk = site, desk
 
     def page(self, page: OpenPage, choice: Choice) -> dict[str, object]:
@@ -230,10 +230,10 @@ class _PageViews:
         return f"{path}?{carried}" if carried else path
 
 
-def act_routes(site: Site, desk: StudioDesk) -> APIRouter:
+def act_routes(site: Site, desk: StudioService) -> APIRouter:
     """Return the routes of acts on pages of works."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
-    acts = WorkChanges(desk)
+    acts = DraftChanges(desk)
 
     @router.post("/pages/{record}/keep")
     def keep(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
@@ -247,7 +247,7 @@ def act_routes(site: Site, desk: StudioDesk) -> APIRouter:
             strength=STRENGTHS.get(form.get("strength"), Strength.STRONG),
             group=shown.link.group if shown is not None and shown.link is not None else None,
         )
-        said = acts.changed(session, work, form, lambda text: kept(text, choice, rule))
+        said = acts.changed(session, work, form, lambda text: changes_for_rule(text, choice, rule))
         # What was refused stays chosen.
         return then(session, page_address(page, choice.query if said.kind == "bad" else ""), said)
 
@@ -265,7 +265,7 @@ def act_routes(site: Site, desk: StudioDesk) -> APIRouter:
     return router
 
 
-def kept_page_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+def kept_page_routes(site: Site, desk: StudioService, jobs: StudioJobs) -> APIRouter:
     """Return the routes of pages that are kept as tests."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
     fetching = PageFetching()
@@ -279,7 +279,7 @@ def kept_page_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRoute
         def fetched(_: Progress) -> Done:
             try:
                 name = fetch_into(held, url, who, fetching, manners)
-            except WorkError as error:
+            except DraftEditError as error:
                 return Done(to=to, text=f"{url}: {error}", kind="bad")
             return Done(to=f"{to}/pages/{OF_WORK}{name}", text="The page is fetched, and is a test of the entry now")
 
@@ -298,14 +298,14 @@ def kept_page_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRoute
             else:
                 name = held.add_page(page.sampled.page, expected, who, revision=revision)
                 said = f"It is kept as the test {name}: whatever changes it from now on is told."
-        except WorkError as error:
+        except DraftEditError as error:
             return then(session, page_address(page), Said(str(error), "bad"))
         return then(session, page_address(page), Said(said))
 
     @router.post("/pages/{record}/drop")
     def drop_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
         to, name = address("crawls", crawl, "studio", "works", work), record.removeprefix(OF_WORK)
-        acts, words = WorkChanges(desk), f"The page {name} is no test of the entry any more."
+        acts, words = DraftChanges(desk), f"The page {name} is no test of the entry any more."
         said = acts.stepped(work, form, lambda each, seen: each.remove_page(name, session.caller.name, seen), words)
         return then(session, to, said)
 

@@ -21,7 +21,7 @@ from aahcrawler.editor.repairs.repair_list import (
     repairs_in,
     xml_of,
 )
-from aahcrawler.editor.repairs.repair_list import Reading as Found
+from aahcrawler.editor.repairs.repair_list import RepairReading as Found
 from aahcrawler.editor.rules.link_fates import EntryParts
 from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.text.edits import Edit, SetAttribute
@@ -34,7 +34,7 @@ from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.entry_words import said_of
 from aahcrawler.service.cockpit.studio.open_works import LoadedKnowledge
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
@@ -69,7 +69,7 @@ class Side:
     values: tuple[tuple[str, str, bool], ...]
 
 
-def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+def routes(site: Site, desk: StudioService, jobs: StudioJobs) -> APIRouter:
     """Return the routes of repairs."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/repairs")
     views = RepairViews(site, desk)
@@ -125,7 +125,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
 class RepairViews:
     """Makes the values that templates of repairs show."""
 
-    def __init__(self, site: Site, desk: StudioDesk) -> None:
+    def __init__(self, site: Site, desk: StudioService) -> None:
         self._site, self._desk, self._knowledge = site, desk, LoadedKnowledge()
 
     def all(self, crawl: Crawl) -> tuple[tuple[Repair, ...], tuple[str, ...]]:

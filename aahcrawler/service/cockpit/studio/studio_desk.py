@@ -18,7 +18,7 @@ from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, Sample
 from aahcrawler.editor.rules.part_matches import PageMatches, matches
 from aahcrawler.editor.rules.site_groups import SiteGroup, site_groups
 from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
-from aahcrawler.editor.works.work_state import WorkError
+from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page.titles import head_title
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
@@ -26,10 +26,10 @@ from aahcrawler.replay.numbered_pages import MarkedPage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.cockpit.studio.entry_words import short
-from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
+from aahcrawler.service.cockpit.studio.open_works import OpenDraft, OpenDrafts
 from aahcrawler.service.views.capture_view import NO_CAPTURE, capture_row
 from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
-from aahcrawler.service.views.site_pages import HostCounts, HostsShown
+from aahcrawler.service.views.site_pages import HostCounts, HostsView
 from aahcrawler.service.web.problems import CONFLICT, NO_SITE, ProblemError
 
 KINDS: Final = {
@@ -104,7 +104,7 @@ def _link_label(link: LinkFate) -> str:
     return link.said.partition(",")[0].replace("avoided because", "avoid:")
 
 
-class MatchShelf:
+class MatchCache:
     """Keeps the matches of a few pages. Several threads may use it at once; one of them finds matches at a time."""
 
     def __init__(self) -> None:
@@ -148,7 +148,7 @@ class _Shelved:
         return site_groups(self.sample)
 
 
-class SampleShelf:
+class SampleCache:
     """Keeps the samples of the hosts that were looked at last. It may be used by several threads at once."""
 
     def __init__(self, indexes: PageIndexes, clock: Callable[[], float] = time.monotonic) -> None:
@@ -226,12 +226,12 @@ class OpenPage:
     """A page that lies on the desk: its sample, itself, and the work that it is looked at for."""
 
     crawl: Crawl
-    work: OpenWork
+    work: OpenDraft
     record: str
     """The record of the page as addresses have it."""
     sample: PageSample
     sampled: SampledPage
-    desk: "StudioDesk"
+    desk: "StudioService"
 
     @property
     def captured(self) -> CapturedPage:
@@ -268,17 +268,17 @@ class OpenPage:
         return marks_of(self.sampled.tree, self.matches, self.work.parts, chosen)
 
 
-class StudioDesk:
+class StudioService:
     """What the pages of the studio share. It may be used by several threads at once."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.shelf = SampleShelf(site.instruments.indexes)
-        self.counts, self.matched = HostCounts(), MatchShelf()
-        self.works = OpenWorks(lambda: site.instruments.reach.knowledge)
+        self.shelf = SampleCache(site.instruments.indexes)
+        self.counts, self.matched = HostCounts(), MatchCache()
+        self.works = OpenDrafts(lambda: site.instruments.reach.knowledge)
         self.software = OtherSoftware(pages_folder(folder) for folder in self.works.knowledge.named)
 
-    def hosts(self, crawl: Crawl) -> HostsShown:
+    def hosts(self, crawl: Crawl) -> HostsView:
         """Return the hosts of a crawl with the software that their pages were recognised as."""
         with self.site.instruments.indexes.asked(crawl) as index:
             return self.counts.of(index)
@@ -288,7 +288,7 @@ class StudioDesk:
         with self.site.instruments.indexes.asked(crawl) as index:
             return site_of(capture_row(index, record)["url"])
 
-    def page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
+    def page(self, crawl: Crawl, work: OpenDraft, record: str) -> OpenPage:
         """Return a page of the crawl or of the work. Raise ``ProblemError`` where it cannot be looked at."""
         sample, captured = self._own(crawl, work, record) if record.startswith(OF_WORK) else self._of(crawl, record)
         sampled = sample.sampled(captured) if captured is not None else None
@@ -302,12 +302,12 @@ class StudioDesk:
         sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
         return sample, sample.captured(long_record(record))
 
-    def _own(self, crawl: Crawl, work: OpenWork, record: str) -> tuple[PageSample, CapturedPage | None]:
+    def _own(self, crawl: Crawl, work: OpenDraft, record: str) -> tuple[PageSample, CapturedPage | None]:
         """Return a page that a work has itself, taken into the sample of its host."""
         name = record.removeprefix(OF_WORK)
         try:
             page = self.works.work(work.name).page(name).page
-        except WorkError as error:
+        except DraftEditError as error:
             raise ProblemError(NO_CAPTURE, str(error)) from error
         sample = self.shelf.sample_around(crawl, site_of(page.url))
         # Several works may have pages of one name, and one work another page of it after a while.
@@ -329,7 +329,7 @@ class StudioDesk:
 
         return self.site.marked.issue(made)
 
-    def pages_of(self, work: OpenWork) -> Iterator[tuple[str, str]]:
+    def pages_of(self, work: OpenDraft) -> Iterator[tuple[str, str]]:
         """Yield the records of the pages that a work has itself, with their names."""
         return ((f"{OF_WORK}{name}", name) for name in sorted(work.state.pages))
 

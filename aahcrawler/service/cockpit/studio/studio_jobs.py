@@ -14,17 +14,17 @@ from aahcrawler.editor.entries.staging import Staged, staged
 from aahcrawler.editor.pages.archive_trial import HeaviestPages, Summary
 from aahcrawler.editor.pages.archive_trial import Progress as Read
 from aahcrawler.editor.pages.page_readings import PageChanged
-from aahcrawler.editor.works.work import Work
+from aahcrawler.editor.works.work import OpenedDraft
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Editing, Reading, Sent, Site, address, then
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
-from aahcrawler.service.steering.long_acts import UNDER_WAY, JobShown, JobState, Progress, Task
-from aahcrawler.service.steering.told_process import ToldProcess
+from aahcrawler.service.cockpit.studio.studio_desk import StudioService
+from aahcrawler.service.steering.long_acts import UNDER_WAY, JobState, JobView, Progress, Task
+from aahcrawler.service.steering.told_process import ReportingProcess
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.noted_acts import under_way
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.service.web.service_log import Outcome
+from aahcrawler.service.web.service_log import ActOutcome
 from knowledge_base.loader import LoadError
 
 JobName = Annotated[str, Path(max_length=40)]
@@ -64,7 +64,7 @@ class StudioJobs:
 
     site: Site
 
-    def begin(self, session: Session, crawl: Crawl, kind: str, work: Callable[[Progress], BaseModel]) -> JobShown:
+    def begin(self, session: Session, crawl: Crawl, kind: str, work: Callable[[Progress], BaseModel]) -> JobView:
         """Begin a job, whose end the log of the service tells. Raise ``ProblemError`` where too many are under way."""
         jobs, act = self.site.instruments.helm.jobs, under_way()
 
@@ -76,11 +76,11 @@ class StudioJobs:
                 return made
             finally:
                 if act is not None:
-                    act.note_later(Outcome.ENDED, detail=f"{kind}: {outcome}")
+                    act.note_later(ActOutcome.ENDED, detail=f"{kind}: {outcome}")
 
         return jobs.begin(Task(f"studio: {kind}", crawl.id, session.caller.name), noted)
 
-    def led(self, session: Session, crawl: Crawl, job: JobShown) -> Response:
+    def led(self, session: Session, crawl: Crawl, job: JobView) -> Response:
         """Return the way on: to what came of a job, or to the page that waits for it."""
         jobs = self.site.instruments.helm.jobs
         now = jobs.wait(crawl.id, job.id, _PATIENCE)
@@ -88,7 +88,7 @@ class StudioJobs:
             return then(session, now.result.to, now.result.said)
         return then(session, address("crawls", crawl.id, "studio", "jobs", job.id))
 
-    def now(self, crawl: Crawl, name: str) -> JobShown:
+    def now(self, crawl: Crawl, name: str) -> JobView:
         """Return a job as it is in a moment. Raise ``ProblemError`` where there is none."""
         jobs = self.site.instruments.helm.jobs
         job = jobs.job(crawl.id, name)
@@ -126,7 +126,7 @@ class TrialDone(BaseModel):
     pages: tuple[PageChanged, ...]
 
 
-def trial_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+def trial_routes(site: Site, desk: StudioService, jobs: StudioJobs) -> APIRouter:
     """Return the routes of trials."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
 
@@ -146,7 +146,7 @@ def trial_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     return router
 
 
-def _trial(work: Work, crawl: Folder, host: str, to: str, progress: Progress) -> BaseModel:
+def _trial(work: OpenedDraft, crawl: Folder, host: str, to: str, progress: Progress) -> BaseModel:
     heaviest = HeaviestPages(MAX_SHOWN)
     summary: Summary | None = None
     # What it reads of itself is asked for; in a crawl, reading without a draft makes up for what that misses.
@@ -169,13 +169,13 @@ def _trial(work: Work, crawl: Folder, host: str, to: str, progress: Progress) ->
     return TrialDone(to=to, host=host, summary=summary, pages=heaviest.pages())
 
 
-def _begun(crawl: Folder, host: str, stage: Staged) -> ToldProcess:
+def _begun(crawl: Folder, host: str, stage: Staged) -> ReportingProcess:
     folders = os.pathsep.join(map(str, stage.folders))
     options = ["--json", "--pages", str(MAX_PAGES), "--kb", folders, *(["--host", host] if host else [])]
-    return ToldProcess(["kb", "try", *options, "--", str(crawl.absolute())], stage.folders[-1], {})
+    return ReportingProcess(["kb", "try", *options, "--", str(crawl.absolute())], stage.folders[-1], {})
 
 
-def _told(process: ToldProcess, progress: Progress) -> Iterator[PageChanged | Summary]:
+def _told(process: ReportingProcess, progress: Progress) -> Iterator[PageChanged | Summary]:
     """Yield what a trial tells, and say how far it is."""
     for told in process.told():
         result = _TOLD.validate_python(told)

@@ -15,13 +15,13 @@ from aahcrawler.service.cockpit.studio import (
     work_acts,
     work_page,
 )
-from aahcrawler.service.cockpit.studio.open_works import NO_PLACE, WorkDesk
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.open_works import NO_PLACE, DraftChecker
+from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import StudioJobs
 from knowledge_base.file_selection import chosen_files, filled
 
 
-def home_routes(site: Site, desk: StudioDesk) -> APIRouter:
+def home_routes(site: Site, desk: StudioService) -> APIRouter:
     """Return the routes of the first page."""
     router = APIRouter(prefix="/crawls/{crawl}/studio")
 
@@ -47,8 +47,8 @@ def home_routes(site: Site, desk: StudioDesk) -> APIRouter:
 
 def routes(site: Site) -> APIRouter:
     """Return the routes of the studio."""
-    desk, jobs = StudioDesk(site), StudioJobs(site)
-    checks = WorkDesk(desk.works)
+    desk, jobs = StudioService(site), StudioJobs(site)
+    checks = DraftChecker(desk.works)
     for end in (desk.shelf.close, desk.matched.clear, checks.close):
         site.instruments.endings.callback(end)
     topics = (

@@ -11,13 +11,13 @@ from aahcrawler.editor.drafting.doubts import Doubt
 from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.works.made_edits import Made, NamedGroup, avoid, name_level, remove, set_role
-from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError, WorkState
+from aahcrawler.editor.works.work import OpenedDraft
+from aahcrawler.editor.works.work_state import DraftEditError, DraftState, NotSavedError, StaleError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
-from aahcrawler.service.cockpit.studio.open_works import WorkDesk
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.open_works import DraftChecker
+from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
@@ -30,10 +30,10 @@ _ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 @dataclass(frozen=True, slots=True)
-class WorkChanges:
+class DraftChanges:
     """Changes works on behalf of somebody."""
 
-    desk: StudioDesk
+    desk: StudioService
 
     def changed(self, session: Session, work: str, form: Form, make: Callable[[EntryText], Made]) -> Said:
         """Change a work as somebody saw it; return what is told of it.
@@ -53,11 +53,13 @@ class WorkChanges:
             found.change(made.edits, session.caller.name, wanted, revision)
         except StaleError as error:
             return Said(str(error), "bad", (f"What you wanted, which was not done: {wanted}",))
-        except (EditError, WorkError) as error:
+        except (EditError, DraftEditError) as error:
             return Said(str(error), "bad")
         return Said(_sentence(wanted))
 
-    def stepped(self, work: str, form: Form, act: Callable[[Work, int], WorkState | None], said: str = "") -> Said:
+    def stepped(
+        self, work: str, form: Form, act: Callable[[OpenedDraft, int], DraftState | None], said: str = ""
+    ) -> Said:
         """Do something to a work as somebody saw it; return what is told of it: ``said``, else what its history says.
 
         ``act`` is given the work, and the number of the last step that was seen.
@@ -65,7 +67,7 @@ class WorkChanges:
         revision, mark = seen_by(form)
         try:
             state = act(self.desk.works.work(work, mark), revision)
-        except (WorkError, EditError) as error:
+        except (DraftEditError, EditError) as error:
             return Said(str(error), "bad")
         return Said(said or (_sentence(state.steps[-1].said) if state is not None else ""))
 
@@ -85,10 +87,10 @@ def seen_by(form: Form) -> tuple[int, str]:
     return int(found[1]), found[2]
 
 
-def group_routes(site: Site, desk: StudioDesk) -> APIRouter:
+def group_routes(site: Site, desk: StudioService) -> APIRouter:
     """Return the routes of acts on groups and levels."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
-    acts = WorkChanges(desk)
+    acts = DraftChanges(desk)
 
     @router.post("/levels")
     def add_level(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -126,7 +128,7 @@ def _role(form: Form) -> Role:
     return role
 
 
-def _group(desk: StudioDesk, crawl: Crawl, form: Form) -> SiteGroup:
+def _group(desk: StudioService, crawl: Crawl, form: Form) -> SiteGroup:
     """Return the group that a form names. Raise ``ProblemError`` where there is none."""
     number = form.get("group")
     groups = desk.shelf.groups(crawl, form.get("host"))
@@ -140,10 +142,10 @@ def _pages_of(crawl: str, work: str, form: Form) -> str:
     return address("crawls", crawl, "studio", "works", work, "pages", host=form.get("host"))
 
 
-def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> APIRouter:
+def routes(site: Site, desk: StudioService, checks: DraftChecker, jobs: StudioJobs) -> APIRouter:
     """Return the routes of acts on works."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
-    acts = WorkChanges(desk)
+    acts = DraftChanges(desk)
 
     @router.post("/undo")
     def undo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -163,7 +165,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
     def choose(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
         wanted, who = form.get("alternative"), session.caller.name
 
-        def chosen(each: Work, seen: int) -> WorkState:
+        def chosen(each: OpenedDraft, seen: int) -> DraftState:
             return each.choose(_doubt(each, form), wanted, who, seen)
 
         return then(session, _back(crawl, work), acts.stepped(work, form, chosen, f"Chosen: {wanted}"))
@@ -198,7 +200,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
     return router
 
 
-def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
+def _confirmed(acts: DraftChanges, work: str, who: str, form: Form) -> Said:
     """Confirm the guess that a form is about, or all that are left where it says so; return what is told of it."""
     if form.get("all") == "yes":
         return acts.stepped(work, form, lambda each, seen: each.confirm_all(who, seen), "All guesses are confirmed.")
@@ -206,13 +208,13 @@ def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
     return acts.stepped(work, form, lambda each, seen: each.confirm(_doubt(each, form), who, seen), words)
 
 
-def _discarded(desk: StudioDesk, work: str, words: str) -> Said:
+def _discarded(desk: StudioService, work: str, words: str) -> Said:
     """Discard a work that cannot be read, so that nothing tells which one it is; one that can be read stays."""
     try:
         if desk.works.fault(work):
             desk.works.work(work).discard()
             return Said(words)
-    except WorkError as error:
+    except DraftEditError as error:
         return Said(str(error), "bad")
     return Said(f"The work {work} can be read again; look at it before you discard it.", "bad")
 
@@ -233,21 +235,21 @@ def _saved(save: Callable[[], object], to: str) -> Done:
             lines=(*error.reasons[:20], *hint),
             can_force=error.can_force,
         )
-    except (WorkError, EditError) as error:
+    except (DraftEditError, EditError) as error:
         return Done(to=to, text=str(error), kind="bad")
     return Done(to=to, text="Saved. Crawls that start from now on use it, and those that run take it over.")
 
 
-def _doubt(work: Work, form: Form) -> Doubt:
+def _doubt(work: OpenedDraft, form: Form) -> Doubt:
     """Return the doubt that a form is about. Raise ``WorkError`` where it is settled."""
     place, said = form.get("place"), form.get("said")
     found = next((each for each in work.now().doubts if (each.place, each.said) == (place, said)), None)
     if found is None:
-        raise WorkError("somebody has settled this guess already; look at the work again")
+        raise DraftEditError("somebody has settled this guess already; look at the work again")
     return found
 
 
-def text_routes(site: Site, desk: StudioDesk) -> APIRouter:
+def text_routes(site: Site, desk: StudioService) -> APIRouter:
     """Return the routes of texts."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}/xml")
 
@@ -267,7 +269,7 @@ def text_routes(site: Site, desk: StudioDesk) -> APIRouter:
         held = desk.works.work(work, mark)
         try:
             held.rewrite(text.encode(), session.caller.name, revision)
-        except (EditError, WorkError) as error:
+        except (EditError, DraftEditError) as error:
             # What was written stays before who wrote it.
             return shown(session, crawl, work, text, str(error))
         return then(session, address("crawls", crawl, "studio", "works", work, "xml"), Said("The text is changed."))

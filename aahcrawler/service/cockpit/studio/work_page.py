@@ -6,12 +6,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.editor.rules.link_fates import Part
-from aahcrawler.editor.works.work_state import WorkError, last_to_redo, last_to_undo
+from aahcrawler.editor.works.work_state import DraftEditError, last_to_redo, last_to_undo
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.cockpit.studio.entry_words import PartWords, is_container, said_of, whereabouts
-from aahcrawler.service.cockpit.studio.open_works import Counted, OpenWork, WorkDesk
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk, mark_kind
+from aahcrawler.service.cockpit.studio.open_works import Counted, DraftChecker, OpenDraft
+from aahcrawler.service.cockpit.studio.studio_desk import StudioService, mark_kind
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 
 WorkName = Annotated[str, Path(max_length=80)]
@@ -34,7 +34,7 @@ class PartNode:
     is_container: bool
 
 
-def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
+def routes(site: Site, desk: StudioService, checks: DraftChecker) -> APIRouter:
     """Return the routes of the page of a work."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
 
@@ -78,11 +78,11 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
     return router
 
 
-def checked(checks: WorkDesk, name: str) -> dict[str, object]:
+def checked(checks: DraftChecker, name: str) -> dict[str, object]:
     """Return what is known about whether a work is right."""
     try:
         progress = checks.checked(name)
-    except WorkError as error:
+    except DraftEditError as error:
         raise ProblemError(CONFLICT, str(error)) from error
     found = progress.wait(_PATIENCE)
     warnings = found.warnings if found is not None else ()
@@ -94,7 +94,7 @@ def checked(checks: WorkDesk, name: str) -> dict[str, object]:
     }
 
 
-def tree_of(work: OpenWork) -> tuple[PartNode, ...]:
+def tree_of(work: OpenDraft) -> tuple[PartNode, ...]:
     """Return the parts of an entry as a tree."""
     parts, guesses = work.parts, work.state.text.guesses()
     children: dict[str, list[Part]] = {}
@@ -118,7 +118,7 @@ def tree_of(work: OpenWork) -> tuple[PartNode, ...]:
     return tuple(node(each) for each in children.get("", ()))
 
 
-def counts(desk: StudioDesk, checks: WorkDesk, crawl: Crawl, work: OpenWork, host: str) -> Counted | None:
+def counts(desk: StudioService, checks: DraftChecker, crawl: Crawl, work: OpenDraft, host: str) -> Counted | None:
     """Return on how many pages of a host each part matches; None where that cannot be said."""
     try:
         return checks.counted(work, desk.shelf.sample(crawl, host)) if host else None
@@ -126,7 +126,7 @@ def counts(desk: StudioDesk, checks: WorkDesk, crawl: Crawl, work: OpenWork, hos
         return None
 
 
-def likely_host(desk: StudioDesk, crawl: Crawl, work: OpenWork) -> str:
+def likely_host(desk: StudioService, crawl: Crawl, work: OpenDraft) -> str:
     """Return the host that a work is probably about: recognised as it, of a page kept with it, or named in its text."""
     hosts = desk.hosts(crawl).hosts
     named = sorted(hosts, key=lambda each: -each.applications.get(work.title, 0))
