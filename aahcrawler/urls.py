@@ -33,7 +33,7 @@ class DocumentBase(str):
     codec: str
 
     def __new__(cls, url: str, codec: str) -> "DocumentBase":
-        """Make a base of a URL and a codec as `aahcrawler.page.charset` names it."""
+        """Make a base of a URL and a codec as `aahcrawler.page.markup` names it."""
         base = super().__new__(cls, url)
         base.codec = codec
         return base

@@ -18,9 +18,9 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from aahcrawler.adaptation.adapter import adaptation
 from aahcrawler.adaptation.store.learned import Learned
 from aahcrawler.adaptation.store.overlay import Overlay
-from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.captures import ArchivedCaptures, CaptureSource
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document

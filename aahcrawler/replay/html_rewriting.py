@@ -15,8 +15,7 @@ from lxml.html import HtmlElement, tostring
 
 from aahcrawler.page import markup
 from aahcrawler.page.page import based
-from aahcrawler.page.requisites import played_by, shown_by
-from aahcrawler.page.shown_within import shows_document
+from aahcrawler.page.requisites import played_by, shown_by, shows_document
 from aahcrawler.query_encoding import in_utf8
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.css_rewriting import rewrite_css

@@ -4,8 +4,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from aahcrawler.adaptation.adapter import adaptation
 from aahcrawler.adaptation.repair.page_structure import Structures
-from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.induction.record_sets import Nature
 from aahcrawler.page import Page

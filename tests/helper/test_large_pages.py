@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.links.reading_budget import READ_STEPS, TEXT_STEP, read_bytes
+from aahcrawler.helper.links.page_links import READ_STEPS, TEXT_STEP, read_bytes
 from aahcrawler.page import markup
 from knowledge_base.model import PageLevel
 from knowledge_base.url_rules import PathGlob, UrlRule

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.page import PARSED_BYTES, Headers, Page, sniff
-from aahcrawler.page.charset import codec_of
-from aahcrawler.page.markup import MAX_ATTRIBUTES
+from aahcrawler.page.markup import MAX_ATTRIBUTES, codec_of
 from aahcrawler.urls import resolve
 from tests.pace import at_most
 from tests.page.building import NOW, page_of

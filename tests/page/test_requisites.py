@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet, shown_by
-from aahcrawler.page.shown_within import frames
+from aahcrawler.page.requisites import MAX_REQUISITES, frames, of_page, of_stylesheet, shown_by
 from tests.pace import at_most
 from tests.page.building import page_of
 

@@ -12,7 +12,7 @@ from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
 from aahcrawler.crawl.health.outages import ProxyOutage
 from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, Slots, capacity, worker_name
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
-from aahcrawler.crawl.reporting.activity import Activity
+from aahcrawler.crawl.reporting.live_display import Activity
 from aahcrawler.crawls import lease_seconds
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.urls import queue_of

@@ -28,9 +28,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.links.reading_budget import is_long
+from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.failed_stages import error_text, is_of_machine
+from aahcrawler.page.page import describe_error, is_of_machine
 from knowledge_base.model import KnowledgeBase
 
 T = TypeVar("T")
@@ -178,8 +178,8 @@ def _packed(work: Callable[[], object], shared: Mapping[int, object]) -> bytes:
         return _written((False, WorkEndedError("it took more memory than it may, and was ended")), shared)
     except Exception as error:
         if isinstance(error, OSError) and is_of_machine(error):
-            return _written((False, OSError(error.errno, error_text(error))), shared)
-        return _written((False, RuntimeError(error_text(error))), shared)
+            return _written((False, OSError(error.errno, describe_error(error))), shared)
+        return _written((False, RuntimeError(describe_error(error))), shared)
 
 
 def _written(value: object, shared: Mapping[int, object]) -> bytes:

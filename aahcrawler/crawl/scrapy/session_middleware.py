@@ -108,7 +108,7 @@ class SessionMiddleware:
         if is_visit:
             return response
         lease: Lease | None = request.meta.get(LEASE)
-        if lease is not None and lease.kind == "page":
+        if lease is not None and lease.is_page:
             if await self._is_lost(session, response):
                 await self._logins.ensure(session)
                 return await self._again(request, response)

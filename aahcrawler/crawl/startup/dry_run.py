@@ -18,16 +18,16 @@ from aahcrawler import urls
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.client_settings import wire_settings
-from aahcrawler.crawl.response.page_analyser import scored_page, with_embedded
+from aahcrawler.crawl.response.page_analyser import embedded_links, scored_page
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.startup.polite_asking import NotAnsweredError, PoliteAsking
-from aahcrawler.crawl.startup.seeding import SEED_SCORE
+from aahcrawler.crawl.startup.store_opening import SEED_SCORE
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
-from aahcrawler.pipeline import analysis, session_evidence
-from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline import analysis, trap_evidence
+from aahcrawler.pipeline.analysis import Beside, PageAnalysis
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.scope import ExternalUrl
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
@@ -246,13 +246,13 @@ class DryRun:
         if not self._context.scope.drops_sessions:
             return
         try:
-            found = await self._reading.of(page, lambda page: session_evidence.suspects(page, traps.sessions))
+            found = await self._reading.of(page, lambda page: trap_evidence.suspects(page, traps.sessions))
         except WorkEndedError:
             return  # What is said of the page will be the same.
-        url = session_evidence.page_to_ask(page, lease, found)
+        url = trap_evidence.page_to_ask(page, lease, found)
         if url:
             with suppress(NotAnsweredError):
-                traps.decide(page.url, found, session_evidence.links_of(await asking.page(url), page))
+                traps.decide(page.url, found, trap_evidence.links_of(await asking.page(url), page))
 
     async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
         if 300 <= page.status < 400 and not page.is_content:
@@ -268,11 +268,11 @@ class DryRun:
     async def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
         scored = await scored_page(page, self._reading, self._context)
         assistance = scored.assistance
-        metadata = analysis.of_page(lease, page, scored, self._context.icd.relevant_at)
-        found = PageAnalysis(
+        beside = Beside(embedded_links(page), assistance.failed_actions)
+        metadata = analysis.of_page(lease, page, scored, self._context.icd.relevant_at, beside)
+        return PageAnalysis(
             metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
         )
-        return with_embedded(page, found)
 
     def _described(self, result: SeedResult, looked: _Looked) -> TriedSeed:
         page, found = looked.page, looked.found

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.helper import Assistance
-from aahcrawler.helper.links.references import IMAGES, LINKS, MEDIA
+from aahcrawler.helper.links.page_links import IMAGES, LINKS, MEDIA
 from aahcrawler.page import Headers, Page
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
