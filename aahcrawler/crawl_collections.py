@@ -4,12 +4,10 @@
 none of them: what is done to a collection never changes a crawl.
 """
 
-import fcntl
 import io
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Self
 
@@ -18,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import AliasEvent
 
+from aahcrawler.archive.index import alone_in
 from aahcrawler.layout import CREATED, DEFINITION, EXPORTS
 from aahcrawler.tombstones import replace_durably
 from online_analysis.icd.definition import Lines, Metadata
@@ -227,17 +226,14 @@ class CollectionFile:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Wait until nobody else changes collections in the folder, and keep the others from it."""
-        try:
-            descriptor = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise CollectionError(
-                f"{self.place}: cannot be opened ({error.strerror}); name a folder of crawls"
-            ) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            try:
+                held.enter_context(alone_in(self.place))
+            except OSError as error:
+                raise CollectionError(
+                    f"{self.place}: cannot be opened ({error.strerror}); name a folder of crawls"
+                ) from error
             yield
-        finally:
-            os.close(descriptor)
 
 
 def packages_with(crawl: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import NOT_WHOLE, exit_on_error
+from offline.selection_commands import Processes
 
 import_app = typer.Typer()
 _MAX_LINES = 100
@@ -31,9 +32,7 @@ def import_archives(
     read: Annotated[
         bool, typer.Option("--read/--no-read", help="Read pages; without it, the next import into the folder does.")
     ] = True,
-    processes: Annotated[
-        int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
-    ] = 1,
+    processes: Processes = 1,
 ) -> None:
     """Take archives of other programs as the folder of a crawl; the same command goes on where it stopped.
 

@@ -82,16 +82,13 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         drawn.append(f'<text class="mid" x="{column}" y="{_MATRIX_TOP - 10}">{place + 1}</text>')
     for edge in graph.links:
         radius = max(1.5, (_CELL / 2 - 1) * math.sqrt(edge.captures / most))
-        x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in _ends(edge.source, edge.target))
+        ends = ((_MATRIX_LEFT, edge.target), (_MATRIX_TOP, edge.source))
+        x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in ends)
         inner = f'<circle class="held" cx="{x}" cy="{y}" r="{radius:.1f}"/>'
         captures = f"{edge.captures:,} capture{'' if edge.captures == 1 else 's'}"
         drawn.append(_part(inner, f"{edge.source} to {edge.target}: {captures}, {edge.first} to {edge.last}", ""))
     told = f"{len(graph.links):,} links between the {size:,} strongest sites"
     return _figure(title, "".join(drawn), bottom + 8, told, "matrix")
-
-
-def _ends(source: str, target: str) -> Sequence[tuple[int, str]]:
-    return (_MATRIX_LEFT, target), (_MATRIX_TOP, source)
 
 
 def _figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:

@@ -9,15 +9,13 @@ from aahcrawler.frontier.protocol import Kind, Lease, Offer
 from aahcrawler.helper.links.junk_urls import doubtful
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scope import Scope, SourceRefusal
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.patterns import telling_words
 from aahcrawler.traps.traps import Traps
 from aahcrawler.webobject import Reference
-
-MAX_REDIRECTS = 20
-"""How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 
 MAX_FRAMES = 4
 """How many frames within one another are followed."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.crawl.fetch.politeness import MAX_QUEUES, SHRINKAGE, PolitenessTracker
+from aahcrawler.wire.politeness import MAX_QUEUES, SHRINKAGE, PolitenessTracker
 from online_analysis.icd import Politeness
 from tests.crawl.crawling import running
 from tests.crawl.site import Answer, Reply, Site, html, links, serving

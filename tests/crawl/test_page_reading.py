@@ -11,7 +11,7 @@ import pytest
 
 from aahcrawler.crawl.core import page_reading
 from aahcrawler.crawl.core.page_reading import Bounds, LoopGuard, LoopHeldError, PageReading, WorkEndedError
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.page import Page

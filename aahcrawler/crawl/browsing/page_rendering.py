@@ -30,7 +30,7 @@ from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease

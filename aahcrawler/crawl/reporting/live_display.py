@@ -1,11 +1,11 @@
 """Show a running crawl, and what its sites do at the moment: live in a terminal, plain lines elsewhere."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from math import ceil, inf
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from rich.text import Text
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import State
-from aahcrawler.seeds import in_words
+from aahcrawler.seeds import counted_in_words
 
 MAX_SITES = 4
 """Sites that are named; the others are counted."""
@@ -180,12 +180,10 @@ def failures(stats: Stats) -> str:
     >>> failures(Stats({"failed_url:resolve": 2, "failed_url:status 404": 1200, "status:200": 7})), failures(Stats())
     ('1,202 (not found (404) 1,200, name not resolved 2)', 'none')
     """
-    found = Counter[str]()
-    for reason, number in stats.told.failures.items():
-        found[in_words(reason)] += number
-    named = ", ".join(f"{words} {number:,}" for words, number in found.most_common(MAX_REASONS))
+    found = counted_in_words(stats.told.failures)
+    named = ", ".join(f"{words} {number:,}" for words, number in islice(found.items(), MAX_REASONS))
     others = ", ..." if len(found) > MAX_REASONS else ""
-    return f"{found.total():,} ({named}{others})" if found else "none"
+    return f"{sum(found.values()):,} ({named}{others})" if found else "none"
 
 
 def since_before(stats: Stats) -> str:

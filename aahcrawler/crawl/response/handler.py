@@ -33,10 +33,8 @@ from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import AGAIN, StoppedError, retry_after
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.outages import is_full, is_local
-from aahcrawler.crawl.lease.lease_source import LostLeaseError
+from aahcrawler.crawl.lease.lease_source import LostLeaseError, StoppedError
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
 from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings
@@ -63,6 +61,8 @@ from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
+from aahcrawler.wire.politeness import AGAIN, retry_after
+from aahcrawler.wire.robots_txt import RobotsDeniedError, RobotsUnreachableError
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, urlencode
 from aahcrawler import urls
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.fetch.robots_txt import MAX_NAMED
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import LISTING, UNSCORED, Lease, Offer, Offered
 from aahcrawler.metadata import Metadata
+from aahcrawler.wire.robots_txt import MAX_NAMED
 from knowledge_base.model import Application, Listing
 from knowledge_base.url_rules import ParsedUrl
 

@@ -13,8 +13,8 @@ from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison,
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.limits import Budget
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
-from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.health.outages import is_local
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document

@@ -22,7 +22,6 @@ from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import DomainBudgetError, is_too_large
 from aahcrawler.crawl.fetch.download_handler import MAX_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
 from aahcrawler.crawl.response.handler import (
@@ -292,7 +291,7 @@ class AahSpider(Spider):
 
 def _told(error: Exception) -> Exception:
     """Return an error as the response handler knows it: what middlewares say by Scrapy's exceptions, in our own."""
-    if isinstance(error, IgnoreRequest) and not isinstance(error, RobotsDeniedError | RobotsUnreachableError):
+    if isinstance(error, IgnoreRequest):
         return RequestIgnoredError(str(error))
     return error
 

@@ -11,8 +11,7 @@ from starlette.responses import HTMLResponse
 
 from aahcrawler import __version__
 from aahcrawler.overview.periods import worded as worded_period
-from aahcrawler.report.reason_words import ROLES
-from aahcrawler.service.views.worded_reasons import worded
+from aahcrawler.report.reason_words import ROLES, worded
 
 _PACKAGE: Final = "aahcrawler.service.cockpit"
 _UNSEEN = re.compile(
