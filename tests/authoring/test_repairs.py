@@ -161,6 +161,7 @@ def test_a_torn_decision_costs_itself_alone(crawl: Path, folders: tuple[Path, ..
     assert decision.who == "Bo"
 
 
+@pytest.mark.slow
 def test_commands_list_and_reject(crawl: Path, folders: tuple[Path, ...]) -> None:
     runner, kb = CliRunner(), ("--kb", f"{folders[0]}:{folders[1]}")
     listed = runner.invoke(app, ["kb", "learned", str(crawl), *kb])

@@ -40,6 +40,7 @@ from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import Reply
+from tests.service.forked_crawls import crawls_forked
 
 READER, OPERATOR = "the token of a reader", "the token of an operator"
 BLIND = "the token of an operator who may not read"
@@ -111,7 +112,7 @@ def serving(
     pictures: PagePictures | None = None,
     unfound: UnfoundSearches | None = None,
 ) -> Iterator[Cockpit]:
-    """Serve a cockpit of the crawls in a folder, in a thread, until the block ends."""
+    """Serve a cockpit of the crawls in a folder, in a thread, until the block ends. What it starts is forked."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     listening = Listening(port=port)
@@ -133,7 +134,8 @@ def serving(
         time.sleep(0.005)
         assert thread.is_alive()
     try:
-        yield Cockpit(names, port, sign_in, routes, place)
+        with crawls_forked():
+            yield Cockpit(names, port, sign_in, routes, place)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -56,6 +56,7 @@ def archive(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_pages_objects_selection_and_replay_work_on_imported_archives(archive: Path, tmp_path: Path) -> None:
     crawl = tmp_path / "crawls" / "dikes"
     code, output = run("import", archive, crawl)
@@ -97,6 +98,7 @@ def test_pages_are_read_later_where_that_is_wished(archive: Path, tmp_path: Path
     assert len(rows("pages", crawl)) == 5
 
 
+@pytest.mark.slow
 def test_pages_are_scored_by_the_topic_of_a_definition(tmp_path: Path) -> None:
     crawl, icd, archive = tmp_path / "floods", tmp_path / "floods.yaml", tmp_path / "a.warc"
     icd.write_text(TOPIC, "utf-8")

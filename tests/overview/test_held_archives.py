@@ -101,6 +101,7 @@ FIRST = {
 SECOND = {("river.example", "dikes.example", 1, "2019-05-06", "2019-05-06")}
 
 
+@pytest.mark.slow
 def test_links_are_those_of_captures_that_lead_to_another_site(place: Path) -> None:
     with linked(place / "first", place / "second") as gathered:
         assert edges(gathered) == FIRST | SECOND

@@ -62,6 +62,7 @@ def test_strings_are_urls_in_some_functions_of_style_sheets(css: str, found: lis
         )
 
 
+@pytest.mark.slow
 def test_a_hostile_image_set_takes_no_time() -> None:
     with at_most(5):
         assert len(of_stylesheet("image-set(" * 100_000 + '"a.png"', "http://site.test/")) == 0
