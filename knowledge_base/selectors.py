@@ -10,9 +10,8 @@ from cssselect.xpath import HTMLTranslator
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.element_index import Elements
+from knowledge_base.element_index import Elements, Node, compiled, first_asked, look_up
 from knowledge_base.literals import MAX_REMEMBERED, MIN_LITERAL_LENGTH, branches, required_literals, safe_literal
-from knowledge_base.xpath_lookup import Node, compiled, first_asked, look_up
 
 MAX_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""

@@ -63,7 +63,9 @@ def _reads_class(test: Call) -> bool:
     """Return whether a test for a word is one of the words of the context node's class."""
     match test.arguments[0]:
         case Call("concat", (_, Call("normalize-space", (read,)), _)) | Call("concat", (_, read, _)):
-            return read == Path((XPathStep("attribute", "class"),))
+            match read:
+                case Path((XPathStep("attribute", "class", ()),), False, None, ()):
+                    return True
     return False
 
 
@@ -120,7 +122,7 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
     """Measure all elements of a page; ``texts`` is the number of nodes that its text counts for."""
     names, classes, ids = Counter[str](), Counter[str](), Counter[str]()
     values, longest = Counter[str](), dict[str, int]()
-    text = text_depths = name = 0
+    text = text_depths = 0
     children = [0]
     depths = beside = deepest = siblings = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
@@ -134,20 +136,23 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
             text, text_depths = text + behind, text_depths + behind * len(children)
             continue
         for attribute, value in element.items():
-            values[attribute] += _bytes(value)
-            longest[attribute] = max(longest.get(attribute, 0), _bytes(value))
+            length = _bytes(value)
+            values[attribute] += length
+            if length > longest.get(attribute, 0):
+                longest[attribute] = length
+            if attribute == "class":
+                for word in set(value.split()):
+                    classes[word] += 1
         inside, behind = _bytes(element.text), _bytes(element.tail)
         text += inside + behind
         text_depths += inside * len(children) + behind * (len(children) - 1)
-        name = max(name, _bytes(element.tag))
         names[element.tag] += 1
-        classes.update(set((element.get("class") or "").split()))
         ids[element.get("id") or ""] += 1
         children[-1] += 1
         depths += len(children)
         deepest = max(deepest, len(children))
         children.append(0)
-    size = names.total()
+    size, name = names.total(), max(map(_bytes, names), default=0)
     whole = Length(values.total(), max(longest.values(), default=0))
     shape = Shape(
         size + texts,

@@ -18,7 +18,7 @@ from aahcrawler.documents import is_document
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORT_READ, IMPORT_READING, INDEXES, NQUADS, OBJECTS, WARC
-from aahcrawler.metadata import Link, Metadata
+from aahcrawler.metadata import Metadata
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import Statements
 from aahcrawler.objects.readings import graph_of
@@ -30,7 +30,7 @@ from aahcrawler.scope import Spelling
 from aahcrawler.segments import SegmentWriter, Series, extent
 from aahcrawler.tombstones import replace_durably
 from aahcrawler.webobject import Container
-from offline.rereading import Reader, RereadError, version_of
+from offline.rereading import Reader, RereadError, metadata_of, version_of
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd
@@ -254,21 +254,13 @@ class _Captures:
 
     def _understood(self, page: Page, former: Metadata | None) -> _Understood:
         found = self.reader.read(page, former)
-        level = found.match.level if found.match else None
         relevant_at = self.icd.relevant_at
         value = None if relevant_at is None else score(found, self.analysers, self.icd.scoring.weights).score
-        said = Metadata(
-            url=page.url,
-            application=found.match.application.name if found.match else None,
-            level=level.name if level else None,
-            role=level.role if level else None,
-            variant=found.match.variant if found.match else "",
+        said = replace(
+            metadata_of(page, found),
             title=found.document.title,
             score=value,
             relevant=None if value is None or relevant_at is None else value >= relevant_at,
-            links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
-            objects=found.objects,
-            failures=tuple(map(str, found.failed_actions)),
         )
         return _Understood(said, found.containers)
 

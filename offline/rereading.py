@@ -18,9 +18,9 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from aahcrawler.adaptation.adapter import adaptation
 from aahcrawler.adaptation.store.learned import Learned
 from aahcrawler.adaptation.store.overlay import Overlay
-from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.captures import ArchivedCaptures, CaptureSource
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document
@@ -332,18 +332,22 @@ class _Rereading:
         except Exception:  # Whatever a page may provoke, the others are read.
             logger.exception("%s: not understood", page.url)
             return None
-        level = found.match.level if found.match else None
-        said = Metadata(
-            url=page.url,
-            application=found.match.application.name if found.match else None,
-            level=level.name if level else None,
-            role=level.role if level else None,
-            variant=found.match.variant if found.match else "",
-            links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
-            objects=found.objects,
-            failures=tuple(map(str, found.failed_actions)),
-        )
-        return _Found(said, found.containers, page.complete, raised(found))
+        return _Found(metadata_of(page, found), found.containers, page.complete, raised(found))
+
+
+def metadata_of(page: Page, found: Assistance) -> Metadata:
+    """Return what the reading of a page says of it, but for scores."""
+    level = found.match.level if found.match else None
+    return Metadata(
+        url=page.url,
+        application=found.match.application.name if found.match else None,
+        level=level.name if level else None,
+        role=level.role if level else None,
+        variant=found.match.variant if found.match else "",
+        links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
+        objects=found.objects,
+        failures=tuple(map(str, found.failed_actions)),
+    )
 
 
 def _states_objects(stated: CaptureStatements, source: CaptureSource) -> bool:

@@ -9,13 +9,14 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import gettempdir
 
-from aahcrawler.archive.folders import ArchiveFolder
+from aahcrawler.archive.folders import ArchiveFolder, hidden_in
 from aahcrawler.archive.index import LINES, SORTED, LineSorter, covered_files, index_lines
 from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
 from aahcrawler.archive.records import Profile
 from aahcrawler.archive.scanning import Header, Problem, Scanned, scan, timestamp
 from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import OPEN, is_open, open_segment, segments
+from aahcrawler.tallies import plural
 
 _COPY = "restore the file from a copy"
 _REPAIR = "aah archive repair keeps the torn end beside and cuts it off"
@@ -31,7 +32,7 @@ ADVICE = {
     Problem.CROWDED: f"compress the file anew, record by record; {_WRITER}",
     Problem.BLOCK_DIGEST: _COPY,
     Problem.PAYLOAD_DIGEST: f"{_COPY}, unless the block digest is right: then {_WRITER}",
-    Problem.NO_WARCINFO: _WRITER,
+    Problem.NO_WARCINFO: f"{_NOTHING}: the standard only recommends one",
     Problem.FILENAME: "give the file its name back, if it is to be found by it",
     Problem.DUPLICATE: _WRITER,
     Problem.UNLINKED: _WRITER,
@@ -56,6 +57,7 @@ NOTES = frozenset(
         Problem.ALONE,
         Problem.DETACHED,
         Problem.FILENAME,
+        Problem.NO_WARCINFO,
         Problem.ORIGINAL_AWAY,
         Problem.ORIGINAL_UNSAID,
         Problem.PROFILE,
@@ -102,9 +104,10 @@ class Tally:
     notes: int = 0
 
     def __str__(self) -> str:
-        looked = f"{self.records} records in {self.files} files"
-        wrong = f"{self.faults} faults" if self.faults != 1 else "1 fault"
-        return f"{looked}: {wrong}, {self.notes} notes" if self.faults or self.notes else f"{looked}: all is well"
+        looked = f"{plural(self.records, 'record')} in {plural(self.files, 'file')}"
+        if not (self.faults or self.notes):
+            return f"{looked}: all is well"
+        return f"{looked}: {plural(self.faults, 'fault')}, {plural(self.notes, 'note')}"
 
 
 _PROFILES = frozenset(
@@ -299,7 +302,7 @@ def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSort
     tally.files += 1
     relations, indexed = Relations(path), IndexedRecords(path.name)
     try:
-        writing = is_open(path) and _has_writer(path)
+        writing, is_hidden = is_open(path) and _has_writer(path), hidden_in(path)
         if is_open(path):
             yield Finding(path, None, "", Problem.WRITING if writing else Problem.OPEN)
         with open_segment(path) if writing else path.open("rb") as file:
@@ -311,9 +314,9 @@ def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSort
                 yield from relations.take(record)
                 yield from revisits.take(record, path)
                 if expected is not None and not is_open(path):
-                    expected.extend(_usual_line(entry) for entry in indexed.take(record))
+                    expected.extend(_usual_line(entry) for entry in indexed.take(record) if not is_hidden(entry.url))
             if expected is not None:
-                expected.extend(_usual_line(entry) for entry in indexed.end())
+                expected.extend(_usual_line(entry) for entry in indexed.end() if not is_hidden(entry.url))
     except OSError as error:
         yield Finding(path, None, "", Problem.UNREADABLE, str(error))
     yield from relations.unmet()

@@ -85,7 +85,7 @@ class IndexWriter:
 
     def _sort(self, file: str) -> None:
         try:
-            with _turn(self._folder):
+            with alone_in(self._folder):
                 # Another process that ended meanwhile may have done it.
                 if (self._folder / (file + LINES)).exists():
                     _settle(self._archive / file, self._folder)
@@ -106,7 +106,7 @@ def update(archive: Path, folder: Path) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
-    with _turn(folder):
+    with alone_in(folder):
         covered = set(covered_files(target))
         closed = [path for path in segments(archive, WARC) if not is_open(path)]
         for path in closed:
@@ -232,8 +232,8 @@ def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
 
 
 @contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """Lock the sorting of lines in a folder; waits until no other process holds the lock."""
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process has a folder to itself, and keep the others from it. Raise ``OSError``."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

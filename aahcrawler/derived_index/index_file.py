@@ -1,11 +1,12 @@
 """A SQLite file whose tables can be rebuilt, at a given path or, where that is read-only, in a temporary folder."""
 
 import logging
+import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from os import O_CREAT, O_RDWR, close
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
@@ -29,9 +30,9 @@ _logger = logging.getLogger(__name__)
 class IndexFile:
     """The file of an index at a path, or without a path, a private one that is deleted with this object.
 
-    A subclass defines its tables (the statements of ``schema`` exactly as SQLite stores them) and their ``version``. A
-    file that is damaged or of another version is rebuilt. Where its path is read-only, the file is in a temporary
-    folder as long as this object is open.
+    A subclass names its tables, the statements of ``schema`` word for word as SQLite keeps them, and their ``version``.
+    A file that is damaged or of another version is made anew. Where nothing can be written at its path, it goes on in
+    a temporary folder, from what there is of it, as long as this object is open.
     """
 
     schema: ClassVar[tuple[str, ...]]
@@ -78,6 +79,15 @@ class IndexFile:
         """Whether the file is in a temporary folder, as its path is read-only."""
         return self._spare is not None
 
+    @property
+    def can_be_written(self) -> bool:
+        """Whether its file may be written to, as far as permissions tell.
+
+        They are asked beforehand: SQLite may begin a transaction all the same, which fails at its first change.
+        """
+        places = () if self.path is None else (self.path, self.path.parent)
+        return all(os.access(place, os.W_OK) for place in places if place.exists())
+
     def open(self) -> Self:
         """Open the file for building.
 
@@ -87,14 +97,28 @@ class IndexFile:
             if self._held[0] == self._inode():
                 return self
             self.abandon()
-        try:
-            return self._open()
-        except (OSError, sqlite3.OperationalError):
-            if self.path is None or self.is_temporary or not self.may_lie_elsewhere:
-                raise
-        self._spare = tempfile.TemporaryDirectory(prefix="aah-index-")
-        self.path = Path(self._spare.name) / self.path.name
+        is_bound = self.path is None or self.is_temporary or not self.may_lie_elsewhere
+        if is_bound or self.can_be_written:
+            try:
+                return self._open()
+            except (OSError, sqlite3.OperationalError):
+                if is_bound:
+                    raise
+        self._go_elsewhere()
         return self._open()
+
+    def _go_elsewhere(self) -> None:
+        spare = tempfile.TemporaryDirectory(prefix="aah-index-")
+        path = Path(spare.name) / (self.path or Path()).name
+        with suppress(OSError):  # What cannot be read is made anew.
+            self.bring(path)
+        self._spare, self.path = spare, path
+
+    def bring(self, path: Path) -> None:
+        """Bring what there is of the index to another path. Raise ``OSError``."""
+        for suffix in ("", "-wal"):
+            if self.path is not None and (file := self.path.with_name(self.path.name + suffix)).exists():
+                shutil.copyfile(file, path.with_name(path.name + suffix))
 
     def close(self) -> None:
         """Close the file, and delete it where it is temporary."""
@@ -177,7 +201,7 @@ class IndexFile:
     def _connected(self, *, is_new: bool) -> sqlite3.Connection:
         """Open a writable connection; with ``is_new`` create the tables. Raises ``_UnfitError`` for damage."""
         if self.path is not None and self.is_private:
-            close(private(str(self.path), O_RDWR | O_CREAT))
+            os.close(private(str(self.path), os.O_RDWR | os.O_CREAT))
         base = connection(self.path or "")
         try:
             self._check(base)

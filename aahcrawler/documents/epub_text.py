@@ -13,7 +13,7 @@ from lxml.etree import iterwalk
 from aahcrawler.documents.content import MAX_PAGES, About, EncryptedError, about, is_absolute, moment_of
 from aahcrawler.documents.running_text import LinkStart, Mark, Piece
 from aahcrawler.documents.zip_package import Package, text_of, value_of
-from aahcrawler.page import charset, markup
+from aahcrawler.page import markup
 from aahcrawler.page.text import BLOCKS, UNREAD
 
 _TEXTS: Final = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"})
@@ -74,7 +74,7 @@ def _within(folder: str, reference: str) -> str:
 
 
 def _of_text(body: bytes) -> Iterator[Piece]:
-    encoding = charset.of_bom(body)
+    encoding = markup.of_bom(body)
     utf_8 = body.decode(encoding, "replace").encode("utf-8", "replace") if encoding else body
     walk = iterwalk(markup.parse(_SUBSET.sub(b"", utf_8)), events=("start", "end", "comment", "pi"))
     for event, node in walk:

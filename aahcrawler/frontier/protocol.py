@@ -21,7 +21,28 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
+from aahcrawler.frontier.hops import Hop, ends_with
+
 Kind = Literal["page", "requisite"]
+"""What a URL counts as: only pages are bounded in number, and scored."""
+
+LISTING: Final = "#application="
+"""Marks a ``via`` that says of which listing of which application a URL is a page."""
+
+
+class Purpose(StrEnum):
+    """What the answer to a URL is read as. The counts of a crawl have the names of the lists."""
+
+    PAGE = "page"
+    REQUISITE = "requisite"
+    """A file that a page needs to be shown, or that an object consists of."""
+    SITEMAP = "sitemaps"
+    FEED = "feeds"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether nothing but the URLs in the answer is wanted."""
+        return self in (Purpose.SITEMAP, Purpose.FEED)
 
 
 class Update(StrEnum):
@@ -123,6 +144,21 @@ class Lease:
     """The seconds between fetches that the queue is known to ask for, as ``finish`` and ``retry`` left them."""
     left: int | None = None
     """The pages that ``pages_per_queue`` leaves the queue, those leased at once with this one taken; None: no bound."""
+
+    @property
+    def is_page(self) -> bool:
+        """Whether the URL counts as a page; a page of a listing does, although its ``purpose`` is that of a list."""
+        return self.kind == "page"
+
+    @property
+    def purpose(self) -> Purpose:
+        """What the answer is read as. A feed that a page merely links to is read as a page."""
+        if self.kind == "requisite" or LISTING in self.via:
+            if ends_with(self.path, Hop.SITEMAP):
+                return Purpose.SITEMAP
+            if ends_with(self.path, Hop.FEED):
+                return Purpose.FEED
+        return Purpose(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

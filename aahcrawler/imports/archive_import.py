@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from zipfile import BadZipFile
 
+from aahcrawler.archive.folders import is_referred
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, PlaceNote, entries, note_all
@@ -19,8 +20,9 @@ from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, WaczPackage
 from aahcrawler.jobs import own_processes
-from aahcrawler.layout import ARCHIVE, IMPORTED, INDEXES, WARC
-from aahcrawler.segments import recover
+from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTED, INDEXES, WARC
+from aahcrawler.segments import recover, segments
+from aahcrawler.tallies import plural
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -87,10 +89,12 @@ class ArchiveImport:
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
         ):
-            importing = _Importing(writer, ledger, TakenDown.of(self.root))
+            taken_down = TakenDown.of(self.root)
             for path in paths:
+                # A crawl's folder may refer to a file which still holds what was taken down there.
+                hidden = taken_down | TakenDown.of(path.parent.parent) if is_referred(path) else taken_down
                 with path.open("rb") as file:
-                    self._import(path, file, importing)
+                    self._import(path, file, _Importing(writer, ledger, hidden))
             self._index_referred()
             missing = ledger.missing_originals()
             note_all(
@@ -105,7 +109,7 @@ class ArchiveImport:
     def said(self) -> Iterator[str]:
         """Yield the lines to be printed at the end."""
         counts = self.counts
-        line = f"kept {counts.kept:,} of {counts.records:,} records"
+        line = f"kept {counts.kept:,} of {plural(counts.records, 'record')}"
         others = (
             (counts.already, "already there"),
             (counts.removed, "of pages that were taken down"),
@@ -115,9 +119,9 @@ class ArchiveImport:
             line += f"; {counts.records - counts.kept:,} not: {', '.join(told)}"
         yield line
         if counts.noted:
-            yield f"{counts.noted:,} records are kept although something about them is wrong"
+            yield f"{plural(counts.noted, 'record is', 'records are')} kept although something is wrong there"
         if counts.passed:
-            yield f"{counts.passed:,} places hold something else than records"
+            yield f"{plural(counts.passed, 'place holds', 'places hold')} something else than records"
 
     def _import(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
         if file.read(len(ZIP)) == ZIP:
@@ -329,9 +333,12 @@ def _named(record: ForeignRecord) -> str:
 
 
 def sources_in(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and the files in folders among them, in the order of their names."""
+    """Yield files, and those in folders among them, in the order of their names; of crawls' folders the WARC files."""
     for path in paths:
-        if path.is_dir():
-            yield from (each for each in sorted(path.rglob("*")) if each.is_file())
-        else:
+        if (path / DEFINITION).is_file() and (path / ARCHIVE).is_dir():
+            yield from segments(path / ARCHIVE, WARC)
+        elif path.is_dir():
+            inner = sorted(path.iterdir())
+            yield from sources_in([each for each in inner if each.is_file() or not each.is_symlink()])
+        elif path.is_file():
             yield path

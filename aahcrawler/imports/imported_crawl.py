@@ -1,9 +1,10 @@
 """The folder of imported archives, which looks like that of an ended crawl, with a definition that describes it."""
 
 import json
+import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ from aahcrawler.crawls import is_import
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.imports.archive_import import ImportRefusedError
 from aahcrawler.layout import ARCHIVE, CREATED, DEFINITION, FRONTIER, IMPORTS, INDEX, INDEXES, OBJECTS, SUMMARY, WARC
+from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import append_line, private, segments
@@ -24,6 +26,14 @@ from aahcrawler.tombstones import replace_durably
 from online_analysis.icd import Icd
 from online_analysis.icd.new_definition import suggested_id
 
+_PAGES: Final = """CREATE TABLE page (
+  url TEXT PRIMARY KEY, at TEXT, capture TEXT, relevant, unchanged, application TEXT, level TEXT, type TEXT
+) WITHOUT ROWID"""
+_LATEST: Final = """INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET (at, capture, relevant, unchanged, application, level, type) = (
+  excluded.at, excluded.capture, excluded.relevant, excluded.unchanged, excluded.application, excluded.level,
+  excluded.type
+) WHERE (excluded.at, excluded.capture) > (at, capture)"""
 CRAWL_NUMBER: Final = 1
 """The number that imported captures have among those of their folder."""
 NOBODY: Final = "http://nobody.invalid/"
@@ -92,19 +102,29 @@ def asks_for_nothing(icd: Icd) -> bool:
     return icd.seeds == (NOBODY,)
 
 
+def _counted(rows: Iterable[PageRow]) -> tuple[Mapping[str, int], Mapping[str, Mapping[str, int]]]:
+    """Return how many pages there are, and of what kinds; each counts once, by its last capture, as in the indexes."""
+    status: Counter[str] = Counter()
+    with closing(sqlite3.connect("", isolation_level=None)) as base:
+        base.execute(_PAGES)
+        for row in rows:
+            status[str(row.status)] += 1
+            if row.is_page:
+                kinds = row.application or "unknown", row.level or "none", row.media_type or "unknown"
+                judged = bool(row.relevant), row.unchanged is not None
+                base.execute(_LATEST, (row.url, row.fetched_at, row.capture, *judged, *kinds))
+        sums = base.execute("SELECT count(*), total(relevant), total(unchanged) FROM page").fetchone()
+        counts = dict(zip(("pages", "relevant", "unchanged"), map(int, sums), strict=True))
+        groups = {
+            name: dict(base.execute(f"SELECT {name}, count(*) FROM page GROUP BY 1"))  # noqa: S608 (fixed names)
+            for name in ("application", "level", "type")
+        }
+    return counts, {**groups, "status": status}
+
+
 def write_summary(root: Path, icd: Icd) -> None:
-    """Write ``crawl.json`` with the counts of the folder, as for an ended crawl. Raises ``ReadError``."""
-    counts: Counter[str] = Counter()
-    groups = {name: Counter[str]() for name in ("application", "level", "status", "type")}
-    for row in page_rows(root):
-        groups["status"][str(row.status)] += 1
-        if row.is_page:
-            counts["pages"] += 1
-            counts["relevant"] += bool(row.relevant)
-            counts["unchanged"] += row.unchanged is not None
-            groups["application"][row.application or "unknown"] += 1
-            groups["level"][row.level or "none"] += 1
-            groups["type"][row.media_type or "unknown"] += 1
+    """Write ``crawl.json``: what the folder holds, as that of a crawl that has ended. Raises ``ReadError``."""
+    counts, groups = _counted(page_rows(root))
     objects = object_counts(root).types
     index = root / INDEXES / INDEX
     answers = sum(1 for _ in index_lines(index)) if index.exists() else 0

@@ -124,8 +124,7 @@ def _single(outline: Outline, shown: Sequence[Shown]) -> Iterator[tuple[int, ...
     """Yield elements with a date whose identifier calls them a numbered post or comment, the only one of the page."""
     groups: dict[str, list[int]] = defaultdict(list)
     for place, element in enumerate(outline.elements):
-        prefix = called_record(element)
-        if prefix and outline.tags[place] in _REPEATED:
+        if outline.tags[place] in _REPEATED and (prefix := called_record(element)):
             groups[prefix].append(place)
     for places in groups.values():
         dated = sum(outline.contains(places[0], each.place) for each in shown)

@@ -414,7 +414,16 @@ def is_byline_word(word: str) -> bool:
     >>> is_byline_word("remarked:"), is_byline_word("Boyd")
     (True, False)
     """
+    return _is_short_byline_word(word) if len(word) <= _MAX_KEPT else _is_short_byline_word.__wrapped__(word)
+
+
+@lru_cache(maxsize=20_000)
+def _is_short_byline_word(word: str) -> bool:
     return word.casefold().strip(_BYLINE_MARKS) in WORDS or not word.strip(_BYLINE_MARKS)
+
+
+_MAX_KEPT = 60
+"""The longest word of which is remembered whether it belongs to a byline: pages show the same words again and again."""
 
 
 def name_in(text: str) -> str:

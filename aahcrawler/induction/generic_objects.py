@@ -25,7 +25,7 @@ from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
 from aahcrawler.induction.script_data import script_text
-from aahcrawler.page import Page, claims, generic, schemaorg_texts, tiddlers
+from aahcrawler.page import Page, claims, generic, schemaorg, tiddlers
 from aahcrawler.page.claims import Claim
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
@@ -155,7 +155,7 @@ def _read(page: Page) -> GenericReading:
 
 def _gallery(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet], given: Sequence[Item]) -> Gallery | None:
     """Return the photographs of a page that declares no text of its own."""
-    if claims.says_article(page, given) or claims.work_of(page) is not None or any(map(schemaorg_texts.kind_of, given)):
+    if claims.says_article(page, given) or claims.work_of(page) is not None or any(map(schemaorg.kind_of, given)):
         return None
     return gallery(page, prepared, sets)
 

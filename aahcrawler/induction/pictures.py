@@ -11,10 +11,9 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import Page, requisites
-from aahcrawler.page.hidden import Hidden
 from aahcrawler.page.linked_files import kind_of_file, linked_file
 from aahcrawler.page.text import fold
-from aahcrawler.page.zones import Zone, Zones
+from aahcrawler.page.zones import Hidden, Zone, Zones
 from aahcrawler.urls import queue_of, resolve
 
 MAX_PICTURES: Final = 2_000

@@ -70,7 +70,7 @@ class Part:
 
     def pieces(self, outline: Outline) -> Iterator[Piece]:
         """Yield its text, except that of records within it."""
-        holes = Extents((hole, outline.ends[hole]) for hole in self.holes)
+        holes = Extents((hole, outline.ends[hole]) for hole in self.holes) if self.holes else None
         for root in self.roots:
             yield from outline.pieces_of(root, holes)
 

@@ -12,6 +12,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
+from aahcrawler.replay.marked_words import FIRST_WORD
 from aahcrawler.replay.own_pages import markup_of
 from aahcrawler.replay.recorded_answers import RecordedResponse
 
@@ -64,8 +65,8 @@ class BannerInfo:
     """Further facts for the banner: how many objects were outlined, of how many, and where the page redirects to.
 
     ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained. ``made``
-    says which document is shown where the archive holds several: the rendered one (``rendered``), the one made from
-    ``data``, or the one ``sent`` by the server.
+    says which of two is shown where the archive holds both: the page as a browser left it (``rendered``), as it was
+    made of its ``data``, or as it was ``sent``. ``words`` are what was looked for, and how many places have it.
     """
 
     objects: tuple[int, int] | None = None
@@ -73,6 +74,7 @@ class BannerInfo:
     refresh: str = ""
     cut: bool = False
     made: Made = ""
+    words: tuple[str, int] | None = None
 
 
 def banner(asked: Address, answer: RecordedResponse, told: BannerInfo) -> str:
@@ -131,6 +133,11 @@ def _notes(asked: Address, answer: RecordedResponse, told: BannerInfo) -> list[s
         noun = "web object" if number == 1 else "web objects"
         missing = "" if found == number else "; what is missing was not found on the page as shown"
         notes.append(f"{found} of {number} {noun} outlined{missing}.")
+    if told.words is not None:
+        words, places = told.words
+        first = f' <a href="#{FIRST_WORD}">The first of them</a>' if places else ""
+        noun = "place is" if places == 1 else "places are"
+        notes.append(f"{places} {noun} marked that have what was looked for: {markup_of(words, 300)}.{first}")
     if told.scored:
         notes.append(LEGEND)
     return notes

@@ -15,8 +15,7 @@ from lxml.html import HtmlElement, tostring
 
 from aahcrawler.page import markup
 from aahcrawler.page.page import based
-from aahcrawler.page.requisites import played_by, shown_by
-from aahcrawler.page.shown_within import shows_document
+from aahcrawler.page.requisites import played_by, shown_by, shows_document
 from aahcrawler.query_encoding import in_utf8
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.css_rewriting import rewrite_css
@@ -63,7 +62,9 @@ class Surroundings:
 
     @property
     def linked(self) -> Modifier:
-        """The modifier of the document's links, which are shown in the same way as the document."""
+        """How the links of the document are shown: as the document itself, but that no words are marked there."""
+        if self.address.modifier is Modifier.WORDS:
+            return Modifier.PAGE
         return self.address.modifier if self.address.modifier in PAGES else Modifier.FRAME
 
     def style_link(self, reference: str, modifier: Modifier) -> str | None:

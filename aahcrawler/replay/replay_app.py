@@ -1,6 +1,6 @@
 """The replay as an ASGI application."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -19,6 +19,7 @@ from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.door import ReplayAccess
+from aahcrawler.replay.marked_words import FindWords, no_words
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
 from aahcrawler.replay.recorded_answers import asked_range
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
@@ -67,14 +68,16 @@ def replay_app(
     *,
     door: ReplayAccess | None = None,
     annotate: Annotate = no_annotations,
+    find_words: FindWords = no_words,
     marked: MarkedPages | None = None,
 ) -> ASGIApp:
     """Return the application that shows the captures of these crawls under these host names (without port).
 
-    Without a ``door`` everyone who can connect is admitted, and no marked pages are shown. ``annotate`` is called in
-    threads.
+    Without a door, whoever can connect is let in, and no marked pages are shown. ``annotate`` and ``find_words`` are
+    called in threads.
     """
-    return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, annotate, marked or MarkedPages())
+    shown = partial(ReplayedCaptures, annotate=annotate, find_words=find_words)
+    return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, shown, marked or MarkedPages())
 
 
 class _ReplayApp:
@@ -83,10 +86,10 @@ class _ReplayApp:
         folders: Folders,
         hosts: frozenset[str],
         door: ReplayAccess | None,
-        annotate: Annotate,
+        shown: Callable[[Path], ReplayedCaptures],
         marked: MarkedPages,
     ) -> None:
-        self._folders, self._hosts, self._door, self._annotate = folders, hosts, door, annotate
+        self._folders, self._hosts, self._door, self._captures = folders, hosts, door, shown
         self._marked = marked
         self._policy = partial(policy, "" if door is None else door.cockpit)
         self._limiter = CapacityLimiter(_AT_ONCE)
@@ -145,7 +148,7 @@ class _ReplayApp:
             return self._message(404, "Not found", "There is no such crawl, or this is no address of a capture.")
         captures = self._known.get(folder)
         if captures is None:
-            captures = self._known[folder] = ReplayedCaptures(folder, self._annotate)
+            captures = self._known[folder] = self._captures(folder)
         try:
             if address is not None:
                 part = "" if "if-range" in request.headers else request.headers.get("range", "")

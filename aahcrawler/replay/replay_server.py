@@ -77,7 +77,7 @@ def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], No
     with closing(_listener(name, port)) as listener:
         written = f"[{name}]" if ":" in name else name
         tell(f"http://{written}:{listener.getsockname()[1]}/")
-        asyncio.run(_Server(server_config(app)).serve([listener]))
+        asyncio.run(QuietServer(server_config(app)).serve([listener]))
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
@@ -95,8 +95,8 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
-    """A server that ends the process normally on a signal to stop."""
+class QuietServer(uvicorn.Server):
+    """A server for which being told to end is no error of the process."""
 
     @contextmanager
     def capture_signals(self) -> Any:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ from aahcrawler.replay.banner import BannerInfo, Made, banner, colour
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
 from aahcrawler.replay.mark_outlines import outline
+from aahcrawler.replay.marked_words import FindWords, mark_words, no_words
 from aahcrawler.replay.object_finding import ShownObject, find_objects
 from aahcrawler.replay.recorded_answers import MAX_DECODED, MAX_SHOWN, RecordedResponse, RecordedResponses
 from aahcrawler.streams import UnreadableManifestError
@@ -36,10 +38,11 @@ _SUBTITLES: Final = "text/vtt"
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """The annotations of a page: its web objects, in its order, and the scores of its links by canonical URL."""
+    """What is to be marked on a page: its web objects, in its order, its links by canonical URL, and words."""
 
     objects: tuple[ShownObject, ...] = ()
     link_scores: Mapping[str, float] = field(default_factory=dict)
+    words: str = ""
 
 
 Annotate = Callable[[str, RecordedResponse], Annotations | None]
@@ -69,9 +72,9 @@ class Shown:
 class ReplayedCaptures:
     """Shows the captures in the folder of a crawl. Thread-safe."""
 
-    def __init__(self, crawl: Path, annotate: Annotate = no_annotations) -> None:
+    def __init__(self, crawl: Path, annotate: Annotate = no_annotations, find_words: FindWords = no_words) -> None:
         self.answers = RecordedResponses(crawl)
-        self._annotate = annotate
+        self._annotate, self._find_words = annotate, find_words
 
     def show(self, address: Address, *, in_part: bool = False) -> Shown:
         """Return the response for an address; ``in_part`` says that a range of it will be requested.
@@ -82,7 +85,7 @@ class ReplayedCaptures:
         if answer is None:
             return Shown(404, _HTML, own_pages.not_captured(address))
         if answer.location:
-            target = Address(address.crawl, answer.moment, address.modifier, answer.location)
+            target = replace(address, moment=answer.moment, url=answer.location)
             return Shown(302, {**told_of(answer), "Location": target.path}, b"")
         match address.modifier:
             case Modifier.FILE:
@@ -114,18 +117,21 @@ class ReplayedCaptures:
         objects = marks.objects if marks is not None else ()
         elements = find_objects(page.tree, objects)
         onward = refresh(page)
-        here = Address(address.crawl, answer.moment, address.modifier, answer.url)
+        here = replace(address, moment=answer.moment, url=answer.url)
         rewritten = rewrite_html(page.tree, page.text[:_BEGINNING], Surroundings(here, page.base_url))
         for each in objects:
             if each.number in elements:
                 outline(elements[each.number], each)
         scored = _colour_links(rewritten, marks.link_scores if marks is not None else {})
+        words = marks.words if marks is not None else ""
+        places = mark_words(rewritten.tree, partial(self._find_words, words)) if words else 0
         told = BannerInfo(
             (len(elements), len(objects)) if objects else None,
             scored,
             onward.url if onward is not None else "",
             not page.complete,
             made,
+            (words, places) if words else None,
         )
         above = banner(address, answer, told) if address.modifier in PAGES else ""
         body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
@@ -166,7 +172,9 @@ class ReplayedCaptures:
         return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
 
     def _marks(self, address: Address, answer: RecordedResponse) -> Annotations | None:
-        """Return the annotations that the address asks for."""
+        """Return what the address asks to be marked."""
+        if address.modifier is Modifier.WORDS:
+            return Annotations(words=address.words)
         if address.modifier not in (Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH):
             return None
         marks = self._annotate(address.crawl, answer)

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
-from aahcrawler.captures.record_scan import Damage, ResponseRecord, scanned
+from aahcrawler.captures.record_scan import Damage, Info, ResponseRecord, scanned
 from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
 from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
@@ -51,6 +51,7 @@ _TABLES: Final = (
   PRIMARY KEY (thing, at, capture)
 ) WITHOUT ROWID""",
     "CREATE INDEX sighting_capture ON sighting (capture)",
+    "CREATE TABLE info (id TEXT PRIMARY KEY, file TEXT NOT NULL, begin INTEGER NOT NULL, end INTEGER NOT NULL)",
     "CREATE TABLE language (code TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 _SIGHTINGS: Final = """
@@ -61,7 +62,7 @@ _GONE: Final = 0
 """The digest of a thing that a capture found gone."""
 _MAX_PENDING: Final = 16_000_000
 """Characters of texts that wait to be written."""
-Stated = CaptureStatements | ResponseRecord
+Stated = CaptureStatements | ResponseRecord | Info
 _logger = logging.getLogger(__name__)
 
 
@@ -95,7 +96,7 @@ class SearchIndex(DerivedIndex[Stated]):
     """
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 1
+    version: ClassVar = 2
     at_once: ClassVar = 500
 
     def __init__(self, crawl: Path) -> None:
@@ -120,9 +121,7 @@ class SearchIndex(DerivedIndex[Stated]):
             yield from ((read_statements(text), end) for text, end in segment_members(source, begin))
             return
         damaged: list[Damage] = []
-        yield from (
-            (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, ResponseRecord)
-        )
+        yield from ((each, each.end) for each in scanned(source.path, begin, damaged.append))
         if damaged:
             raise DamageError(f"at byte {damaged[0].offset}: {damaged[0].reason}")
 
@@ -136,9 +135,12 @@ class SearchIndex(DerivedIndex[Stated]):
         self._languages: set[str] = set()
 
     def put(self, entry: Stated, source: int, place: int) -> None:  # noqa: ARG002
-        """Take in what a capture was found to hold, or the text of its page."""
+        """Take in what a capture was found to hold, the text of its page, or where a ``warcinfo`` record lies."""
+        name = self._names[source].removeprefix(f"{ARCHIVE}/")
         if isinstance(entry, ResponseRecord):
-            self._put_answer(entry, self._names[source].removeprefix(f"{ARCHIVE}/"))
+            self._put_answer(entry, name)
+        elif isinstance(entry, Info):
+            self.base.execute("INSERT OR REPLACE INTO info VALUES (?, ?, ?, ?)", (entry.id, name, *entry[1:]))
         else:
             self._put_statements(entry)
         if self._size > _MAX_PENDING:
@@ -169,12 +171,11 @@ class SearchIndex(DerivedIndex[Stated]):
         if self._is_hidden(answer.url, answer.id) or not answer.id:
             return
         if answer.is_revisit and answer.document is None:
-            self._put_revisit(answer)
+            self._put_revisit(answer, name)
             return
         if not shows_page(answer):
             return
-        number, facts = self._capture(answer.id, answer.crawl, None)
-        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, _kept(answer), number))
+        number, facts = self._placed(answer, name)
         if facts is None:
             facts = self._first_facts(name, answer)
             self.base.execute("UPDATE capture SET facts = ? WHERE id = ?", (str(facts), number))
@@ -182,7 +183,13 @@ class SearchIndex(DerivedIndex[Stated]):
         if entry is not None:
             self._see(entry, number)
 
-    def _put_revisit(self, answer: ResponseRecord) -> None:
+    def _placed(self, answer: ResponseRecord, name: str) -> tuple[int, Facts | None]:
+        """Keep where the records of an answer lie; return as ``_capture`` does."""
+        number, facts = self._capture(answer.id, answer.crawl, None)
+        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, _kept(answer), number))
+        return number, facts
+
+    def _put_revisit(self, answer: ResponseRecord, name: str) -> None:
         """See again what the capture that a revisit refers to holds; nothing where that is not known."""
         found = self.base.execute(
             "SELECT id, file, answer, facts FROM capture WHERE record = ? AND file IS NOT NULL", (answer.refers,)
@@ -190,7 +197,7 @@ class SearchIndex(DerivedIndex[Stated]):
         if found is None:
             return
         thing, (original, file, kept, facts) = number_of(page_thing(answer.url)), found
-        number, _ = self._capture(answer.id, answer.crawl, None)
+        number, _ = self._placed(answer, name)
         held = self.base.execute("SELECT digest FROM sighting WHERE thing = ? AND capture = ?", (thing, original))
         if (row := held.fetchone()) is not None:
             self._sight(thing, answer.at, number, row[0])
@@ -333,6 +340,15 @@ class SearchIndex(DerivedIndex[Stated]):
         """Make the tables, and begin the texts anew in another folder."""
         super().make_tables(base)
         base.execute("INSERT INTO texts VALUES (?, 0, 0)", (secrets.token_hex(8),))
+
+    def bring(self, path: Path) -> None:
+        """Bring what there is of the index to another path; texts are linked, as they are never changed in place."""
+        super().bring(path)
+        for file in (self.path or Path()).with_name(SEARCH_TEXTS).resolve().glob("*/*"):
+            if file.suffix != ".lock":
+                link = path.with_name(SEARCH_TEXTS) / file.parent.name / file.name
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(file)
 
     def abandon(self) -> None:
         """Close it without committing what is pending, if it is open."""

@@ -1,6 +1,7 @@
 """The protocol by which the crawl decides whether a request may go to an IP address now."""
 
 import asyncio
+from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
 
@@ -34,3 +35,20 @@ class Waiting:
             await self._admission.enter(address, port)
         finally:
             self.seconds += loop.time() - began
+
+
+def machine(address: str, port: int) -> str:
+    """Return how an IP address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
+
+    >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
+    ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')
+
+    Of a host that a proxy resolves the name stands for its machine.
+    """
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address.lower()
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    return f"{parsed}:{port}" if parsed.is_loopback else str(parsed)

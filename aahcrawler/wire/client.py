@@ -139,7 +139,7 @@ class WireClient:
         self._now = now
         self._executor = ThreadPoolExecutor(SPOOL_THREADS, thread_name_prefix="spool")
         self._pool = Pool(settings.keep_alive)
-        self._dialler = Dialler(settings, self._new_connection)
+        self._dialler = Dialler(settings, lambda: Connection(self._executor, self._pool))
 
     async def fetch(self, request: WireRequest) -> WireResponse:
         """Return the response to a request, whatever its status.
@@ -183,9 +183,6 @@ class WireClient:
                 return connection
             connection.close()
         return None
-
-    def _new_connection(self) -> Connection:
-        return Connection(self._executor, self._pool)
 
     async def _converse(self, connection: Connection, sent: _Sent) -> WireResponse:
         limits, timeouts = self._settings.limits, self._settings.timeouts

@@ -33,7 +33,7 @@ from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SELECTION, WARC
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.reader import page_rows, statements
-from aahcrawler.page import Page, requisites, shown_within
+from aahcrawler.page import Page, requisites
 from aahcrawler.pipeline.links import media_of
 from aahcrawler.segments import extent
 from offline.selection.criteria import Criteria
@@ -225,7 +225,7 @@ class LookingForNeeded:
 def needed_of(page: Page) -> Needed:
     """Return what a page needs to be shown: its requisites, and the documents in its frames."""
     needed = page.attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
-    within = page.attempt("frames", lambda: shown_within.frames(page), tuple[str, ...])
+    within = page.attempt("frames", lambda: requisites.frames(page), tuple[str, ...])
     return Needed(page.url, page.rendered, needed, within, of_stages(page.failed))
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
@@ -246,8 +246,7 @@ class Icd(Section):
 
     def user_agent(self) -> str:
         """Return the value of the User-Agent header: one line of printable ASCII with the operator and purpose."""
-        parts = [f"+{self.contact}", _header_text(self.operator), _header_text(self.title)]
-        return f"AAHCrawler/{_version()} ({'; '.join(filter(None, parts))})"
+        return user_agent(self.contact, _header_text(self.operator), _header_text(self.title))
 
     def meaning(self) -> dict[str, str]:
         """Return every field by its path, as JSON text, without the order of lists, comments and spelling.
@@ -302,6 +301,21 @@ def _digest(text: str) -> str:
 def _header_text(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return " ".join(re.sub(r"[^ -~]|[()\\;<>\"]", " ", plain).split())[:100].strip()
+
+
+PRODUCT: Final = "AAHCrawler"
+"""What robots.txt files call us: the first word of every User-Agent (RFC 9309, section 2.2.1)."""
+
+
+def user_agent(contact: str, *about: str) -> str:
+    """Return the value of the User-Agent header of those whom ``contact`` reaches, an address or a URL; may be empty.
+
+    >>> user_agent("me@example.org").partition(" ")[2]
+    '(+me@example.org)'
+    """
+    parts = filter(None, (contact and f"+{contact}", *about))
+    told = "; ".join(parts)
+    return f"{PRODUCT}/{_version()}{told and f' ({told})'}"
 
 
 @cache

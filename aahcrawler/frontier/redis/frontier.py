@@ -91,7 +91,7 @@ class PartitionedFrontier(Generic[_P]):
                     continue  # What others have given would not be given again.
                 leases.append(got)
                 left -= len(got)
-                taken[partition] += sum(1 for lease in got if lease.kind == "page")
+                taken[partition] += sum(1 for lease in got if lease.is_page)
                 if wanted and len(got) == wanted:
                     giving.append(partition)
             ready = giving
