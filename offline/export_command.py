@@ -35,7 +35,7 @@ export_app = typer.Typer()
 @export_app.command()
 def export(
     crawls: Annotated[
-        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls and imports, or files of collections.")
+        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls and imports, or collections.")
     ],
     wacz: Annotated[Path, typer.Option("--wacz", metavar="FILE.wacz", help="The file to write, which must not exist.")],
     score: ScoreOption = None,
@@ -72,6 +72,7 @@ def export(
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
+    from aahcrawler.tallies import plural
     from offline.counting import counting, telling
     from offline.export.collected_crawls import described_crawls
     from offline.export.wacz_export import COUNTED, WantedPages
@@ -116,14 +117,14 @@ def export(
         counts = {"pages": done.pages, "captures": done.captures, "bytes": done.package.size, "left_out": done.left_out}
         typer.echo(json.dumps({"wacz": str(wacz), **counts, "missing": list(missing)}))
         return
-    typer.echo(f"{wacz}: {done.pages:,} pages, {done.captures:,} captures, {done.package.size:,} bytes")
+    typer.echo(f"{wacz}: {plural(done.pages, 'page')}, {plural(done.captures, 'capture')}, {done.package.size:,} bytes")
     for line in done.raised.lines():
         typer.echo(f"note: {line}", err=True)
     for folder in done.empty:
         typer.echo(f"note: {folder}: nothing of it is in the package", err=True)
     if done.left_out:
-        what = "captures" if wanted.is_all else "pages"
-        typer.echo(f"left out: {done.left_out:,} {what} made under a session; --with-sessions takes them", err=True)
+        left = plural(done.left_out, "capture" if wanted.is_all else "page")
+        typer.echo(f"left out: {left} made under a session; --with-sessions takes them", err=True)
 
 
 def _records(file: Path) -> tuple[str, ...]:

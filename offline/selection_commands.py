@@ -23,8 +23,8 @@ Processes = Annotated[
 
 
 ScoreOption = Annotated[list[str] | None, typer.Option("--score", metavar="'>=N'", help="Pages with such a score.")]
-FromOption = Annotated[str, typer.Option("--from", metavar="DATE", help="Pages of this day or moment and later.")]
-UntilOption = Annotated[str, typer.Option("--until", metavar="DATE", help="Pages up to the end of this day.")]
+FromOption = Annotated[str, typer.Option("--from", metavar="DATE", help="From then on: 2026, 2026-01, 2026-01-31.")]
+UntilOption = Annotated[str, typer.Option("--until", metavar="DATE", help="Up to then; the year, month or day counts.")]
 DateOption = Annotated[DateOf, typer.Option("--date", help="The date of a page that is compared.")]
 ApplicationOption = Annotated[
     list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
