@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check quick soak format clean chromium
+.PHONY: demo test check quick soak screenshots format clean chromium
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -16,7 +16,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 4 --dist worksteal -m 'not soak'
+	$(BIN)/pytest -n 4 -m 'not soak'
 
 # The browser that tests drive: Debian's. As somebody else than root, with sudo.
 chromium:
@@ -28,11 +28,15 @@ quick: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not starts and not recorded and not slow and not soak' --hypothesis-profile=quick
+	$(BIN)/pytest -n 2 -m 'not starts and not recorded and not slow and not soak' --hypothesis-profile=quick
 
 # What takes long: each property on many examples, new ones each time, and the tests that `make test` leaves out.
 soak: $(READY)
-	$(BIN)/pytest -n 2 --dist worksteal -m 'soak or hypothesis' --hypothesis-profile=soak
+	$(BIN)/pytest -n 2 -m 'soak or hypothesis' --hypothesis-profile=soak
+
+# A picture of every page of the cockpit, for somebody to look at: in .cache/tests/screenshots.
+screenshots: $(READY)
+	AAH_SCREENSHOTS=1 $(BIN)/pytest -n 2 -m 'not soak' tests/cockpit
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -13,11 +13,11 @@ from aahcrawler.archive.commands import Folder, archive_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.crawl.startup.dry_run_command import dry_run_app
 from aahcrawler.editor.commands import kb_app
-from aahcrawler.editor.definition_commands import definition_app
 from aahcrawler.editor.entry_commands import entry_app
 from aahcrawler.exits import MISTAKE, exit_on_error, utc_time
 from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
+from aahcrawler.operating.definition_commands import definition_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.collection_commands import collection_app
 from offline.commands import store_app
@@ -256,14 +256,22 @@ def report(
             typer.echo(write_report(crawl))
 
 
+ServedFolders = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[CRAWL_FOLDER]...", help="Folders of crawls, or folders that hold some."),
+]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
+ActLog = Annotated[
+    Path | None,
+    typer.Option("--log", metavar="FILE", help=f"Where acts are noted. Default: {SERVICE_LOG} beside the crawls."),
+]
+
+
 @app.command()
 def cockpit(
-    crawls: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[CRAWL_FOLDER]...", help="Folders of crawls, or folders that hold some."),
-    ] = None,
+    crawls: ServedFolders = None,
     host: Annotated[str, typer.Option("--host", help="The IP address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8390,
+    port: Port = 8390,
     token_file: Annotated[
         Path | None,
         typer.Option("--token-file", help="A file with tokens and roles; without it AAH_SERVICE_TOKEN is read."),
@@ -274,10 +282,11 @@ def cockpit(
     replay_name: Annotated[
         str, typer.Option("--replay-name", help="Another host name, for archived pages: https://replay.example.org")
     ] = "",
-    log: Annotated[
-        Path | None,
-        typer.Option("--log", metavar="FILE", help=f"Where acts are noted. Default: {SERVICE_LOG} beside the crawls."),
-    ] = None,
+    log: ActLog = None,
+    count_unfound: Annotated[
+        bool,
+        typer.Option("--count-unfound", help="Count what several readers search for in vain, without who they are."),
+    ] = False,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
     from aahcrawler.crawl.health.process_memory import uncollected
@@ -288,20 +297,21 @@ def cockpit(
 
     with exit_on_error(RefusedToServeError):
         serve_cockpit(
-            crawls or [], Listening(host, port, token_file, log=log), Published(name, replay_name), typer.echo
+            crawls or [],
+            Listening(host, port, token_file, log=log),
+            Published(name, replay_name),
+            typer.echo,
+            counts_unfound=count_unfound,
         )
 
 
 @app.command()
 def serve(
-    crawls: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[CRAWL_FOLDER]...", help="Folders of crawls, or folders that hold some."),
-    ] = None,
+    crawls: ServedFolders = None,
     host: Annotated[
         str, typer.Option("--host", help="The host or IP address to listen on; any but this machine's needs a token.")
     ] = ("127.0.0.1"),
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8380,
+    port: Port = 8380,
     token_file: Annotated[
         Path | None,
         typer.Option("--token-file", help="A file with bearer tokens; without it AAH_SERVICE_TOKEN is read."),
@@ -310,10 +320,7 @@ def serve(
         float,
         typer.Option("--rate", min=0, max=1e6, help="Requests a second that each caller may make; 0: any number."),
     ] = 50.0,
-    log: Annotated[
-        Path | None,
-        typer.Option("--log", metavar="FILE", help=f"Where acts are noted. Default: {SERVICE_LOG} beside the crawls."),
-    ] = None,
+    log: ActLog = None,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
     from aahcrawler.crawl.health.process_memory import uncollected
@@ -359,7 +366,7 @@ def replay(
     host: Annotated[
         str, typer.Option("--host", help="The name or IP address to listen on: one of this machine's own.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8381,
+    port: Port = 8381,
 ) -> None:
     """Show the captures of crawls in a browser on this machine, from the archive alone, until Ctrl-C."""
     from aahcrawler.replay.replay_server import RefusedToReplayError

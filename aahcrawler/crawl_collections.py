@@ -4,12 +4,10 @@
 none of them: what is done to a collection never changes a crawl.
 """
 
-import fcntl
 import io
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Self
 
@@ -18,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import AliasEvent
 
+from aahcrawler.archive.index import alone_in
 from aahcrawler.layout import CREATED, DEFINITION, EXPORTS
 from aahcrawler.tombstones import replace_durably
 from online_analysis.icd.definition import Lines, Metadata
@@ -91,6 +90,18 @@ class CollectionFile:
             raise CollectionError(f"{path}: cannot be a collection's name; {advice}")
         self.name, self.place = named, path.parent
         self.path = path.with_name(named + EXTENSION)
+
+    @classmethod
+    def named(cls, path: Path) -> Self | None:
+        """Return the collection that a path names, with its extension or without; None for one that names another.
+
+        A folder of the same name comes first. Raises ``CollectionError`` for an extension behind what is no name.
+        """
+        if path.name.endswith(EXTENSION):
+            return cls(path)
+        if not _NAME.fullmatch(path.name) or path.exists() or not path.with_name(path.name + EXTENSION).is_file():
+            return None
+        return cls(path)
 
     @classmethod
     def all_in(cls, place: Path) -> Sequence[Self]:
@@ -227,17 +238,14 @@ class CollectionFile:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Wait until nobody else changes collections in the folder, and keep the others from it."""
-        try:
-            descriptor = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise CollectionError(
-                f"{self.place}: cannot be opened ({error.strerror}); name a folder of crawls"
-            ) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            try:
+                held.enter_context(alone_in(self.place))
+            except OSError as error:
+                raise CollectionError(
+                    f"{self.place}: cannot be opened ({error.strerror}); name a folder of crawls"
+                ) from error
             yield
-        finally:
-            os.close(descriptor)
 
 
 def packages_with(crawl: Path) -> Iterator[Path]:

@@ -1,8 +1,12 @@
 """End commands with a message and an exit code when the user has something to mend."""
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -10,6 +14,16 @@ MISTAKE = 2
 """The exit code for what the user has to mend."""
 NOT_WHOLE = 4
 """The exit code of a takedown or an import that may have left something, and says what."""
+_REMEDIES: Final = {
+    errno.ENOENT: "is not there; check the name",
+    errno.EACCES: "may not be used; check its permissions and those of its folder",
+    errno.EPERM: "may not be used; check its permissions and those of its folder",
+    errno.EROFS: "cannot be written, as its disk is to be read only; name a file elsewhere",
+    errno.EISDIR: "is a folder; name a file in it",
+    errno.ENOTDIR: "lies in what is no folder; name another file",
+    errno.ENOSPC: "does not fit on the disk; make room",
+    errno.ENAMETOOLONG: "has too long a name; give it a shorter one",
+}
 
 
 @contextmanager
@@ -18,8 +32,18 @@ def exit_on_error(*mistakes: type[Exception]) -> Iterator[None]:
     try:
         yield
     except mistakes as error:
-        typer.echo(str(error), err=True)
+        typer.echo(_of_file(error) if isinstance(error, OSError) else str(error), err=True)
         raise typer.Exit(MISTAKE) from None
+
+
+def _of_file(error: OSError) -> str:
+    """Return what is wrong with a file or folder, and what to do; the words of an error that names none."""
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    path = Path(os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename))
+    if error.errno == errno.ENOENT and not path.parent.exists():
+        return f"{path}: there is no folder {path.parent}; make it, or name a file in another one"
+    return f"{path}: {_REMEDIES.get(error.errno or 0, error.strerror)}"
 
 
 def utc_time(text: str) -> str:

@@ -2,13 +2,14 @@
 
 import logging
 import os
+import resource
 import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
@@ -223,7 +224,8 @@ def _work(part: str, given: Sequence[str]) -> Made[Any]:
         assert _own.step is not None  # noqa: S101 - the process has begun with it
         stack = ExitStack()
         _own.work = stack.enter_context(_own.step.open())
-        Finalize(None, stack.close, exitpriority=0)
+        # The work may have processes of its own, whose queues close at 10: without them these never end.
+        Finalize(None, stack.close, exitpriority=20)
     return _own.work(part, given)
 
 
@@ -246,3 +248,15 @@ def _wait_for_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def bound_memory(more: int) -> None:
+    """Let this process take so many bytes of address space beside what it has; no more than it may have anyway.
+
+    Where the system does not tell what it has, nothing is bounded.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        if most == resource.RLIM_INFINITY or taken + more < most:
+            resource.setrlimit(resource.RLIMIT_AS, (taken + more, most))

@@ -1,6 +1,6 @@
 """Write text into URLs in the encoding of a document (WHATWG URL, "percent-encode after encoding").
 
-Encodings are named by the Python codecs that decode their documents (``aahcrawler.page.charset``), and what such a
+Encodings are named by the Python codecs that decode their documents (``aahcrawler.page.markup``), and what such a
 codec has read is written as the bytes that stood there. Python's encoders are not those of the Encoding standard: those
 for Japanese and Chinese are put right here, by that standard.
 """

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from fnmatch import translate
 from re import IGNORECASE
 from re import compile as compiled
@@ -13,6 +12,7 @@ from aahcrawler import urls
 from aahcrawler.posted_forms import HOP as FORM_HOP
 from aahcrawler.posted_forms import is_reserved, posted_by
 from aahcrawler.sessions import without_session
+from aahcrawler.tallies import CountedName
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import MAX_LENGTH, queue_of
 from online_analysis.analysers.spam import SpamHosts
@@ -27,43 +27,43 @@ SCOPE: Final = "scope:"
 """What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
 
 
-class Refusal(StrEnum):
+class Refusal(CountedName):
     """The reasons for which a URL is not fetched, beside the rules of the definition. Refusals are counted by them."""
 
-    SCHEME = "scheme"
+    SCHEME = "scheme", "no web page, such as a mail address"
     """The URL is not an http or https URL."""
-    TOO_LONG = "too_long"
+    TOO_LONG = "too_long", "the URL is too long"
     """The URL has more characters than any URL of a page."""
-    TAKEN_DOWN = "taken_down"
+    TAKEN_DOWN = "taken_down", "taken out of the archive"
     """It was taken out of the crawl's archive (``aah remove``)."""
-    FORM = "form"
+    FORM = "form", "given by forms with method post, which sources.forms leaves unsent"
     """It is what a form gives that is sent with method post, and ``sources.forms`` is off, or no form led to it."""
-    SPAM = "spam"
+    SPAM = "spam", "on the list of spam hosts"
     """Its host is on the ICD's list of spam hosts."""
-    DENIED = "denied"
+    DENIED = "denied", "excluded by scope.deny"
     """A pattern of ``scope.deny`` matches it."""
-    OTHER_SITE = "other_site"
+    OTHER_SITE = "other_site", "on other sites than the seeds"
     """The URL is on another pay-level domain than the seeds."""
-    NOT_ALLOWED = "not_allowed"
+    NOT_ALLOWED = "not_allowed", "not among what scope.allow admits"
     """No pattern of ``scope.allow`` matches it, and there are some."""
-    TOO_DEEP = "too_deep"
+    TOO_DEEP = "too_deep", "too many links away from a seed"
     """The URL is more links away from a seed than ``scope.depth``, or its domain's depth, says."""
-    LANGUAGE = "language"
+    LANGUAGE = "language", "in another language"
     """The page is in another language than those of ``scope.languages``."""
 
 
-class SourceRefusal(StrEnum):
+class SourceRefusal(CountedName):
     """The reasons for which a URL of a source other than a page is not fetched, whatever the scope."""
 
-    NOT_VOUCHED = "not_vouched"
+    NOT_VOUCHED = "not_vouched", "in a sitemap that may not speak for the host"
     """A sitemap lists it that is neither on its host nor named by that host's robots.txt."""
-    TOO_MANY_SITEMAPS = "too_many_sitemaps"
+    TOO_MANY_SITEMAPS = "too_many_sitemaps", "sitemaps beyond those that are read"
     """It is a sitemap beyond those of its host that are read, or one of an index of indexes."""
-    LISTED_LINKS = "listed_links"
+    LISTED_LINKS = "listed_links", "pages of links that a complete listing makes needless"
     """A complete listing names it, and it is a page of links, which the listing makes needless."""
-    NOFOLLOW = "nofollow"
+    NOFOLLOW = "nofollow", "marked as not to be followed"
     """A page asks robots not to follow its link, and the definition obeys that (``politeness.nofollow``)."""
-    SOURCE = "source"
+    SOURCE = "source", "in feeds or documents that are not to be followed"
     """The URL is in a feed or document, and the definition forbids following these (``sources``)."""
 
 

@@ -22,7 +22,7 @@ _COLDFUSION = re.compile(r"(?:^\?|[&;])cfid=[0-9a-f-]{1,80}(?=[&;]|$)", re.IGNOR
 _IN_PATH = re.compile(r";jsessionid=[^/?;]*", re.IGNORECASE)
 _COOKIELESS = re.compile(r"(?<=/)(?:\((?:[a-z]\([0-9a-z_-]+\))+\)/)", re.IGNORECASE)
 _SIGNS = ("sessid=", "sessionid=", "zenid=", "csid=", "_sid=", "ssid=", "cftoken=", "engineid=", "adminid=", "/(")
-"""One of them is in every URL that holds an id: looking for them costs a fraction of a microsecond."""
+"""One of them is in every URL that holds an id."""
 
 
 def without_session(url: str) -> str:
@@ -38,6 +38,9 @@ def without_session(url: str) -> str:
     'http://a.test/article.php?sid=20010320'
     """
     lower = url.lower()
+    # Three looks tell nearly all URLs that hold no sign.
+    if "id=" not in lower and "cftoken=" not in lower and "/(" not in lower:
+        return url
     if not any(sign in lower for sign in _SIGNS):
         return url
     path, mark, query = url.partition("?")

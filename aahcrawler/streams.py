@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import count, islice, repeat
 from math import ceil
 from typing import Any, Final
@@ -13,6 +12,7 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page
+from aahcrawler.tallies import CountedName
 
 MAX_PARTS: Final = 20_000
 """The most parts of one manifest that are asked for: a day of film in segments of four seconds."""
@@ -43,16 +43,16 @@ class StreamManifest:
     is_cut: bool = False
 
 
-class StreamNote(StrEnum):
+class StreamNote(CountedName):
     """What a person is told of a stream."""
 
-    READ = "read"
-    LEFT_OUT = "left out"
+    READ = "read", "manifests that were read"
+    LEFT_OUT = "left out", "that offer other qualities or languages, of which one was chosen"
     """There are other qualities or languages, which were not chosen."""
-    LIVE = "live"
-    PROTECTED = "protected"
-    CUT = "cut"
-    UNREADABLE = "unreadable"
+    LIVE = "live", "that go on: what they named at that moment is kept"
+    PROTECTED = "protected", "that need a licence: not fetched"
+    CUT = "cut", "with more parts than are read"
+    UNREADABLE = "unreadable", "that break their format: no part is fetched"
 
 
 def notes_of(manifest: StreamManifest) -> Iterator[StreamNote]:

@@ -6,6 +6,7 @@ when it was written. docs/glossary.md says what is counted: pages, requests, web
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, Self
 
 NOT_COUNTED: Final = "not yet counted"
@@ -15,6 +16,15 @@ FAILURE: Final = "failed_url"
 """The counts of URLs that failed, by reason."""
 DENIED: Final = frozenset({"robots", "address"})
 """Reasons for which a URL is blocked that a person sees among failed ones."""
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "page"), plural(1200, "page"), plural(2, "entry", "entries")
+    ('1 page', '1,200 pages', '2 entries')
+    """
+    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +55,8 @@ class CrawlCounts:
             requests=int(tallies.get("requests", 0)),
             objects=objects if is_counted else None,
             objects_on_pages=objects,
-            failures=_of(tallies, FAILURE),
-            refusals=_of(tallies, "refused"),
+            failures=group(tallies, FAILURE),
+            refusals=group(tallies, "refused"),
         )
 
     @property
@@ -85,12 +95,31 @@ def said(summary: Mapping[str, object]) -> Mapping[str, float]:
 
 def _failures(tallies: Mapping[str, float]) -> Mapping[str, float]:
     """Return failures as other groups count them: errors, answers that are errors, what must not be fetched."""
-    errors = {f"{FAILURE}:{reason}": float(n) for reason, n in _of(tallies, "error").items()}
-    answers = {f"{FAILURE}:status {code}": float(n) for code, n in _of(tallies, "status").items() if code >= "400"}
-    denied = {f"{FAILURE}:{reason}": float(n) for reason, n in _of(tallies, "blocked").items() if reason in DENIED}
+    errors = {f"{FAILURE}:{reason}": float(n) for reason, n in group(tallies, "error").items()}
+    answers = {f"{FAILURE}:status {code}": float(n) for code, n in group(tallies, "status").items() if code >= "400"}
+    denied = {f"{FAILURE}:{reason}": float(n) for reason, n in group(tallies, "blocked").items() if reason in DENIED}
     return errors | answers | denied
 
 
-def _of(tallies: Mapping[str, float], group: str) -> Mapping[str, int]:
-    prefix = f"{group}:"
-    return {name.removeprefix(prefix): int(n) for name, n in tallies.items() if name.startswith(prefix) and n >= 1}
+def group(tallies: Mapping[str, float], name: str) -> dict[str, int]:
+    """Return the counts of a group by their second word, largest first; none that is 0.
+
+    >>> group({"status:404": 1, "status:200": 7, "pages": 7}, "status")
+    {'200': 7, '404': 1}
+    """
+    prefix = f"{name}:"
+    found = {word.removeprefix(prefix): int(n) for word, n in tallies.items() if word.startswith(prefix) and n >= 1}
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+class CountedName(StrEnum):
+    """A name by which something is counted, with its ``words`` for people."""
+
+    _value_: str
+    words: str
+
+    def __new__(cls, name: str, words: str) -> Self:
+        """Return the name."""
+        found = str.__new__(cls, name)
+        found._value_, found.words = name, words
+        return found

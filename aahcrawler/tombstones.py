@@ -63,6 +63,10 @@ class TakenDown:
         urls = frozenset(url for stone in standing for url in stone.urls)
         return cls(urls, tuple(dict.fromkeys(prefix for stone in standing for prefix in stone.prefixes)))
 
+    def __or__(self, other: "TakenDown") -> "TakenDown":
+        """Return the URLs of both."""
+        return TakenDown(self.urls | other.urls, tuple(dict.fromkeys(self.prefixes + other.prefixes)))
+
     def covers(self, url: str) -> bool:
         """Return whether a canonical URL is one of them."""
         return url in self.urls or url.startswith(self.prefixes)

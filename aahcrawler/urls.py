@@ -33,7 +33,7 @@ class DocumentBase(str):
     codec: str
 
     def __new__(cls, url: str, codec: str) -> "DocumentBase":
-        """Make a base of a URL and a codec as `aahcrawler.page.charset` names it."""
+        """Make a base of a URL and a codec as `aahcrawler.page.markup` names it."""
         base = super().__new__(cls, url)
         base.codec = codec
         return base
@@ -103,7 +103,7 @@ def queue_of(url: str) -> str:
 
     Public suffixes include private ones, so ``a.wordpress.com`` is its own, and every top-level domain, whether or not
     it is listed. A host that is a public suffix is the queue itself, as an IP address is, and on loopback the host and
-    port. A string that is no canonical URL has the empty queue.
+    port. User information is no part of it. A string that is no canonical URL has the empty queue.
 
     >>> queue_of("https://www.forum.example.co.uk/t/1"), queue_of("http://127.0.0.1/")
     ('example.co.uk', '127.0.0.1:80')
@@ -169,7 +169,8 @@ def _serialise(parsed: URL) -> str | None:
 
 def _authority(rest: str) -> str:
     found = _AUTHORITY.match(rest)
-    return found[0] if found else ""
+    # Imported URLs may have user information; those of crawls are canonical and have none.
+    return found[0].rpartition("@")[2] if found else ""
 
 
 def _host_and_port(rest: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 from trafilatura.core import bare_extraction
 from trafilatura.settings import Document
 
-from aahcrawler.adaptation.wiring import adaptation
+from aahcrawler.adaptation.adapter import adaptation
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Headers, Page
 from aahcrawler.webobject import Person, Value, WebObject

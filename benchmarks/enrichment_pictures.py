@@ -7,7 +7,7 @@ from random import Random
 
 from PIL import ExifTags, Image, ImageDraw, ImageFilter
 
-from offline.enrichment.media import Medium
+from offline.enrichment.annotator import Medium
 
 SIZE = (480, 320)
 

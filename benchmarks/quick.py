@@ -10,14 +10,13 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from aahcrawler.adaptation.adapter import Adaptation
+from aahcrawler.adaptation.adapter import Adaptation, strategies
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.wiring import strategies
 from aahcrawler.editor.pages.saved_pages import as_text
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
+from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.page import Page

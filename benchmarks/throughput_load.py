@@ -263,3 +263,7 @@ def mix_load(served: Served, known: Path, pages: int) -> Load:
         "limits": {"pages_per_domain": pages},
     }
     return Load("mix", served, served.urls, definition, environment={KNOWLEDGE_BASE: str(known)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,1 @@
-"""The web applications: how to recognise them and their page levels, and the actions on each level."""
+"""The knowledge base of web applications: how to recognise them and their page levels, and actions on each level."""

@@ -1,4 +1,4 @@
-"""The model of behaviours: what a person does on a page before all of its content is there."""
+"""The model of behaviours: what is done on a page in a browser before all of its content is there."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ USUAL_MOST = 20
 
 
 class Act(StrEnum):
-    """The acts that a step of a behaviour repeats.
+    """The acts that a step of a behaviour can repeat.
 
-    Without an expression each finds its elements by itself, as ``aahcrawler/browser/behaviours`` says.
+    Without an expression, each act finds its elements itself, as described in ``aahcrawler/browser/behaviours``.
     """
 
     SCROLL = "scroll"
@@ -36,10 +36,10 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BehaviourStep:
-    """One step: an act, on what matches ``selectors``, at most ``most`` times. Alternatives are tried in order.
+    """One step: an act on elements that match ``selectors``, at most ``most`` times. Selectors are tried in order.
 
-    ``pause`` are seconds that are waited after each time, beyond what the page needs to become quiet. Where there are
-    ``words``, only elements count that say one of them, whatever the case of its letters.
+    ``pause`` is the number of seconds to wait after each time, in addition to waiting until the page is quiet. With
+    ``words``, only elements whose text has one of them count, in any case.
     """
 
     act: Act
@@ -51,11 +51,11 @@ class BehaviourStep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Behaviour:
-    """Steps that are taken on pages of some ``levels``; none named: on all pages of the application.
+    """Steps taken on pages of some ``levels``, or on all pages of the application where none is named.
 
-    ``allows`` are the methods of requests that it may cause beyond GET, HEAD and OPTIONS, in upper case. ``never`` are
-    words that an element may not say which is clicked without an expression. ``always`` is said of general behaviours
-    alone, those for pages of which nothing is known: they go together with the behaviours of known applications.
+    ``allows`` are the methods of requests that it may cause besides GET, HEAD and OPTIONS, in upper case. ``never`` are
+    words: elements with one of them are not clicked unless an expression selects them. ``always`` is for general
+    behaviours only (those for unknown pages): they also run on pages of known applications.
     """
 
     name: str
@@ -68,15 +68,15 @@ class Behaviour:
 
 
 def of_level(level: str | None, behaviours: Iterable[Behaviour]) -> tuple[Behaviour, ...]:
-    """Return the behaviours for pages of a level, None where they are of none."""
+    """Return the behaviours for pages of a level; ``level`` is None for pages without one."""
     return tuple(each for each in behaviours if not each.levels or level in each.levels)
 
 
 def behaviours_on(level: str | None, own: Iterable[Behaviour], general: Iterable[Behaviour]) -> tuple[Behaviour, ...]:
-    """Choose what is done on a page of a level, None where it is of none.
+    """Choose the behaviours for a page of a level; ``level`` is None for a page without one.
 
-    ``own`` are the behaviours of its application. Where any of them is for this level, they take the place of the
-    first of the ``general`` ones that is not for all pages, and no other such is done.
+    ``own`` are the behaviours of its application. Where any of them is for this level, they replace those ``general``
+    ones that are not marked ``always``.
     """
     fitting = of_level(level, own)
     return tuple(_in_order(fitting, general)) if fitting else tuple(general)

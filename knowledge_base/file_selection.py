@@ -1,4 +1,4 @@
-"""Chooses the files of a knowledge base that is spread over several folders."""
+"""Chooses the files of a knowledge base that is divided among several folders."""
 
 import os
 import re
@@ -25,7 +25,7 @@ _START = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The chosen files, in the order in which they are read, and the faults of their arrangement."""
+    """The chosen files, in the order in which they are read, and faults such as two files for one name."""
 
     kinds: tuple[Path, ...]
     applications: tuple[Path, ...]
@@ -34,19 +34,19 @@ class Files:
 
 
 def named_folders(text: str) -> tuple[Path, ...]:
-    """Return the folders that a setting names, separated by ``os.pathsep``; ``shipped`` is the one that ships.
+    """Return the folders that a setting names, separated by ``os.pathsep``; ``shipped`` is the folder that ships.
 
-    A setting that names none means the folder that ships.
+    An empty setting means the folder that ships.
     """
     names = [name.strip() for name in text.split(os.pathsep) if name.strip()]
     return tuple(SHIPPED if name == SHIPPED_WORD else Path(name).expanduser() for name in names) or (SHIPPED,)
 
 
 def folders_for(crawl: Path, named: Sequence[Path] | None = None) -> tuple[Path, ...]:
-    """Return the folders by which the pages of a crawl are read, the weakest first.
+    """Return the knowledge base folders for the pages of a crawl, those with the lowest precedence first.
 
-    These are the ``named`` ones, or those that the environment names where none are given. The own entries beside the
-    crawl's folder, once there are any, come behind the folder that ships, before all where that one is not named.
+    These are the ``named`` ones, else those that the environment names. The user's own entries beside the crawl's
+    folder, if any, come right after the folder that ships, or first where that is not named.
     """
     given = named_folders(os.environ.get(VARIABLE, "")) if named is None else tuple(named)
     own = crawl.absolute().parent / OWN_NAME
@@ -57,11 +57,11 @@ def folders_for(crawl: Path, named: Sequence[Path] | None = None) -> tuple[Path,
 
 
 def chosen_files(folders: Sequence[Path]) -> Files:
-    """Choose among the files of several folders: of those with one name, that of the last folder counts.
+    """Choose among the files of several folders: of those with the same name, the one in the last folder is used.
 
     Folders hold ``kinds/*.xml`` and ``applications/*.xml``, and may hold ``unknown-pages.xml``. Where none holds a
-    kind, the kinds that ship are taken, and so with that file. All files without a readable name are kept, so that
-    their reader reports the fault.
+    kind, the kinds that ship are used, and likewise for ``unknown-pages.xml``. All files without a readable name are
+    kept, so that their reader reports the fault.
     """
     problems = [
         Problem(str(folder), 0, "there is no folder kinds or applications here; name a folder that holds one")
@@ -74,12 +74,15 @@ def chosen_files(folders: Sequence[Path]) -> Files:
 
 
 def filled(folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return those of some folders that hold anything: one of one's own may not be there before its first entry."""
+    """Return those of some folders that hold anything.
+
+    The folder of own entries may not exist before its first entry.
+    """
     return tuple(folder for folder in folders if (folder / "kinds").is_dir() or (folder / "applications").is_dir())
 
 
 def files_of(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield every file that could count, those of a folder in the order of their names."""
+    """Yield every file that could be used, those of a folder in the order of their names."""
     for folder in folders:
         for sort in ("kinds", "applications"):
             yield from sorted(folder.glob(f"{sort}/*.xml"))
@@ -103,7 +106,7 @@ def _latest(folders: Sequence[Path], sort: str, problems: list[Problem]) -> tupl
 
 
 def _name(file: Path) -> str:
-    """Return the name that a file gives, empty where none can be found without reading it properly."""
+    """Return the name that a file gives, empty where a quick look finds none."""
     try:
         with file.open("rb") as opened:
             start = _COMMENT.sub(b"", opened.read(_START))

@@ -1,4 +1,4 @@
-"""Globs: patterns over short texts that fit in one way at most, so that a test takes time linear in the text."""
+"""Globs: patterns for short texts that can match in one way at most, so that a test takes linear time."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 
 class BadGlobError(ValueError):
-    """Raised for a glob that cannot be used; the message tells what to write instead."""
+    """Raised for a glob that cannot be used; the message says what to write instead."""
 
 
 _WILD = frozenset("*?[#")
@@ -19,11 +19,11 @@ _BRACKETS = "brackets stand for one of the signs within them, such as [a-f]"
 
 @lru_cache(_MAX_GLOBS)
 def glob_test(glob: str) -> Callable[[str], object]:
-    """Return a test whether a whole text matches.
+    """Return a test of whether a whole text matches a glob.
 
-    ``*`` stands for anything, ``?`` for one sign, ``[a-f]`` for one of these, ``#`` for a whole number: a run of digits
-    as long as it goes. A text between two ``*`` is matched at its first occurrence, so that the test takes time linear
-    in the length of the text. Raises `BadGlobError`.
+    ``*`` stands for anything, ``?`` for one character, ``[a-f]`` for one of these, ``#`` for a whole number: a run of
+    digits of maximal length. A text between two ``*`` is matched at its first occurrence, so that the test takes time
+    linear in the length of the text. Raises `BadGlobError`.
 
     >>> [bool(glob_test("topic-#-*")(text)) for text in ("topic-12-knots", "topic-12x-knots", "topic--knots")]
     [True, False, False]
@@ -47,7 +47,7 @@ def glob_test(glob: str) -> Callable[[str], object]:
 
 
 def _sign(part: str) -> str:
-    """Turn one part of a glob into a regular expression that fits in at most one way."""
+    """Convert one part of a glob to a regular expression that matches in at most one way."""
     if part == "#":
         return "(?<![0-9])[0-9]++"
     if part == "?":
@@ -62,7 +62,7 @@ def _sign(part: str) -> str:
 
 
 def numbers_as_one(text: str) -> str:
-    """Write every number in a text as ``#``; two texts that fit the same glob without ``*`` share this form.
+    """Replace every number in a text by ``#``; two texts that match the same glob without ``*`` get the same result.
 
     >>> numbers_as_one("topic-12-page-3.html")
     'topic-#-page-#.html'
@@ -71,7 +71,7 @@ def numbers_as_one(text: str) -> str:
 
 
 def varies(glob: str) -> bool:
-    """Return whether the matching texts can differ in more than their numbers."""
+    """Return whether texts that match the glob can differ in more than their numbers."""
     return not _VARYING.isdisjoint(glob)
 
 

@@ -1,4 +1,4 @@
-"""Texts that a page must hold for an expression to find anything on it, told from the expression alone."""
+"""Derives from an expression the texts that a page must contain for the expression to find anything."""
 
 import re
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ _NEGATION = re.compile(r"\bnot\s*\(")
 
 
 class Place(Enum):
-    """The position of a text: anywhere, or in the value of an attribute as its start, as a word, or as all of it."""
+    """Where a text has to occur: anywhere, or in the value of an attribute as its start, as a word, or as all of it."""
 
     ANYWHERE = auto()
     START = auto()
@@ -65,16 +65,16 @@ class Place(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A text that a page has to hold, in lower case, and its required position."""
+    """A text that a page must contain, in lower case, and where it has to occur."""
 
     text: str
     place: Place = Place.ANYWHERE
     attribute: str = ""
 
     def stands(self, source: bytes, start: int) -> bool:
-        """Return whether the text, found at ``start`` of a source, is in its required position.
+        """Return whether the text, found at ``start`` of a source, occurs where it has to.
 
-        In doubt it does; in a value that holds quotation marks within others it is not recognised.
+        Returns True in doubt, but may miss a value that contains nested quotation marks.
         """
         if self.place is Place.ANYWHERE:
             return True
@@ -88,7 +88,7 @@ class Need:
         return self._begins(source, opening)
 
     def _begins(self, source: bytes, opening: int) -> bool:
-        """Return whether a value of the attribute begins there, in quotation marks or without."""
+        """Return whether a value of the attribute begins there, with or without quotation marks."""
         if source[max(0, opening - 1) : opening] in _QUOTES:
             opening -= 1
         if not _follows_sign(source, opening):
@@ -102,7 +102,7 @@ def _follows_sign(source: bytes, place: int) -> bool:
 
 
 def safe_literal(text: str) -> str:
-    """Return the longest stretch of a text that stands in markup byte for byte: no escapes, no other letters.
+    """Return the longest part of a text that is written in markup byte for byte: ASCII that needs no escapes.
 
     >>> safe_literal("MyBB & friends")
     'friends'
@@ -111,7 +111,7 @@ def safe_literal(text: str) -> str:
 
 
 def rarity(literal: str) -> tuple[int, int]:
-    """Return the likely rarity of a literal: by its letters beyond common words, then by its length.
+    """Return a sort key for how rare a literal probably is: by its letters beyond common words, then by its length.
 
     >>> rarity("phpbb") > rarity("post-content")
     True
@@ -127,7 +127,7 @@ def rarest(needs: tuple[Need, ...]) -> Need:
 
 @lru_cache(MAX_REMEMBERED)
 def required_literals(expression: str) -> tuple[str, ...]:
-    """Return literals of which a matching page holds at least one; none where the expression does not tell.
+    """Return literals of which every matching page contains at least one; none where that cannot be derived.
 
     Only literals that every match needs count: predicates with alternatives, negations or computed texts give none.
 
@@ -142,9 +142,9 @@ def required_literals(expression: str) -> tuple[str, ...]:
 
 
 def required_together(expression: str) -> tuple[tuple[Need, ...], ...]:
-    """Return, for each branch of a union, all that a page holds where that branch finds something.
+    """Return, for each branch of a union, all texts that a page contains where that branch finds something.
 
-    Empty where the expression does not tell of one of its branches.
+    Empty where that cannot be derived for one of its branches.
 
     >>> required_together("//b[@id='foo']")
     ((Need(text='foo', place=<Place.WHOLE: 4>, attribute='id'),),)
@@ -177,7 +177,7 @@ def _needs(predicate: str) -> Iterator[Need]:
 
 
 def branches(expression: str) -> list[str]:
-    """Split a union; a sign within a string or a predicate does not count.
+    """Split a union into its branches; a ``|`` within a string or a predicate does not count.
 
     >>> branches("//a | //b[c | d]")
     ['//a ', ' //b[c | d]']
@@ -195,7 +195,7 @@ def branches(expression: str) -> list[str]:
 
 
 def _decided(branch: str) -> Iterator[str]:
-    """Yield the predicates of a path that every element it finds meets, their negations cut out."""
+    """Yield the predicates of a path that every result satisfies, with their negations removed."""
     hidden = masked(branch)
     if not _PATH.match(hidden.strip()):
         return
@@ -206,12 +206,12 @@ def _decided(branch: str) -> Iterator[str]:
 
 
 def masked(text: str) -> str:
-    """Replace the letters within strings, so that signs in them are not taken for syntax; blanks stay blanks."""
+    """Replace the characters within strings, so that they are not taken for syntax; blanks are kept."""
     return _STRING.sub(lambda match: "'" + re.sub(r"\S", "_", match.group()[1:-1]) + "'", text)
 
 
 def predicates(hidden: str) -> list[tuple[int, int]]:
-    """Return the stretches of the outermost predicates of a masked path, without their brackets."""
+    """Return the extents of the outermost predicates of a masked path, without their brackets."""
     depth, start, found = 0, 0, []
     for sign in re.finditer(r"[\[\]]", hidden):
         if sign[0] == "[":
@@ -225,7 +225,7 @@ def predicates(hidden: str) -> list[tuple[int, int]]:
 
 
 def without_negations(hidden: str, text: str) -> tuple[str, str]:
-    """Cut every ``not(...)`` out of a predicate and of its masked form, which are equally long."""
+    """Remove every ``not(...)`` from a predicate and from its masked form, which has the same length."""
     while (negation := _NEGATION.search(hidden)) is not None:
         depth, end = 1, negation.end()
         while end < len(hidden) and depth:

@@ -1,4 +1,4 @@
-"""Loads the knowledge base from its XML files: completely valid, or not at all."""
+"""Loads the knowledge base from its XML files; any mistake prevents the loading."""
 
 import re
 from collections import defaultdict
@@ -22,7 +22,7 @@ MAX_CHAIN = 20
 
 
 class LoadError(Exception):
-    """Files of the knowledge base are wrong; ``problems`` lists every mistake, by file and line."""
+    """Raised for mistakes in files of the knowledge base; ``problems`` lists all of them, by file and line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(problems))
@@ -104,14 +104,14 @@ class _Applications:
         return [problem for notes in self._notes for problem in notes.problems]
 
     def add(self, root: etree._Element | None, notes: Notes) -> None:
-        """Take the root of a file, None where the schema refused it."""
+        """Add the root of a file, None where the schema rejected it."""
         self._notes.append(notes)
         if root is not None:
             self._roots.append((notes, root))
             self._by_name.setdefault((root.get("name") or "").strip(), (notes, root))
 
     def read(self) -> list[tuple[Path, Application]]:
-        """Read all files; an application counts only where nothing was noted."""
+        """Read all files; returns only applications of files without problems."""
         found = [(notes.file, self._application(notes, root, ())) for notes, root in self._roots]
         return [(file, application) for file, application in found if application is not None]
 
@@ -153,7 +153,7 @@ class _Applications:
 
 
 def _valid_root(file: Path, schema: etree.XMLSchema, notes: Notes, expected: str) -> etree._Element | None:
-    """Return the root of a file that the schema accepts; note the mistakes otherwise."""
+    """Return the root of a file that the schema accepts; otherwise record the mistakes and return None."""
     root = _root(file, notes)
     if root is None:
         return None
@@ -234,7 +234,7 @@ _FORMS = {
 
 
 class SchemaWords:
-    """Rewords the complaints of the schema's validator, with the schema's own documentation."""
+    """Rewrites the messages of the schema's validator in plain words, using the schema's own documentation."""
 
     def __init__(self, schema: etree._Element) -> None:
         self._schema = schema
@@ -254,7 +254,7 @@ class SchemaWords:
         }
 
     def plain(self, message: str) -> str:
-        """Return a message of the validator in plain words; unchanged where its form is not known."""
+        """Return a message of the validator in plain words; unchanged where its form is unknown."""
         for name, form in _FORMS.items():
             found = form.fullmatch(message.strip())
             if found is not None:
@@ -297,7 +297,7 @@ class SchemaWords:
         return [f"<{name}>" for name in self._strings("//xs:element/@name")]
 
     def _attributes(self, element: str) -> list[str]:
-        """Return the attributes that elements of a name can have, wherever they stand."""
+        """Return the attributes that elements of a name can have, in any position."""
         own = "//xs:element[@name=$element]/xs:complexType | //xs:complexType[@name=//xs:element[@name=$element]/@type]"
         shared = f"//xs:attributeGroup[@name=({own})/xs:attributeGroup/@ref]"
         names = self._strings(f"({own} | {shared})/xs:attribute/@name", element=element)

@@ -1,9 +1,10 @@
-"""Recognises the application and the level of a page, at a cost that does not grow with the knowledge base.
+"""Recognises the application and the level of a page, at a cost that hardly grows with the knowledge base.
 
-Each detection pattern has literals of which a matching page holds at least one. One automaton looks for all of them
-at once; only patterns whose literal was seen are evaluated.
+Each detection pattern has literals of which every matching page contains at least one. One automaton searches for all
+literals at once; only patterns with a literal found are evaluated.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
@@ -25,7 +26,7 @@ HEAD, TAIL = 768 * 1024, 256 * 1024
 
 
 class HeaderFields(Protocol):
-    """Response header fields as detection needs them."""
+    """The response header fields, as needed for detection."""
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -38,7 +39,7 @@ class HeaderFields(Protocol):
 
 
 class PageView(Protocol):
-    """The properties of a page for its recognition. ``url`` is canonical; ``tree`` and ``elements`` are made once."""
+    """What detection needs to know of a page. ``url`` is canonical; ``tree`` and ``elements`` are computed once."""
 
     @property
     def url(self) -> str: ...  # noqa: D102
@@ -58,7 +59,7 @@ class PageView(Protocol):
 class Detection:
     """The application of a page, and the patterns that match, the strongest first.
 
-    ``rivals`` names applications that claim the page with equal strength; there is no application then.
+    ``rivals`` names applications with equally strong evidence; ``application`` is then None.
     """
 
     application: Application | None = None
@@ -68,24 +69,24 @@ class Detection:
 
 @dataclass(frozen=True)
 class Sight:
-    """A page as patterns see it; data shared by several of them are prepared once."""
+    """A page as seen by patterns; data needed by several patterns are computed once."""
 
     page: PageView
 
     @cached_property
     def parsed_url(self) -> ParsedUrl:
-        """The page's URL, taken apart."""
+        """The page's URL, parsed."""
         return ParsedUrl.parse(self.page.url)
 
     @cached_property
     def front(self) -> bytes:
-        """URL and header fields."""
+        """URL and header fields, as one text to be searched."""
         fields = "\n".join(f"{name}: {value}" for name, value in self.page.headers.fields)
         return f"{self.page.url}\n{fields}".encode("utf-8", "replace")
 
     @cached_property
     def body(self) -> bytes:
-        """The body with ASCII kept; a long one without its middle."""
+        """The body with its ASCII text unchanged; a long one without its middle."""
         body = _ascii_kept(self.page)
         return body[:HEAD] + b"\n" + body[-TAIL:] if len(body) > HEAD + TAIL else body
 
@@ -129,7 +130,7 @@ class Sight:
         return condition.selector is None or condition.selector.shows(self.page.tree, self.page.elements)
 
     def variant(self, level: PageLevel) -> Variant | None:
-        """Return the first variant of a level that the page shows a sign of, None if it shows none."""
+        """Return the first variant of a level one of whose conditions holds, None where there is none."""
         return next((variant for variant in level.variants if any(map(self.meets, variant.when))), None)
 
 
@@ -144,7 +145,7 @@ def is_on_host(url: str, host: str) -> bool:
 
 
 def literals_of(page: PageView) -> SourceLiterals:
-    """Prepare to tell which expressions cannot find anything on a page."""
+    """Return what tells which expressions cannot find anything on a page."""
     return SourceLiterals(None if len(page.body) > HEAD + TAIL else _ascii_kept(page).lower())
 
 
@@ -184,9 +185,9 @@ class Detector:
     def detect(self, page: PageView) -> Detection:
         """Find the application with the strongest evidence.
 
-        The strongest single pattern decides, then the number of patterns that strong, then all of them. Equal
-        evidence for two applications is reported, never settled by chance. Nothing is evaluated that could not change
-        the answer. Drafts are asked where no other file claims the page.
+        The strongest single pattern decides, then the number of patterns of that strength, then all patterns. Equal
+        evidence for two applications is reported, not decided by chance. Patterns that could not change the result are
+        not evaluated. Drafts are considered only where no other file claims the page.
         """
         sight = Sight(page)
         candidates = self._candidates.on(sight.front, sight.body)
@@ -210,7 +211,7 @@ def _decided(contest: "_Contest") -> Detection:
 
 
 class _Contest:
-    """Applications that claim one page, fewer after each round."""
+    """The applications that still compete for one page, fewer after each round."""
 
     def __init__(self, sight: Sight, candidates: Mapping[Application, tuple[Pattern, ...]]) -> None:
         self._sight = sight
@@ -219,7 +220,7 @@ class _Contest:
         self.shown: dict[Application, list[Pattern]] = {application: [] for application in candidates}
 
     def round(self, strength: Strength) -> None:
-        """Leave in those with the most patterns of a strength, which is to be less than in the round before."""
+        """Keep those with the most patterns of a strength, which must be lower than in the previous round."""
         if len(self._left) == 1 and _suffices(self.shown[self._left[0]]):
             return
         able = {}
@@ -243,7 +244,7 @@ class _Contest:
         return count
 
     def winners(self) -> list[Application]:
-        """Return those left in whose evidence is enough."""
+        """Return the remaining applications whose evidence is sufficient."""
         return [application for application in self._left if _suffices(self.shown[application])]
 
 
@@ -256,7 +257,7 @@ def still_holds(page: PageView, evidence: Iterable[Pattern]) -> bool:
 def find_level(page: PageView, application: Application) -> PageLevel | None:
     """Return the first level, in the order of the file, whose conditions hold.
 
-    Raises `lxml.etree.XPathError` for a condition that fails on this page.
+    Raises `lxml.etree.XPathError` for a condition that cannot be evaluated on this page.
     """
     sight = Sight(page)
     for level in application.levels:
@@ -267,3 +268,44 @@ def find_level(page: PageView, application: Application) -> PageLevel | None:
 
 def _suffices(evidence: Sequence[Pattern]) -> bool:
     return any(pattern.strength > Strength.HINT for pattern in evidence) or len(evidence) > 1
+
+
+class HostIndex:
+    """The site-level applications of a knowledge base; immutable after its construction.
+
+    A look-up costs one step for each label of the host, and none for each site.
+    """
+
+    def __init__(self, applications: Iterable[Application] = ()) -> None:
+        exact: defaultdict[str, dict[str, Application]] = defaultdict(dict)
+        below: defaultdict[str, dict[str, Application]] = defaultdict(dict)
+        for application in applications:
+            for written in application.hosts:
+                host = written.lower()
+                if host.startswith("*."):
+                    below[host[2:]].setdefault(application.name, application)
+                else:
+                    exact[host.removeprefix("www.")].setdefault(application.name, application)
+        self._exact = {host: tuple(found.values()) for host, found in exact.items()}
+        self._below = {host: tuple(found.values()) for host, found in below.items()}
+
+    def of(self, url: str) -> tuple[Application, ...]:
+        """Return the applications that describe the host of a canonical URL, those with the longest name first.
+
+        A leading ``www.`` is left aside; a host of ``*.a.test`` stands for everything below ``a.test``, and not for
+        ``a.test``.
+        """
+        if not self._exact and not self._below:
+            return ()
+        return tuple({application.name: application for application in self._fitting(_host(url))}.values())
+
+    def _fitting(self, host: str) -> Iterator[Application]:
+        yield from self._exact.get(host, ())
+        _, dot, parent = host.partition(".")
+        while dot:
+            yield from self._below.get(parent, ())
+            _, dot, parent = parent.partition(".")
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].removeprefix("www.")

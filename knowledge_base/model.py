@@ -17,7 +17,7 @@ PAGE_NUMBER: Final = "{page}"
 
 
 class Strength(IntEnum):
-    """The weight of a detection pattern: a proof suffices alone, two hints make a strong sign."""
+    """The weight of a detection pattern: one proof is sufficient; two hints count as one strong sign."""
 
     HINT = 1
     STRONG = 2
@@ -25,7 +25,7 @@ class Strength(IntEnum):
 
 
 class Signal(StrEnum):
-    """The part of a page that a detection pattern matches."""
+    """The part of a page to which a detection pattern applies."""
 
     SELECTOR = "selector"
     GENERATOR = "generator"
@@ -40,11 +40,11 @@ class Signal(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """A sign of an application.
+    """A detection pattern: a sign of an application.
 
     ``value`` is the required content of the signal: the start of the generator's name, a part of a script's, style
     sheet's or header's text, a glob of a cookie's name, a host in lower case and without ``www.`` (``*.`` before it
-    stands for its subdomains). ``literals`` are lower-case texts of which the URL, the header or the body holds at
+    stands for its subdomains). ``literals`` are lower-case texts of which the URL, the header or the body contains at
     least one whenever the pattern matches; hosts are looked up instead.
     """
 
@@ -59,14 +59,14 @@ class Pattern:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The key that equal signs share."""
+        """A key that is the same for equal patterns."""
         source = self.selector.source if self.selector else repr(self.rule) if self.rule else ""
         return (self.signal, f"{self.name}\n{self.value.lower()}", source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """A sign of a page level: all given conditions must hold."""
+    """A sign of a page level: all parts that are given must hold."""
 
     selector: Selector | None = None
     rule: UrlRule | None = None
@@ -97,12 +97,12 @@ class DateFormat:
 class Field:
     """One property of an object.
 
-    The selectors are alternatives: the first that yields a value wins, and so it is with several fields of one name.
-    ``page`` ones look at the whole page instead of the object's element; ``first_only`` ones belong to the first
-    object of a first page. ``without`` are parts left out of the value; ``strip`` are characters taken off both ends.
-    ``join`` makes one value of all elements of the selector that wins. ``markup`` says that the text found is itself
-    HTML, as in the answers of JSON endpoints. ``declared`` names schema.org properties of the page's main item
-    (``datePublished``) that are asked where no selector yields a value.
+    The selectors are alternatives: the first that yields a value is used; likewise for several fields of one name.
+    ``page`` fields search the whole page instead of the object's element; ``first_only`` fields belong to the first
+    object of a first page. ``without`` selects parts to leave out of the value; ``strip`` are characters removed from
+    both ends. ``join`` makes one value of all elements of the selector that is used. ``markup`` says that the text
+    found is itself HTML, as in the responses of JSON endpoints. ``declared`` names schema.org properties of the page's
+    main item (``datePublished``) that are used where no selector yields a value.
     """
 
     name: str
@@ -121,9 +121,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identity:
-    """The place of an object's number, and the way the fragment of its URL is made from it.
+    """Where to find an object's number, and how to make the fragment of its URL from it.
 
-    Where no selector yields one it is made of the values of ``fields``, for objects that their pages do not number.
+    Where no selector yields a number, the fragment is made from the values of ``fields``, for objects that their pages
+    do not number.
     """
 
     selectors: tuple[Selector, ...]
@@ -132,7 +133,7 @@ class Identity:
     fields: tuple[str, ...] = ()
 
     def fragment(self, value: str) -> str | None:
-        """Return the fragment for the found text; None where the text is not of the expected form.
+        """Return the fragment for the text found; None where the text is not of the expected form.
 
         >>> Identity((), trims=("post_",), prefix="pid").fragment("post_12")
         'pid12'
@@ -164,11 +165,11 @@ class Run:
 class Extract:
     """An extraction action: the elements that are objects, their type and their fields.
 
-    ``items`` are alternatives; the first that finds anything wins, and without ``many`` only its first element counts.
-    ``first_type`` is the type of the first object of a first page (the post that opens a thread); ``instead`` gives the
-    type on pages that show a sign. Without ``identity`` the object is the subject of the page itself. With ``always``,
-    a page of the level that has no such object is a failure, not an absence. With ``run`` the items are containers, and
-    each run within them is an object.
+    ``items`` are alternatives; the first that finds anything is used, and without ``many`` only its first element
+    counts. ``first_type`` is the type of the first object of a first page (the post that opens a thread); ``instead``
+    gives the type on pages that meet a condition. Without ``identity`` the object is the subject of the page itself.
+    With ``always``, a page of the level without such an object is a failure, not an absence. With ``run`` the items are
+    containers, and each run within them is an object.
     """
 
     name: str
@@ -186,7 +187,7 @@ class Extract:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkSource:
-    """Elements (or URL attributes) of links; ``documented`` keeps those that a URL of the level fits."""
+    """Selects elements (or URL attributes) of links; with ``documented`` only those whose URL the level documents."""
 
     selector: Selector
     documented: bool = False
@@ -194,11 +195,11 @@ class LinkSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filler:
-    """A value put into a URL or a form, under ``name``; the first of its sources that is given counts.
+    """A value for a URL or a form, inserted under ``name``; the first source that gives a value is used.
 
     ``selectors`` read the page, ``parameter`` a query parameter of its own URL, ``icd`` a list of the Intelligent Crawl
-    Definition (``keywords``, ``entities``), ``text`` is the value itself, used where the others find nothing. ``add``
-    is added to a number. With ``each``, every value found makes a request of its own.
+    Definition (``keywords``, ``entities``); ``text`` is a constant, used where the others find nothing. ``add`` is
+    added to a number. With ``each``, every value found makes a request of its own.
     """
 
     name: str
@@ -212,10 +213,10 @@ class Filler:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestTemplate:
-    """A URL made of values: ``/wp-json/wp/v2/posts?page={next}``, each ``{name}`` replaced by a filler's value.
+    """A template of a URL: ``/wp-json/wp/v2/posts?page={next}``, with each ``{name}`` replaced by a filler's value.
 
-    Values are percent-encoded, but for one that the URL begins with: that is a URL itself. No request is
-    made where none of ``when`` holds, if there are any, or where a value is missing.
+    Values are percent-encoded, except one at the beginning, which is itself a URL. No request is made where none of the
+    conditions ``when`` holds, if there are any, or where a value is missing.
     """
 
     address: str
@@ -227,7 +228,8 @@ class RequestTemplate:
 class Form:
     """A form of the page, sent with its own preset values and those of the fillers.
 
-    One with ``method="post"`` is sent only where it is ``safe``: the word says what it does, which changes nothing.
+    A form with ``method="post"`` is sent only if marked ``safe``, by which the author says that sending it changes
+    nothing.
     """
 
     selector: Selector
@@ -239,9 +241,9 @@ class Form:
 class Navigate:
     """A navigation action: links that lead to pages of the level ``to``.
 
-    The sources add up. ``when_none`` names actions of the same level; this one runs only where they find nothing.
-    ``pages`` follows the other pages of the same list or thread instead, as the level's paging tells them. ``requests``
-    and ``forms`` make URLs that are nowhere on the page.
+    The links of all sources are followed. ``when_none`` names actions of the same level; this one runs only where they
+    find nothing. ``pages`` follows the other pages of the same list or thread instead, according to the level's paging.
+    ``requests`` and ``forms`` make URLs that the page does not contain.
     """
 
     name: str
@@ -259,9 +261,9 @@ Role = Literal["intermediate", "terminal"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variant:
-    """A version or template of a level's pages, recognised by one of ``when``.
+    """A version or template of a level's pages, recognised by one of the conditions ``when``.
 
-    ``actions`` are complete: those of the level, with the variant's replacements.
+    ``actions`` is complete: the actions of the level, with the variant's replacements.
     """
 
     name: str
@@ -271,13 +273,13 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageLevel:
-    """A kind of page of an application. Intermediate levels have navigation actions only.
+    """A sort of pages of an application. Intermediate levels have navigation actions only.
 
-    ``when`` are alternatives, ``unless`` exclude. ``addresses`` are the documented URLs of the level, ``start`` says
-    that its pages are worth fetching from anywhere on the site. ``own`` finds the URL under which the page names
-    itself; without one the page's URL counts. The first of ``variants`` that holds gives the actions, else ``actions``
-    does. ``type`` is the type of a page of the level together with all of its further pages, such as a thread, where
-    these are not an object themselves but the whole that objects are parts of.
+    ``when`` are alternative conditions, ``unless`` excludes pages. ``addresses`` are the documented URLs of the level;
+    ``start`` says that its pages are worth fetching from anywhere on the site. ``own`` finds the URL by which the page
+    names itself; without it the page's URL is used. The actions are those of the first of ``variants`` that matches,
+    else ``actions``. ``type`` is the type of the whole to which a page and its further pages belong, such as a thread,
+    where that is not an object itself but the container of objects.
     """
 
     name: str
@@ -297,7 +299,7 @@ class PageLevel:
         return first_page(url, self.paging)
 
     def documents(self, url: ParsedUrl) -> bool:
-        """Return whether a URL of this level matches, on any of its pages."""
+        """Return whether a URL, or the first page of its list or thread, is a documented URL of this level."""
         first = self.first_page(url)
         forms = (url,) if first is url else (url, first)
         return any(rule.matches(form) for rule in self.addresses for form in forms)
@@ -317,12 +319,12 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A URL at which an application lists all that it holds, whatever its pages link to.
+    """A URL at which an application lists everything it holds, whatever its pages link to.
 
-    ``address`` is relative to the application's root; ``{page}`` in it stands for ``start`` on the first of its pages
-    and for ``step`` more on each further one. Sitemaps and feeds are read as such, a ``page`` by its level. Where the
-    first page of a listing lists what is ``oldest_first``, it tells whether anything was missed. Where an action of
-    ``when_none`` found links on the front page, the listing is not needed.
+    ``address`` is relative to the application's root; ``{page}`` in it is ``start`` for the first page and increases by
+    ``step`` for each further one. Sitemaps and feeds are read as such, a ``page`` according to its level. With
+    ``oldest_first``, the first page of a listing tells whether anything was missed. The listing is not needed where an
+    action named in ``when_none`` found links on the front page.
     """
 
     name: str
@@ -340,7 +342,7 @@ class Listing:
         return PAGE_NUMBER in self.address
 
     def reference(self, page: int) -> str:
-        """Return the URL of a page, counted from 1, as it is written relative to the root.
+        """Return the URL of a page, counted from 1, relative to the root.
 
         >>> Listing("feed", "feed", "posts?start={page}", start=1, step=150).reference(3)
         'posts?start=301'
@@ -352,12 +354,12 @@ class Listing:
 class Application:
     """A web application as documented by one file; rules of its kind are included.
 
-    ``ignored`` are elements whose links lead nowhere, such as those to pages that do not exist yet. ``needs_browser``
-    are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on which the
-    application was recognised belong to it although they show no sign of it. ``listings`` are alternatives, the best
-    first. ``has_lone_pages``: its kind has pages that stand by themselves, to which people give addresses. ``draft``:
-    nobody has confirmed the guesses of its file, or of one that it extends. ``behaviours`` are what is done on its
-    pages in a browser, in their order.
+    ``ignored`` selects elements whose links lead nowhere, such as those to pages that do not exist yet.
+    ``needs_browser`` are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on
+    which the application was recognised belong to it even without a sign. ``listings`` are alternatives, the best
+    first. ``has_lone_pages`` says that its kind has stand-alone pages with URLs chosen by people. ``draft`` says that
+    nobody has confirmed the guesses of its file, or of one that it extends. ``behaviours`` are run on its pages in a
+    browser, in this order.
     """
 
     name: str
@@ -388,7 +390,7 @@ class Application:
         return self._by_name[name]
 
     def begins_at(self, address: ParsedUrl, level: str | None) -> bool:
-        """Say whether listings are relative to a page of a level: the top of a host, or a first page to start at.
+        """Return whether listings are relative to a page of a level: the top of a host, or a first page with ``start``.
 
         >>> Application("X", "blog", (), ()).begins_at(ParsedUrl.parse("https://a.test/"), None)
         True
@@ -399,11 +401,11 @@ class Application:
         return known is not None and known.start and known.first_page(address) is address
 
     def canonical(self, address: ParsedUrl) -> ParsedUrl:
-        """Return the one URL among all that lead to the same page of this application."""
+        """Return the one URL that stands for all URLs of the same page of this application."""
         return self.drops.apply(address)
 
     def refusal(self, url: ParsedUrl) -> AvoidRule | None:
-        """Return the first rule that says not to fetch a canonical URL."""
+        """Return the first rule by which a canonical URL is not to be fetched."""
         return self.avoid.first(url)
 
     def level_of(self, url: ParsedUrl) -> PageLevel | None:
@@ -425,9 +427,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeBase:
-    """The applications, in the order of their names, and what is done on pages of none (``behaviours``).
+    """The applications, in the order of their names, and the ``behaviours`` for pages of no known application.
 
-    ``needs_browser`` are signs of pages, of whatever application, a part of whose content only a script would load.
+    ``needs_browser`` are signs, on pages of any application, that a part of the content would be loaded by a script.
     """
 
     applications: tuple[Application, ...]
@@ -436,7 +438,7 @@ class KnowledgeBase:
     needs_browser: tuple[Condition, ...] = ()
 
     def behaviours_on(self, match: Match | None) -> tuple[Behaviour, ...]:
-        """Return what is done on a page in a browser, in this order; None stands for a page of no known application."""
+        """Return the behaviours for a page, in this order; None stands for a page of no known application."""
         if match is None:
             return self.behaviours
         level = match.level.name if match.level is not None else None
@@ -444,9 +446,9 @@ class KnowledgeBase:
 
     @property
     def confirmed(self) -> "KnowledgeBase":
-        """The same applications as if people had confirmed all drafts, which saved pages are to prove.
+        """The same applications with all drafts treated as confirmed, for tests against saved pages.
 
-        Reading a page without a draft makes up for what that misses, and would hide it.
+        Otherwise generic reading would supply what a draft misses, and so hide it.
         """
         if not any(application.draft for application in self.applications):
             return self

@@ -53,7 +53,7 @@ _COST = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Owner:
-    """A pattern that can match where its anchor was seen, if the page holds the other texts as well."""
+    """A pattern that can match where its anchor was found, if the page contains its other texts as well."""
 
     application: Application
     pattern: Pattern
@@ -61,9 +61,9 @@ class _Owner:
 
 
 class Candidates:
-    """Finds the patterns whose texts a page holds; immutable after its construction.
+    """Finds the patterns whose required texts a page contains; immutable after its construction.
 
-    URL and header fields are one source, the body is another; both in any case of letters.
+    URL and header fields are one source, the body is another; case does not matter.
     """
 
     def __init__(self, applications: Iterable[Application]) -> None:
@@ -72,7 +72,7 @@ class Candidates:
         self._body = _Anchors(sign for sign in signs if sign[1].signal not in _FRONT)
 
     def on(self, front: bytes, body: bytes) -> Mapping[Application, tuple[Pattern, ...]]:
-        """Return the patterns that can match a page of these sources, by application, cheap ones first."""
+        """Return the patterns that can match a page, by application, cheap ones first."""
         found: defaultdict[Application, dict[Pattern, None]] = defaultdict(dict)
         for owner in (*self._front.seen(front), *self._body.seen(body)):
             found[owner.application][owner.pattern] = None
@@ -80,9 +80,9 @@ class Candidates:
 
 
 class _Anchors:
-    """An index by anchors: of the texts that a pattern needs together, the likely rarest one is its anchor.
+    """An index by anchors: the anchor of a pattern is the text, of those it requires together, that is probably rarest.
 
-    One automaton looks for all anchors in one pass; the other texts are looked for where the anchor was seen.
+    One automaton searches for all anchors in one pass; the other texts are searched for where the anchor was found.
     """
 
     def __init__(self, signs: Iterable[tuple[Application, Pattern]]) -> None:
@@ -100,7 +100,7 @@ class _Anchors:
         self._automaton = BytesAhoCorasick(texts, implementation=Implementation.DFA) if texts else None
 
     def seen(self, source: bytes) -> Iterator[_Owner]:
-        """Yield the owners of the anchors that stand in a source together with the other texts."""
+        """Yield the owners of the anchors found in a source together with their other texts."""
         if self._automaton is None:
             return
         held: dict[bytes, bool] = {}
@@ -127,13 +127,13 @@ class _Anchors:
 
 
 def _symbols_of(anchor: Need) -> bytes:
-    """Return the automaton's symbols for a need: a text that begins a value or a word comes after a delimiter."""
+    """Return the automaton's symbols for a need: a text at the start of a value or a word follows a delimiter."""
     delimiter = b"" if anchor.place is Place.ANYWHERE else _DELIMITER
     return delimiter + anchor.text.encode().translate(_SYMBOLS)
 
 
 def needs(pattern: Pattern) -> tuple[tuple[Need, ...], ...]:
-    """Return sets of texts, of one of which a page holds all where a pattern matches; none for hosts.
+    """Return sets of texts: where a pattern matches, the page contains all texts of one set; none for hosts.
 
     >>> from knowledge_base.model import Strength
     >>> needs(Pattern(Signal.TEXT, Strength.HINT, "", "Runs on Foo", literals=("runs",)))

@@ -1,4 +1,4 @@
-"""What the reasons of avoid rules mean, in words for those who write them."""
+"""The meanings of the reasons of avoid rules, in words for those who write them."""
 
 from collections.abc import Mapping
 from typing import Final

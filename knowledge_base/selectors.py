@@ -1,4 +1,4 @@
-"""XPath and CSS expressions of the knowledge base, compiled once, and the literals a page must hold to match them."""
+"""The compiled XPath and CSS expressions of the knowledge base, and the literals that a matching page must contain."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,9 +10,8 @@ from cssselect.xpath import HTMLTranslator
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.element_index import Elements
+from knowledge_base.element_index import Elements, Node, compiled, first_asked, look_up
 from knowledge_base.literals import MAX_REMEMBERED, MIN_LITERAL_LENGTH, branches, required_literals, safe_literal
-from knowledge_base.xpath_lookup import Node, compiled, first_asked, look_up
 
 MAX_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
@@ -35,7 +34,7 @@ __all__ = [
 
 
 class BadExpressionError(ValueError):
-    """Raised for an expression that cannot be used; the message tells what to write instead."""
+    """Raised for an expression that cannot be used; the message says what to write instead."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,14 +54,14 @@ class Selector:
 
     @property
     def literals(self) -> tuple[str, ...]:
-        """Texts of which a page on which anything is found holds one in its source, in some case of letters.
+        """Texts of which every page with a result contains at least one in its source, in any case.
 
-        Without any nothing can be told.
+        Empty where no such texts are known.
         """
         return required_literals(self.source)
 
     def branches(self, wanted: tuple[bool, ...]) -> "Selector":
-        """Return the union of the branches that are marked, in their order; compiled once for each choice."""
+        """Return the union of the branches that are ``wanted``, in their order; compiled once for each choice."""
         if wanted not in self._narrowed:
             source = " | ".join(branch for branch, keep in zip(branches(self.source), wanted, strict=True) if keep)
             if len(self._narrowed) >= MAX_CHOICES:
@@ -73,10 +72,10 @@ class Selector:
     def nodes(self, context: HtmlElement, elements: Elements | None = None) -> list[Node]:
         """Return elements and attribute or text values in document order; with ``attribute``, its values.
 
-        With the ``elements`` of the document it finds the same, in most cases sooner.
+        The ``elements`` of the document do not change the result, but make it faster in most cases.
 
-        Raises `lxml.etree.XPathError` for an expression that fails on this page, with ``elements`` also where it would
-        take too much work there (``TooCostlyError``).
+        Raises `lxml.etree.XPathError` for an expression that fails on this page and, with ``elements``, also where it
+        would take too much work there (``TooCostlyError``).
         """
         found = self.found(context, elements)
         if not self.attribute:
@@ -85,7 +84,7 @@ class Selector:
         return [value for value in values if value is not None]
 
     def found(self, context: HtmlElement, elements: Elements | None = None) -> list[Node]:
-        """Return the nodes of the expression itself, whatever ``attribute`` says."""
+        """Return the nodes of the expression itself, without regard to ``attribute``."""
         if elements is not None:
             elements.limits.check(self.source, context)
         known = look_up(self.source, context, elements) if elements is not None else None
@@ -104,7 +103,9 @@ class Selector:
         return bool(result)
 
     def shows(self, document: HtmlElement, elements: Elements | None = None) -> bool:
-        """Return the same for a whole page, given its document element, but mostly faster.
+        """Return whether the expression finds anything on a page, given its document element.
+
+        Mostly faster than ``holds``.
 
         Raises as `nodes` does.
         """
@@ -183,9 +184,9 @@ _IN_HEAD = frozenset({"meta", "link", "script", "title", "style", "base"})
 
 @lru_cache(MAX_REMEMBERED)
 def _shortcut(expression: str) -> etree.XPath | None:
-    """Return a faster expression that finds a part of the given one's result on a whole page, None if there is none.
+    """Return a faster expression that finds a part of the result on a whole page, None if there is none.
 
-    The parser keeps an index of ids, and the elements of the head come first: nothing else is looked at then.
+    The parser keeps an index of ids, and the head's elements come first, so only a part of the page is visited.
     """
     found = [nearer for branch in branches(expression) if (nearer := _nearer(branch))]
     return compiled(" | ".join(found)) if found else None
@@ -210,10 +211,10 @@ _STEPS = re.compile(r"/\*(?:/{1,2}(?:[a-z-]+::)?@?[\w*.-]+)+")
 
 @lru_cache(MAX_REMEMBERED)
 def _needed(expression: str) -> etree.XPath | None:
-    """Return an expression that finds something wherever the given one does, without asking for the page as a whole.
+    """Return an expression without conditions on the page as a whole that finds something wherever this one does.
 
-    ``/*[not(//a)]/descendant-or-self::form`` looks at every element of a page before it looks for a form, of which
-    most pages have none. None where nothing is to be saved.
+    ``/*[not(//a)]/descendant-or-self::form`` visits every element of a page before it looks for a form, which most
+    pages do not have. None where nothing would be saved.
     """
     parts = branches(expression)
     found = [_unconditional(branch) for branch in parts]
@@ -221,7 +222,7 @@ def _needed(expression: str) -> etree.XPath | None:
 
 
 def _unconditional(branch: str) -> str:
-    """Return a path without the conditions on the document element that it begins with; the same if it has none."""
+    """Return a path without the conditions on the document element at its beginning; unchanged if it has none."""
     path = branch.strip()
     steps, depth, quote, begins = "", 0, "", 0
     for at, sign in enumerate(path):
@@ -238,17 +239,17 @@ def _unconditional(branch: str) -> str:
 
 
 class SourceLiterals:
-    """Tells from a page's source, lower-case bytes, which expressions cannot find anything on the page."""
+    """Tells from a page's source, as lower-case bytes, which expressions cannot find anything on the page."""
 
     def __init__(self, source: bytes | None) -> None:
-        """Take the whole source, or None where it is not known: then every expression may find something."""
+        """Take the whole source, or None where it is unknown: then every expression may find something."""
         self._source = source
         self._held: dict[str, bool] = {}
 
     def narrow(self, selector: Selector, elements: Elements | None = None) -> Selector | None:
-        """Return the expression without the branches of its union that find nothing; None where none is left.
+        """Return the expression without the branches of its union that cannot find anything; None where none is left.
 
-        With the ``elements`` of the page, this holds for expressions that are evaluated on this document only.
+        With the ``elements`` of the page, the result is valid for this document only.
         """
         if self._source is None:
             return selector

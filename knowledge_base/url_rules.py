@@ -1,8 +1,8 @@
-"""URL rules of the knowledge base: which URLs an application documents, avoids, and writes in more than one way.
+"""URL rules of the knowledge base: the URLs that an application documents, avoids, and treats as equivalent.
 
 Rules are globs over path segments, query strings and values of query parameters, never free regular expressions, so
-that matching takes time linear in the length of the URL for each rule. URLs come in canonical form (an absolute,
-serialised http URL); fragments are ignored.
+that each rule takes time linear in the length of the URL. URLs must be canonical (absolute, serialised http URLs);
+fragments are ignored.
 """
 
 import re
@@ -19,7 +19,7 @@ LONGEST = 8_192
 
 
 class Reason(StrEnum):
-    """The reasons for which a URL is not worth a request."""
+    """Why a URL is not worth a request."""
 
     LOGIN = "login"
     REGISTER = "register"
@@ -47,7 +47,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class ParsedUrl:
-    """A canonical URL taken apart: ``prefix`` is scheme and host, ``query`` the raw parameters in their order."""
+    """A parsed canonical URL: ``prefix`` is scheme and host, ``query`` the raw parameters in their order."""
 
     prefix: str
     path: str
@@ -55,7 +55,7 @@ class ParsedUrl:
 
     @classmethod
     def parse(cls, url: str) -> "ParsedUrl":
-        """Split a canonical URL.
+        """Parse a canonical URL.
 
         >>> ParsedUrl.parse("http://a.test/f/viewtopic.php?t=1&start=10#p3")
         ParsedUrl(prefix='http://a.test', path='/f/viewtopic.php', query=('t=1', 'start=10'))
@@ -69,7 +69,7 @@ class ParsedUrl:
 
     @property
     def url(self) -> str:
-        """Return the URL this is made of."""
+        """Return the URL that was parsed, without its fragment."""
         return f"{self.prefix}{self.path}{'?' if self.query else ''}{'&'.join(self.query)}"
 
     @cached_property
@@ -80,7 +80,7 @@ class ParsedUrl:
 
     @cached_property
     def parameters(self) -> dict[str, str]:
-        """Decoded query parameters; of a repeated one the last value."""
+        """The decoded query parameters; for a repeated one, its last value."""
         return dict(_decoded(part) for part in self.query)
 
     @cached_property
@@ -114,12 +114,12 @@ class PathGlob:
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Segments that every path has that fits."""
+        """The segments that every matching path has."""
         return self._fixed
 
     @property
     def file(self) -> str | None:
-        """The last segment of every path that fits, its numbers written as ``#``; None where more of it varies."""
+        """The last segment of every matching path, its numbers replaced by ``#``; None where more of it varies."""
         return self._file
 
     def __eq__(self, other: object) -> bool:
@@ -159,9 +159,9 @@ def _anything(_: str) -> bool:
 
 
 class QueryGlob:
-    """A pattern over the start of a raw query string, for software that writes a path there.
+    """A pattern for the start of a raw query string, for software that writes a path there.
 
-    It is compared part by part, as ``&`` separates them; ``*`` and ``#`` stand for something within a part. Raises
+    It is compared part by part, as separated by ``&``; ``*`` and ``#`` stand for something within a part. Raises
     `BadGlobError`.
 
     >>> QueryGlob("/topic/#-*").rest(("/topic/12-knots/", "page=2"))
@@ -182,7 +182,7 @@ class QueryGlob:
         return f"QueryGlob({self.source!r})"
 
     def rest(self, query: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return the raw parameters behind the part that fits; None where the query does not start so."""
+        """Return the raw parameters after the part that matches; None where the query does not start with a match."""
         if len(query) < len(self._parts):
             return None
         fits = all(test(raw) for test, raw in zip(self._parts, query, strict=False))
@@ -193,9 +193,9 @@ class QueryGlob:
 class UrlRule:
     """A set of URLs: all given conditions must hold.
 
-    ``present`` are parameters (name, glob of the value) that must be there, a ``*`` in the name standing for anything;
-    ``absent`` ones must not; with ``allowed`` given, no parameter other than those, the present ones and those that
-    ``query`` covers may be there.
+    ``present`` are parameters (name, glob of the value) that must be there, with ``*`` in the name standing for
+    anything; ``absent`` parameters must not be there. With ``allowed``, only these parameters, the present ones and
+    those covered by ``query`` may be there.
     """
 
     path: PathGlob | None = None
@@ -245,9 +245,9 @@ class AvoidRule:
 
 
 class AvoidRules:
-    """Finds the first rule, in the order of the file, that fits a URL.
+    """Finds the first rule, in the order of the file, that matches a URL.
 
-    Rules of other file names and folders, and of parameters that the URL does not have, cost nothing.
+    Rules for other file names and folders, or for parameters that the URL does not have, cost nothing.
     """
 
     def __init__(self, rules: Iterable[AvoidRule] = ()) -> None:
@@ -264,7 +264,7 @@ class AvoidRules:
                 self._groups.setdefault((file, parameter), []).append(place)
 
     def first(self, url: ParsedUrl) -> AvoidRule | None:
-        """Return the first rule that fits, None where none does."""
+        """Return the first rule that matches, None where none does."""
         first: tuple[int, AvoidRule | None] = (len(self.rules), None)
         for places in self._candidates(url):
             for place in places:
@@ -275,7 +275,7 @@ class AvoidRules:
         return first[1]
 
     def _candidates(self, url: ParsedUrl) -> Iterator[Sequence[tuple[int, AvoidRule]]]:
-        """Yield the groups of which a rule may fit, each in the order of the file."""
+        """Yield the groups that may contain a matching rule, each in the order of the file."""
         groups, segments = self._groups, url.segments
         for file in (None, numbers_as_one(segments[-1])):
             for parameter in (None, *url.parameters):
@@ -288,10 +288,10 @@ class AvoidRules:
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
-    """The parts left out of a URL because the page is the same without them.
+    """The parts that can be removed from a URL without changing the page.
 
-    ``parameter`` with ``value`` (a glob) is removed from URLs that ``where`` fits and that have the parameter
-    ``beside`` as well, where one is named. ``file`` goes from the end of the path when no parameters are left.
+    ``parameter`` with ``value`` (a glob) is removed from URLs that match ``where`` and, if ``beside`` is given, have
+    that parameter as well. ``file`` is removed from the end of the path when no parameters are left.
     """
 
     where: UrlRule
@@ -301,7 +301,7 @@ class DropRule:
     file: str = ""
 
     def apply(self, url: ParsedUrl) -> ParsedUrl:
-        """Return the URL without the parts that this rule drops; the same one where it drops nothing."""
+        """Return the URL without the parts that this rule removes; the same URL where it removes none."""
         if self.file:
             return self._without_file(url)
         if self.parameter not in url.parameters or not self.where.matches(url):
@@ -323,10 +323,9 @@ class DropRule:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """The difference between the URLs of one list's or thread's pages: a query parameter, or a part of the path.
+    """How the URLs of the pages of one list or thread differ: by a query parameter, or a part of the path.
 
-    In ``part`` the sign ``#`` stands for a number: ``/page/#`` or ``-page-#``; a path that is written behind the
-    question mark counts as well.
+    In ``part``, ``#`` stands for a number: ``/page/#`` or ``-page-#``; a path written in the query counts as well.
     """
 
     parameter: str = ""
@@ -359,7 +358,7 @@ def first_page(url: ParsedUrl, paging: Iterable[Paging]) -> ParsedUrl:
 
 
 class DropRules:
-    """Brings URLs into the one form that all URLs of the same page share."""
+    """Normalises URLs to the one form shared by all URLs of the same page."""
 
     def __init__(self, rules: Iterable[DropRule] = ()) -> None:
         self.rules = tuple(rules)

@@ -1,7 +1,7 @@
-"""The shapes of URLs: the parts of a URL that the rules of an application read.
+"""Shapes of URLs: the parts of a URL on which the results of an application's URL rules depend.
 
-All URLs of one shape get the same answers from these rules, so that one of them has to be asked about. Forums
-have as many URLs as posts, and a handful of shapes.
+The rules give the same results for all URLs of one shape, so they have to be applied to one of them only. Forums have
+as many URLs as posts, but a handful of shapes.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ Shape = tuple[str, tuple[str, ...]]
 
 
 class Shapes:
-    """Tells the shapes of URLs apart as the rules of one application do."""
+    """Computes the shapes of URLs for the rules of one application."""
 
     def __init__(self, application: Application) -> None:
         rules = tuple(_rules(application))
@@ -25,13 +25,13 @@ class Shapes:
         self._valued = frozenset(name for name, value in wanted if value != "*")
 
     def of(self, url: ParsedUrl) -> Shape | None:
-        """Return the shape of a URL; None where the URL has to be asked about itself."""
+        """Return the shape of a URL; None where the rules have to be applied to the URL itself."""
         if self._looks_at_all or len(url.path) + sum(map(len, url.query)) > LONGEST // 2:
             return None
         return url.path, tuple(map(self.part, url.query))
 
     def part(self, parameter: str) -> str:
-        """Return the parts of a raw parameter that rules read: its name, and its value where that matters."""
+        """Return the parts of a raw parameter that matter to rules: its name, and its value if needed."""
         name, separator, _ = parameter.partition("=")
         is_plain = separator and name not in self._valued and "%" not in name and "+" not in name
         return name + separator if is_plain else parameter

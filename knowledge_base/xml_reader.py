@@ -1,4 +1,4 @@
-"""Reads one valid XML file into values of the model, noting every mistake with its line and its remedy."""
+"""Parses one valid XML file into the model, recording every mistake with its line and its remedy."""
 
 from lxml import etree
 
@@ -34,7 +34,7 @@ _LONE_PAGE = "page"
 
 
 def check_expressions(root: etree._Element, notes: Notes) -> None:
-    """Compile every expression of a file and note those that do not compile."""
+    """Compile every expression of a file and record those that do not compile."""
     for element in root.iter("*"):
         if element.get("css") and element.get("xpath"):
             notes.add(element, "css and xpath stand here together; keep one of them")
@@ -51,7 +51,7 @@ def read_kind(root: etree._Element, notes: Notes) -> Kind:
 
 
 def read_unknown_pages(root: etree._Element, notes: Notes) -> tuple[tuple[Behaviour, ...], tuple[Condition, ...]]:
-    """Read the file of pages of which nothing is known: what is done on them in a browser, and signs of one's need."""
+    """Parse the file for unknown pages: general behaviours, and signs that a page needs a browser."""
     check_general(root, notes)
     return behaviours(root, notes), conditions(root, "needs-browser", notes)
 
@@ -59,10 +59,10 @@ def read_unknown_pages(root: etree._Element, notes: Notes) -> tuple[tuple[Behavi
 def read_application(
     root: etree._Element, kind: Kind, notes: Notes, extended: Application | None = None
 ) -> Application:
-    """Read the file of an application; the result counts only when nothing was noted.
+    """Parse the file of an application; the result is valid only when nothing was recorded.
 
-    Everything of ``extended`` is taken over but its detection and the levels that this file has itself. The rules of
-    this file are tried first.
+    Everything of ``extended`` is inherited except its detection patterns and the levels that this file has itself. The
+    rules of this file come first.
     """
     if extended is not None and extended.kind != kind.name:
         needed = f'kind="{extended.kind}"'
@@ -93,7 +93,7 @@ def read_application(
 
 
 def _behaviours(root: etree._Element, shared: tuple[Behaviour, ...], notes: Notes) -> tuple[Behaviour, ...]:
-    """Read a file's own behaviours; those that are ``shared`` come after them, but for those of the same name."""
+    """Parse a file's own behaviours; ``shared`` ones come after them, except those of the same name."""
     own = behaviours(root, notes)
     named = {each.name for each in own}
     return own + tuple(each for each in shared if each.name not in named)

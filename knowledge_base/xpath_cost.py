@@ -1,8 +1,8 @@
-"""Bound the work of XPath expressions by their form and by the shape of a page: the same on every machine.
+"""Computes an upper bound for the work of an XPath expression on a page, the same on every machine.
 
-An engine cannot be interrupted, and a clock tells other things on a busy machine than on an idle one. So what an
-expression may cost is worked out before it is evaluated: how many nodes its steps look at, those of its conditions
-included, and how many comparisons it takes to make sets of them. That is an upper bound, not a forecast.
+An engine cannot be interrupted, and a time limit would give other results on a busy machine than on an idle one. So the
+cost of an expression is bounded before it is evaluated: the number of nodes its steps and conditions visit, and of
+comparisons needed to make sets of them. The result is an upper bound, not a forecast.
 """
 
 from bisect import bisect_left
@@ -35,7 +35,7 @@ _LIKE_FIRST: Final = frozenset({"string", "normalize-space", "substring", "subst
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Texts that an expression gives: bytes for all of its contexts together, ``most`` for one of them.
+    """Texts that result from an expression: bytes for all contexts together, and ``most`` for one of them.
 
     ``literal`` is the text where it is always the same.
     """
@@ -46,7 +46,7 @@ class Text:
 
     @classmethod
     def of_literal(cls, value: str, contexts: int) -> "Text":
-        """Return the same text for all contexts."""
+        """Return a constant text for all contexts."""
         size = len(value.encode("utf-8", "surrogatepass"))
         return cls(size * contexts, size, value)
 
@@ -57,7 +57,7 @@ class Text:
 
 
 def product(name: str, texts: Sequence[Text]) -> int:
-    """Return the units of work that calls of a function take for the product of the lengths of its texts."""
+    """Return the units of work of calls of a function, as the product of the lengths of its texts."""
     if len(texts) < 2:
         return 0
     if name == "concat":
@@ -68,12 +68,12 @@ def product(name: str, texts: Sequence[Text]) -> int:
 
 
 def compared(left: Text, lefts: int, right: Text, rights: int) -> int:
-    """Return the units that a comparison of each of some texts with each of others takes, as they may begin alike."""
+    """Return the units of work to compare each left text with each right one, assuming that they begin alike."""
     return min(left.total * rights, right.total * lefts) // _ALIKE
 
 
 def result(name: str, texts: Sequence[Text], contexts: int) -> Text:
-    """Return the text that calls of a function give."""
+    """Return the text that results from calls of a function."""
     if name == "concat":
         return Text(sum(each.total for each in texts), sum(each.most for each in texts))
     if name in _LIKE_FIRST and texts:
@@ -86,7 +86,7 @@ def result(name: str, texts: Sequence[Text], contexts: int) -> Text:
 
 
 def _begun(sought: Text, most: int) -> int:
-    """Return at how many places at once a search may have begun to match; each compares the same byte once more."""
+    """Return at how many places at once a search may have begun to match; each compares the same byte again."""
     if sought.literal is not None:
         return sought.literal.count(sought.literal[:1]) if sought.literal else 0
     return min(sought.most, most)
@@ -133,7 +133,7 @@ _NAMES: Final = frozenset({"name", "local-name", "namespace-uri"})
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """The length of the texts of some nodes in bytes: of each node's once (``total``), and of the longest."""
+    """The length in bytes of the texts of some nodes: of all nodes, each once (``total``), and of the longest."""
 
     total: int
     longest: int
@@ -145,7 +145,7 @@ def _unknown(_: XPathStep) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the cost of expressions depends on in a page, or in the part of it below an element.
+    """The properties of a page, or of a subtree, on which the cost of expressions depends.
 
     ``size`` is the number of nodes, ``depth`` the greatest depth, ``siblings`` the most children of a node; ``depths``
     is the sum of the depths of all nodes, ``beside`` that of the numbers of their siblings. ``texts`` is the length of
@@ -165,7 +165,7 @@ class Shape:
 
     @classmethod
     def worst(cls, size: int, depth: int) -> "Shape":
-        """Return the shape of a page of which no more is known than size and depth."""
+        """Return the shape of a page of which only size and depth are known, assuming the worst."""
         whole = Length(BYTES_OF_NODE * size, BYTES_OF_NODE * size)
         texts = Length(BYTES_OF_NODE * size * depth, BYTES_OF_NODE * size)
         return cls(size, depth, size, size * depth, size * size, texts, whole, lambda _: whole)
@@ -182,10 +182,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """Nodes that an expression gives for all of its contexts together.
+    """Nodes that result from an expression for all of its contexts together.
 
-    ``number`` counts a node once for each context that it is given for, at most ``times``. Only of attributes the text
-    is at hand, whose length is ``values`` then.
+    ``number`` counts a node once for each context that it results from, at most ``times``. Only attributes have texts
+    of known length, which is ``values``.
     """
 
     number: int
@@ -195,7 +195,7 @@ class _Nodes:
 
 @dataclass(frozen=True, slots=True)
 class _Contexts:
-    """The nodes that an expression is evaluated at; none of them comes more than ``times``."""
+    """The nodes at which an expression is evaluated; none of them more than ``times``."""
 
     number: int
     times: int
@@ -211,7 +211,7 @@ class _Meter:
         """How much of the work is that of functions that multiply the lengths of texts."""
 
     def read(self, expression: Expression, at: _Contexts) -> _Nodes | Text:
-        """Add the work of an expression; return its nodes, or its text where its value is no set of nodes."""
+        """Add the work of an expression; return its nodes, or its text where its value is no node set."""
         match expression:
             case Path():
                 return self._path(expression, at)
@@ -263,7 +263,7 @@ class _Meter:
         return _Nodes(united, min(found.times, contexts), found.values)
 
     def _axis(self, axis: str, nodes: _Nodes) -> tuple[int, int]:
-        """Return how many nodes are looked at from some, and how often one of them at most."""
+        """Return how many nodes are visited from given ones, and how often each at most."""
         shape, number, times = self._shape, nodes.number, nodes.times
         match axis:
             case "self" | "parent":
@@ -282,7 +282,7 @@ class _Meter:
         return number * shape.size, number
 
     def _filtered(self, nodes: _Nodes, predicate: Expression, sources: int) -> _Nodes:
-        """Add the work of a predicate at nodes that were found from ``sources`` others; return those it leaves."""
+        """Add the work of a predicate at nodes found from ``sources`` others; return the nodes that may remain."""
         if isinstance(predicate, Number) or (isinstance(predicate, Call) and predicate.name == "last"):
             return _Nodes(min(nodes.number, sources), min(nodes.times, sources), nodes.values)
         self.work += nodes.number
@@ -332,21 +332,21 @@ class _Meter:
 
 
 def _longer(one: Length | None, other: Length | None) -> Length | None:
-    """Return a length of attributes of which some are of one name and some of another, None where not all are such."""
+    """Return the length of attributes of either name, None where some nodes are not attributes."""
     if one is None or other is None:
         return None
     return Length(one.total + other.total, max(one.longest, other.longest))
 
 
 def _first(value: _Nodes | Text, at: _Contexts) -> _Nodes | Text:
-    """Return the first of some nodes for each context, whose text is taken."""
+    """Return one node for each context: the first, as conversion to text uses only that."""
     if isinstance(value, Text):
         return value
     return _Nodes(min(value.number, at.number), min(value.times, at.number), value.values)
 
 
 def evaluation_cost(expression: Expression, shape: Shape) -> int:
-    """Return how many nodes the evaluation of an expression at one node of a page looks at, at the most."""
+    """Return the maximum number of nodes visited by evaluating an expression at one node of a page."""
     meter = _Meter(shape)
     meter.read(expression, _Contexts(1, 1))
     return meter.work
@@ -354,10 +354,10 @@ def evaluation_cost(expression: Expression, shape: Shape) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What an expression's form alone tells of its cost: ``expression`` is None where it cannot be told.
+    """What the form of an expression alone tells of its cost: ``expression`` is None where that is nothing.
 
-    ``least`` is a size of pages of any shape up to which it may be evaluated, ``shallow`` that of pages that are not
-    deep. On pages of ``few`` nodes it may be evaluated, however it goes through them.
+    The expression may be evaluated on pages of any shape up to ``least`` nodes, and on pages that are not deep up to
+    ``shallow`` nodes; on pages of ``few`` nodes it always may.
     """
 
     expression: Expression | None
@@ -367,11 +367,11 @@ class Form:
 
     @property
     def is_downward(self) -> bool:
-        """Return whether nothing outside of the context node is looked at."""
+        """Return whether only the context node and its descendants are visited."""
         return self.expression is not None and _is_downward(self.expression)
 
     def work(self, shape: Shape) -> int:
-        """Return how many nodes the expression looks at on a page, at the most."""
+        """Return the maximum number of nodes that the expression visits on a page."""
         return shape.size**2 if self.expression is None else evaluation_cost(self.expression, shape)
 
 
@@ -405,14 +405,14 @@ def form_of(source: str) -> Form:
 
 
 def _products(expression: Expression) -> int:
-    """Return how much work it is at most to multiply the lengths of texts on a page of few nodes."""
+    """Return the maximum work of multiplying lengths of texts on a page of few nodes."""
     meter = _Meter(Shape.worst(FEW_NODES, FEW_NODES))
     meter.read(expression, _Contexts(1, 1))
     return meter.products
 
 
 def _largest(form: Form, depth: Callable[[int], int]) -> int:
-    """Return the largest of some sizes of pages up to which an expression may be evaluated, 0 if there is none."""
+    """Return the largest of some page sizes up to which an expression may be evaluated, 0 if there is none."""
 
     def is_too_much(size: int) -> bool:
         return form.work(Shape.worst(size, min(depth(size), size))) > MAX_WORK

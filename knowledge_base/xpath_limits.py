@@ -1,4 +1,4 @@
-"""Refuse to evaluate expressions where that would take too much work on a page: the same ones on every machine."""
+"""Refuses to evaluate expressions that would take too much work on a page; the same ones on every machine."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ _deep = etree.XPath("boolean(self::*" + DEEP * "/*" + ")")
 
 
 class TooCostlyError(etree.XPathError):
-    """Raised where the evaluation of an expression would take too much work on a page; it was not begun."""
+    """Raised, before it is evaluated, for an expression that would take too much work on a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A page that was looked at: its shape, and its elements by their names, by words of classes and by ids."""
+    """A page that was measured: its shape, and its numbers of elements by name, class word and id."""
 
     shape: Shape
     names: Counter[str]
@@ -29,14 +29,14 @@ class _Measured:
     ids: Counter[str]
 
     def most(self, step: XPathStep) -> int | None:
-        """Return how many elements a step can find, None where neither a name nor a condition tells it."""
+        """Return how many elements a step can find, None where neither a name nor a condition limits it."""
         known = [] if step.test.endswith(("*", "()")) else [self.names[step.test]]
         for predicate in step.predicates:
             known += self._asked(predicate)
         return min(known, default=None)
 
     def _asked(self, predicate: Expression) -> Iterable[int]:
-        """Yield how many elements have a class or an id that a condition asks for."""
+        """Yield the number of elements with each class or id that a condition requires."""
         match predicate:
             case Operation("and", left, right):
                 yield from self._asked(left)
@@ -49,7 +49,7 @@ class _Measured:
 
 
 def _bytes(text: str | None) -> int:
-    """Return the length of a text, which the engine keeps in UTF-8."""
+    """Return the length of a text in UTF-8, which the engine uses."""
     if not text:
         return 0
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
@@ -63,12 +63,14 @@ def _reads_class(test: Call) -> bool:
     """Return whether a test for a word is one of the words of the context node's class."""
     match test.arguments[0]:
         case Call("concat", (_, Call("normalize-space", (read,)), _)) | Call("concat", (_, read, _)):
-            return read == Path((XPathStep("attribute", "class"),))
+            match read:
+                case Path((XPathStep("attribute", "class", ()),), False, None, ()):
+                    return True
     return False
 
 
 class Limits:
-    """Tells whether expressions may be evaluated on one page. The page is looked at when that is first in doubt."""
+    """Decides whether expressions may be evaluated on one page. The page is measured when that is first in doubt."""
 
     def __init__(self, root: HtmlElement, length: int = 0) -> None:
         """Take the document element, and the length of the page's source in bytes."""
@@ -90,7 +92,7 @@ class Limits:
             raise TooCostlyError(f"may look at {work:,} nodes, of {MAX_WORK:,}: {source[:200]}")
 
     def work(self, source: str, context: HtmlElement) -> int:
-        """Return how many nodes an expression may look at where it is evaluated at an element of the page."""
+        """Return the maximum number of nodes that an expression visits when evaluated at an element of the page."""
         return self._work(source, form_of(source), context)
 
     def _work(self, source: str, form: Form, context: HtmlElement) -> int:
@@ -105,7 +107,7 @@ class Limits:
         return self._size
 
     def _within(self, form: Form, context: HtmlElement) -> int:
-        """Return the number of nodes that can be reached from a context, rounded up; 0 for all of the page."""
+        """Return the number of nodes reachable from a context, rounded up; 0 for the whole page."""
         if context is self._root or not form.is_downward:
             return 0
         return 1 << int(_part(context)).bit_length()
@@ -117,10 +119,10 @@ class Limits:
 
 
 def _measured(root: HtmlElement, texts: int) -> _Measured:
-    """Look at all elements of a page; ``texts`` are the nodes that its text counts for."""
+    """Measure all elements of a page; ``texts`` is the number of nodes that its text counts for."""
     names, classes, ids = Counter[str](), Counter[str](), Counter[str]()
     values, longest = Counter[str](), dict[str, int]()
-    text = text_depths = name = 0
+    text = text_depths = 0
     children = [0]
     depths = beside = deepest = siblings = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
@@ -134,20 +136,23 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
             text, text_depths = text + behind, text_depths + behind * len(children)
             continue
         for attribute, value in element.items():
-            values[attribute] += _bytes(value)
-            longest[attribute] = max(longest.get(attribute, 0), _bytes(value))
+            length = _bytes(value)
+            values[attribute] += length
+            if length > longest.get(attribute, 0):
+                longest[attribute] = length
+            if attribute == "class":
+                for word in set(value.split()):
+                    classes[word] += 1
         inside, behind = _bytes(element.text), _bytes(element.tail)
         text += inside + behind
         text_depths += inside * len(children) + behind * (len(children) - 1)
-        name = max(name, _bytes(element.tag))
         names[element.tag] += 1
-        classes.update(set((element.get("class") or "").split()))
         ids[element.get("id") or ""] += 1
         children[-1] += 1
         depths += len(children)
         deepest = max(deepest, len(children))
         children.append(0)
-    size = names.total()
+    size, name = names.total(), max(map(_bytes, names), default=0)
     whole = Length(values.total(), max(longest.values(), default=0))
     shape = Shape(
         size + texts,

@@ -1,4 +1,4 @@
-"""Parse XPath 1.0 expressions into trees, as far as their cost depends on it."""
+"""Parses XPath 1.0 expressions into trees, as far as their cost depends on it."""
 
 import re
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ Expression = Path | Call | Operation | Literal | Number
 
 
 def parse(source: str) -> Expression:
-    """Return the tree of an expression that a compiler takes. Raises ``ValueError`` for another."""
+    """Return the tree of an expression that an XPath compiler accepts. Raises ``ValueError`` for another."""
     parser = _Parser(_tokens(source))
     found = parser.expression()
     if parser.next:

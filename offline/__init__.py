@@ -1,1 +1,1 @@
-"""Jobs over the output of a crawl: tables, reports, evaluation."""
+"""Jobs over the output of a crawl: tables, reports, selection, export, evaluation."""

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import exit_on_error
+from aahcrawler.tallies import plural
 
 collection_app = typer.Typer(help="Collections: named sets of crawls and imports.", no_args_is_help=True)
 
@@ -67,7 +68,7 @@ def create(
         file.check(crawls or ())
         file.create(made)
         file.add(crawls or ())
-    typer.echo(f"{file.path}: {len(file.read().crawls):,} crawls")
+    typer.echo(f"{file.path}: {plural(len(file.read().crawls), 'crawl')}")
 
 
 @collection_app.command()
@@ -140,7 +141,7 @@ def _lines(
     yield f"title\t{title}"
     yield from (f"{name}\t{value}" for name, value in terms)
     for name, counts in crawls:
-        told_of = "gone" if counts is None else ", ".join(f"{number:,} {what}" for what, number in counts.items())
+        told_of = "gone" if counts is None else ", ".join(plural(number, what) for what, number in counts.items())
         yield f"crawl\t{name}\t{told_of}"
 
 
@@ -150,6 +151,6 @@ def _counts(crawl: Path) -> Mapping[str, int]:
 
     try:
         said = json.loads((crawl / SUMMARY).read_bytes())
-        return {what: int(said[what]) for what in ("pages", "objects") if said.get(what) is not None}
+        return {what: int(said[f"{what}s"]) for what in ("page", "object") if said.get(f"{what}s") is not None}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

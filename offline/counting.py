@@ -1,4 +1,4 @@
-"""Shows on a terminal, or tells other programs, how far a long run has come."""
+"""Shows the progress of a long run on a terminal, or reports it to other programs."""
 
 import json
 import sys
@@ -17,7 +17,10 @@ TOLD_EVERY: Final = 5.0
 
 @contextmanager
 def telling() -> Iterator[Callable[[str, int], None]]:
-    """Tell counts in lines of JSON on standard output as long as it runs; the function adds to one of them."""
+    """Report counts as lines of JSON on standard output within the context.
+
+    The yielded function adds to one of them.
+    """
     counts: Counter[str] = Counter()
     told_at = time.monotonic()
 
@@ -35,7 +38,10 @@ def telling() -> Iterator[Callable[[str, int], None]]:
 
 @contextmanager
 def counting(*what: str) -> Iterator[Callable[[str, int], None]]:
-    """Show counts of ``what`` as long as it runs; the function adds to one of them. Nothing is shown elsewhere."""
+    """Show counts of ``what`` on a terminal within the context; the yielded function adds to one.
+
+    Shows nothing elsewhere.
+    """
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

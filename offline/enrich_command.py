@@ -5,7 +5,8 @@ The command imports its modules when it runs: help has to answer at once.
 # ruff: noqa: PLC0415
 
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ import typer
 from aahcrawler.exits import MISTAKE, exit_on_error
 
 if TYPE_CHECKING:
+    from offline.enrichment.crawl_steering import Steered
     from offline.enrichment.enriching import StepResult
 
 enrich_app = typer.Typer()
@@ -44,6 +46,30 @@ def enrich(
             file_okay=False,
         ),
     ] = None,
+    steering: Annotated[
+        bool,
+        typer.Option(
+            "--steer",
+            help="Then raise scores in the running crawl by what relevant pages speak of; noted in steered.jsonl.",
+        ),
+    ] = False,
+    undoing: Annotated[
+        bool, typer.Option("--undo-steering", help="Only put back the scores that --steer has raised.")
+    ] = False,
+    terms: Annotated[
+        int, typer.Option("--steer-terms", metavar="N", min=1, help="The number of terms that steer, at most.")
+    ] = 20,
+    urls: Annotated[
+        int, typer.Option("--steer-urls", metavar="N", min=1, help="The number of scores changed by a run, at most.")
+    ] = 200,
+    move: Annotated[
+        float,
+        typer.Option("--steer-by", metavar="X", min=0.01, max=1.0, help="How far a score rises by all runs, at most."),
+    ] = 0.2,
+    service: Annotated[
+        str,
+        typer.Option("--service", metavar="URL", envvar="AAH_SERVICE_URL", help="The service of the running crawl."),
+    ] = "http://127.0.0.1:8380",
     as_json: Annotated[bool, typer.Option("--json", help="Write a line of JSON for each step.")] = False,
 ) -> None:
     """Find who and what the web objects of crawls speak of, also while they run; what is done is not repeated."""
@@ -54,7 +80,9 @@ def enrich(
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import DamageError, SegmentError
+    from aahcrawler.service_client import ServiceClient
     from offline.counting import counting
+    from offline.enrichment.crawl_steering import RunningCrawl, SteeringBounds, SteeringError, steer, undo
     from offline.enrichment.enriching import enrich as enriched
     from offline.enrichment.steps import EnrichError, all_steps, chosen_steps
 
@@ -66,14 +94,22 @@ def enrich(
         typer.echo("name the folder of a crawl", err=True)
         raise typer.Exit(MISTAKE)
     mistakes = (AnnotationsBusyError, DamageError, DefinitionError, EnrichError, JobError, ReadError, SegmentError)
-    with exit_on_error(*mistakes, OSError, sqlite3.Error):
+    with exit_on_error(*mistakes, SteeringError, OSError, sqlite3.Error):
+        client = ServiceClient(service, os.environ.get("AAH_SERVICE_TOKEN", ""))
         named = [name.strip() for name in steps.split(",") if name.strip()]
         chosen = chosen_steps(named)
         for crawl in crawls:
+            if undoing:
+                back = undo(RunningCrawl.of(crawl, client))
+                _tell_scores(crawl, "put back", back, as_json=as_json)
+                continue
             with counting(*(step.name for step in chosen)) as count:
                 made = enriched(crawl, chosen, processes=processes, seen=count, leave_out=not named, lexicons=lexicons)
                 results = list(made)
             _tell(crawl, results, as_json=as_json)
+            if steering:
+                changed = steer(RunningCrawl.of(crawl, client), SteeringBounds(terms, urls, move))
+                _tell_scores(crawl, "raised", changed, as_json=as_json)
 
 
 def _tell(crawl: Path, results: "Iterable[StepResult]", *, as_json: bool) -> None:
@@ -92,3 +128,11 @@ def _tell(crawl: Path, results: "Iterable[StepResult]", *, as_json: bool) -> Non
             continue
         what = f"{done.annotations:,} annotations at {each.captures:,} captures" if each.captures else "nothing new"
         typer.echo(f"{crawl}: {each.step}: {what}")
+
+
+def _tell_scores(crawl: Path, what: str, changed: "Sequence[Steered]", *, as_json: bool) -> None:
+    if as_json:
+        for each in changed:
+            typer.echo(json.dumps({"crawl": str(crawl), "step": "steering", **each.model_dump()}, ensure_ascii=False))
+        return
+    typer.echo(f"{crawl}: steering: {what} {len(changed):,} scores" + (", see steered.jsonl" if changed else ""))

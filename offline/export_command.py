@@ -20,6 +20,7 @@ from offline.selection_commands import (
     LevelOption,
     NoRequisitesOption,
     Processes,
+    ReviewOption,
     ScoreOption,
     SessionsOption,
     SiteOption,
@@ -34,7 +35,7 @@ export_app = typer.Typer()
 @export_app.command()
 def export(
     crawls: Annotated[
-        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls and imports, or files of collections.")
+        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls and imports, or collections.")
     ],
     wacz: Annotated[Path, typer.Option("--wacz", metavar="FILE.wacz", help="The file to write, which must not exist.")],
     score: ScoreOption = None,
@@ -45,6 +46,7 @@ def export(
     level: LevelOption = "",
     site: SiteOption = None,
     urls: UrlsOption = None,
+    review: ReviewOption = None,
     sparql: SparqlOption = "",
     records: Annotated[
         Path | None,
@@ -70,12 +72,14 @@ def export(
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
+    from aahcrawler.tallies import plural
     from offline.counting import counting, telling
     from offline.export.collected_crawls import described_crawls
     from offline.export.wacz_export import COUNTED, WantedPages
     from offline.export.wacz_export import export as write
     from offline.export.wacz_file import ExportError, refuse
     from offline.selection.criteria import Criteria, CriteriaError
+    from offline.selection.keep_proposals import reviewed
     from offline.store.loading import LoadError
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
@@ -90,7 +94,7 @@ def export(
             except ModuleNotFoundError:
                 raise ExportError("--sign needs a package: pip install 'aahcrawler[signing]'") from None
             key = EcdsaKey.read(sign)
-        criteria = Criteria.read(
+        read = Criteria.read(
             scores=score or (),
             begin=begin,
             until=until,
@@ -101,6 +105,7 @@ def export(
             urls=urls,
             sparql=sparql,
         )
+        criteria = reviewed(read, review)
         named = None if records is None else _records(records)
         wanted = WantedPages(criteria, named, not no_requisites, with_sessions, not no_text)
         folders, described, missing = described_crawls(crawls)
@@ -112,14 +117,14 @@ def export(
         counts = {"pages": done.pages, "captures": done.captures, "bytes": done.package.size, "left_out": done.left_out}
         typer.echo(json.dumps({"wacz": str(wacz), **counts, "missing": list(missing)}))
         return
-    typer.echo(f"{wacz}: {done.pages:,} pages, {done.captures:,} captures, {done.package.size:,} bytes")
+    typer.echo(f"{wacz}: {plural(done.pages, 'page')}, {plural(done.captures, 'capture')}, {done.package.size:,} bytes")
     for line in done.raised.lines():
         typer.echo(f"note: {line}", err=True)
     for folder in done.empty:
         typer.echo(f"note: {folder}: nothing of it is in the package", err=True)
     if done.left_out:
-        what = "captures" if wanted.is_all else "pages"
-        typer.echo(f"left out: {done.left_out:,} {what} made under a session; --with-sessions takes them", err=True)
+        left = plural(done.left_out, "capture" if wanted.is_all else "page")
+        typer.echo(f"left out: {left} made under a session; --with-sessions takes them", err=True)
 
 
 def _records(file: Path) -> tuple[str, ...]:

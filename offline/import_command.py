@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import NOT_WHOLE, exit_on_error
+from offline.selection_commands import Processes
 
 import_app = typer.Typer()
 _MAX_LINES = 100
@@ -20,7 +21,9 @@ _MAX_LINES = 100
 def import_archives(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILES... CRAWL", help="WARC, ARC and WACZ files, or folders of them; then the folder."),
+        typer.Argument(
+            metavar="FILES... CRAWL", help="WARC, ARC, WACZ files, folders of them or of crawls; then the folder."
+        ),
     ],
     reference: Annotated[
         bool, typer.Option("--reference", help="Leave the files where they are, and refer to them where that can be.")
@@ -31,9 +34,7 @@ def import_archives(
     read: Annotated[
         bool, typer.Option("--read/--no-read", help="Read pages; without it, the next import into the folder does.")
     ] = True,
-    processes: Annotated[
-        int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
-    ] = 1,
+    processes: Processes = 1,
 ) -> None:
     """Take archives of other programs as the folder of a crawl; the same command goes on where it stopped.
 
@@ -51,6 +52,7 @@ def import_archives(
     from aahcrawler.layout import NQUADS, OBJECTS
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import DamageError, SegmentError, recover
+    from aahcrawler.tallies import plural
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.counting import counting
@@ -88,7 +90,7 @@ def import_archives(
         typer.echo(f"{crawl}: {line}")
     if read:
         typer.echo(
-            f"{crawl}: {outcomes[FirstOutcome.READ]:,} pages and redirects read, "
+            f"{crawl}: {plural(outcomes[FirstOutcome.READ], 'page or redirect', 'pages and redirects')} read, "
             f"{outcomes[FirstOutcome.UNREADABLE]:,} that cannot be read"
         )
     if not counts.is_whole:
@@ -99,5 +101,7 @@ def _wrong(files: Sequence[Path], crawl: Path) -> str:
     """Return what is wrong with the arguments, empty where nothing is."""
     if not files and not crawl.is_dir():
         return f"{crawl}: is no folder; name files, and behind them the folder for what they hold"
+    if any(path.resolve() == crawl.resolve() for path in files):
+        return f"{crawl}: cannot be imported into itself; name a new folder behind it"
     missing = next((path for path in files if not path.exists()), None)
     return "" if missing is None else f"{missing}: is not there"

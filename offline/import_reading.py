@@ -1,4 +1,4 @@
-"""Reads imported captures for the first time: what each page is and holds, and its score where a topic is given."""
+"""Reads imported captures for the first time: level and objects of each page, and its score if there is a topic."""
 
 import logging
 import sqlite3
@@ -18,7 +18,7 @@ from aahcrawler.documents import is_document
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORT_READ, IMPORT_READING, INDEXES, NQUADS, OBJECTS, WARC
-from aahcrawler.metadata import Link, Metadata
+from aahcrawler.metadata import Metadata
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import Statements
 from aahcrawler.objects.readings import graph_of
@@ -30,7 +30,7 @@ from aahcrawler.scope import Spelling
 from aahcrawler.segments import SegmentWriter, Series, extent
 from aahcrawler.tombstones import replace_durably
 from aahcrawler.webobject import Container
-from offline.rereading import Reader, RereadError, version_of
+from offline.rereading import Reader, RereadError, metadata_of, version_of
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd
@@ -44,7 +44,7 @@ _CRAWL_NUMBER: Final = 1
 
 
 class FirstOutcome(StrEnum):
-    """What becomes of a capture that is read for the first time."""
+    """The outcomes of reading a capture for the first time."""
 
     READ = "read"
     """It is a page, a document or a redirect, of which is stated what it holds."""
@@ -66,11 +66,11 @@ def first_reading(
     processes: int = 1,
     seen: Callable[[int], object] = abs,
 ) -> Iterator[Iterator[tuple[str, FirstOutcome]]]:
-    """Read the captures of a folder that nothing is stated of, and state what they hold.
+    """Read the captures of a folder for which no statements exist, and write statements about them.
 
-    ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which is that of
-    the folder; without it by what the folder keeps of its definition. Gives each capture's site with what became of it.
-    What was interrupted is gone on with.
+    ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which has to be
+    the folder's own; without it, by what the folder stores of its definition. Yields each capture's site and outcome.
+    An interrupted run is resumed.
 
     Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
     """
@@ -107,7 +107,7 @@ def first_reading(
 
 
 def _read_position(crawl: Path) -> Position:
-    """Return up to where captures have been read; the beginning where nobody knows."""
+    """Return the position up to which captures have been read; the beginning where it is unknown."""
     try:
         return Position.parse((crawl / INDEXES / IMPORT_READ).read_text("utf-8"))
     except (OSError, ValueError):
@@ -115,7 +115,7 @@ def _read_position(crawl: Path) -> Position:
 
 
 def _stated(crawl: Path) -> sqlite3.Connection:
-    """Return a table of the captures that something is stated of."""
+    """Return a table of the captures that have statements."""
     base = sqlite3.connect("")
     base.execute("CREATE TABLE stated (record TEXT PRIMARY KEY) WITHOUT ROWID")
     places = Statements.of(crawl).places()
@@ -152,7 +152,10 @@ class FirstReading:
 
 
 def _definition(crawl: Path, file: Path | None) -> Icd:
-    """Return what pages are scored by. Raises ``RereadError`` where its topic needs texts that are not at hand."""
+    """Return the definition to score pages by.
+
+    Raises ``RereadError`` where its topic needs texts that are not available.
+    """
     icd = read_definition(crawl / DEFINITION) if file is None else Icd.load(file)
     if icd.relevant_at is not None and (wanted := icd.document_urls()):
         remedy = "give the definition with --icd" if file is None else "save it, and name the file in its place"
@@ -161,7 +164,7 @@ def _definition(crawl: Path, file: Path | None) -> Icd:
 
 
 def _analysers(icd: Icd) -> tuple[OnlineAnalyser, ...]:
-    """Return what scores pages; nothing does where the definition is about nothing in particular."""
+    """Return the analysers that score pages; none where the definition has no topic."""
     if icd.relevant_at is None:
         return ()
     seeds = filter(None, map(Spelling(icd.scope.canonical).url, icd.seeds))
@@ -170,7 +173,7 @@ def _analysers(icd: Icd) -> tuple[OnlineAnalyser, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Understood:
-    """What a page was found to be and to hold."""
+    """The level, objects and links found on a page."""
 
     said: Metadata = field(default_factory=Metadata)
     containers: tuple[Container, ...] = ()
@@ -178,7 +181,7 @@ class _Understood:
 
 @dataclass(frozen=True, slots=True)
 class _Captures:
-    """Reads units of captures of one site each, the helper having forgotten what came before."""
+    """Reads units of captures, each of one site, resetting the helper before each."""
 
     reader: Reader
     source: ArchivedCaptures
@@ -240,7 +243,7 @@ class _Captures:
         return statements(described) if is_unchanged else statements(described, said.objects, understood.containers)
 
     def _before(self, capture: Capture) -> tuple[Capture | None, Metadata | None]:
-        """Return the page's former capture, and what the same reader finds on it; None where there is none."""
+        """Return the page's former capture, and what the same reader finds in it; None where there is none."""
         former = capture.before
         while former is not None and former.is_revisit:
             former = former.before
@@ -251,27 +254,19 @@ class _Captures:
 
     def _understood(self, page: Page, former: Metadata | None) -> _Understood:
         found = self.reader.read(page, former)
-        level = found.match.level if found.match else None
         relevant_at = self.icd.relevant_at
         value = None if relevant_at is None else score(found, self.analysers, self.icd.scoring.weights).score
-        said = Metadata(
-            url=page.url,
-            application=found.match.application.name if found.match else None,
-            level=level.name if level else None,
-            role=level.role if level else None,
-            variant=found.match.variant if found.match else "",
+        said = replace(
+            metadata_of(page, found),
             title=found.document.title,
             score=value,
             relevant=None if value is None or relevant_at is None else value >= relevant_at,
-            links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
-            objects=found.objects,
-            failures=tuple(map(str, found.failed_actions)),
         )
         return _Understood(said, found.containers)
 
 
 def _is_asked_for(capture: Capture) -> bool:
-    """Return whether a capture was asked for by itself: not as a part of a page, nor by a script."""
+    """Return whether a capture was requested for itself, and not as a part of a page or by a script."""
     if capture.shown_on or (capture.method != "GET" and not capture.shows_target):
         return False
     exchange = capture.exchange()

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import exit_on_error
+from offline.selection_commands import Processes
 
 reread_app = typer.Typer()
 
@@ -26,9 +27,7 @@ def reread(
     every: Annotated[
         bool, typer.Option("--all", help="Also those that were last read with this very knowledge base.")
     ] = False,
-    processes: Annotated[
-        int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
-    ] = 1,
+    processes: Processes = 1,
 ) -> None:
     """Read archived pages again, with the present knowledge base and what the crawl has learned; nothing is fetched."""
     from functools import partial

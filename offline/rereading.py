@@ -1,7 +1,7 @@
-"""Reads archived pages again with the knowledge base of today; later readings supersede those before.
+"""Reads archived pages again with today's knowledge base; later readings supersede earlier ones.
 
-Nothing is fetched. Scores, relevance and priorities stay, for these are what the crawl went by; what a page is and
-holds is found anew.
+Nothing is fetched. Scores, relevance and priorities are kept, since the crawl was guided by them; level and objects of
+a page are determined anew.
 """
 
 import logging
@@ -18,9 +18,9 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from aahcrawler.adaptation.adapter import adaptation
 from aahcrawler.adaptation.store.learned import Learned
 from aahcrawler.adaptation.store.overlay import Overlay
-from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.captures import ArchivedCaptures, CaptureSource
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document
@@ -55,7 +55,7 @@ _MAX_LESSONS: Final = 50_000
 
 
 class RereadOutcome(StrEnum):
-    """What becomes of a capture that is to be read again."""
+    """The outcomes of reading a capture again."""
 
     CHANGED = "changed"
     """It was found to hold something else: a later reading is written."""
@@ -71,10 +71,10 @@ class RereadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WantedCaptures:
-    """Which captures are read again: those of some URLs, or of URLs that begin so, and of one crawl of the folder.
+    """Selects the captures to read again: by URL, by a prefix of the URL, and by the crawl of the folder.
 
-    What is empty or None is no condition. Unless ``every`` one is wanted, those that were last read by the reader at
-    hand are left out.
+    Empty values and None are no condition. Unless ``every`` one is wanted, captures last read by the present reader are
+    left out.
     """
 
     urls: frozenset[str] = frozenset()
@@ -86,7 +86,7 @@ class WantedCaptures:
         return f"{sorted(self.urls)} {self.prefix!r} {self.crawl} {self.every}"
 
     def admits(self, row: PageRow, reader: str) -> bool:
-        """Say whether a capture is to be read again by a reader."""
+        """Return whether a capture is to be read again by a reader."""
         return (
             (row.is_page or row.status in _GONE)
             and (not self.urls or row.url in self.urls)
@@ -101,7 +101,7 @@ EVERYTHING: Final = WantedCaptures()
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """What became of a capture that was to be read again, and the stages of reading that failed on it."""
+    """The outcome for a capture that was to be read again, and the stages of reading that failed on it."""
 
     url: str
     outcome: RereadOutcome
@@ -113,7 +113,7 @@ _NOTES: Final = TypeAdapter(Reread)
 
 @dataclass(slots=True)
 class Known:
-    """What pages of a site have taught."""
+    """What the pages of a site have taught."""
 
     lessons: list[Lesson] = field(default_factory=list)
     learned: list[Learned] = field(default_factory=list)
@@ -121,7 +121,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What makes sense of the pages of a crawl today; ``crawl`` is the id of its definition, ``version`` its own."""
+    """Reads the pages of a crawl with today's knowledge base; ``crawl`` is the id of its definition.
+
+    ``version`` identifies the reader.
+    """
 
     helper: ApplicationAwareHelper
     crawl: str
@@ -143,7 +146,7 @@ class Reader:
         return cls(helper, icd.id, version, tuple(learned), icd.sources.documents).restart()
 
     def restart(self, known: Known | None = None, told: Callable[[Learned], None] | None = None) -> "Reader":
-        """Forget all of sites but what the crawl has learned, and what is ``known``; return the reader.
+        """Forget what was learned of sites, except what the crawl has learned and what is ``known``; return the reader.
 
         ``told`` is called with each action, sign and link that it learns.
         """
@@ -161,7 +164,7 @@ class Reader:
         self.documents.close()
 
     def read(self, page: Page, former: Metadata | None) -> Assistance:
-        """Return what a page holds; ``former`` is what an earlier crawl understood at the same URL."""
+        """Read a page; ``former`` is the metadata of an earlier capture of the same URL."""
         if self.reads_documents and is_document(page):
             page = replace(page, transcript=self.documents.read(page.body))
         return self.helper.assist(page, former)
@@ -190,12 +193,12 @@ def reread(
     processes: int = 1,
     seen: Callable[[int], object] = abs,
 ) -> Iterator[Iterator[Reread]]:
-    """Read captures of a crawl again, and write the readings that say something else than those before.
+    """Read captures of a crawl again, and write the readings that differ from those before.
 
-    ``folders`` are those of the knowledge base. What pages tell of their sites is learned before any of a site is read.
-    Objects of a page that a former capture had are compared with those of that capture, read by the same reader: an
-    edit of the reader is no edit of the page. Gives what became of the captures, in the order of time. Raises
-    ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
+    ``folders`` are those of the knowledge base. What the pages of a site teach is learned before any of them is read.
+    The objects of a page are compared with those of its former capture, read by the same reader: a change of the reader
+    is no edit of the page. Yields the outcomes of the captures in the order of time. Raises ``JobError``,
+    ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
     """
     icd, version = version_of(crawl, folders)
     with ObjectWriter(crawl / OBJECTS, icd.id, lambda: datetime.now(UTC)) as writer:
@@ -243,7 +246,7 @@ class Rereading:
 
 
 def _teaching(crawl: Path, base: sqlite3.Connection) -> sqlite3.Connection:
-    """Put the first pages of each site in a table."""
+    """Store the first pages of each site in a table."""
     base.execute(
         "CREATE TABLE page (site TEXT, number INTEGER, capture TEXT, PRIMARY KEY (site, number)) WITHOUT ROWID"
     )
@@ -273,7 +276,7 @@ class _Sites:
         return [rereading.read(capture) for capture in captures]
 
     def _learned(self, site: str) -> Known:
-        """Return what the first pages of a site tell of it."""
+        """Return what the first pages of a site teach."""
         known = Known()
         reader = self.reader.restart(told=known.learned.append)
         taught = _Rereading(reader, self.source)
@@ -289,9 +292,9 @@ class _Rereading:
     source: ArchivedCaptures
 
     def read(self, record: str) -> tuple[Reread, bytes]:
-        """Read a capture again; return what it holds as statements where that is something else than was stated.
+        """Read a capture again; return its new statements where they differ from the present ones.
 
-        The page's former capture is read before: what the same reader found there is what it remembers of the page.
+        The page's former capture is read first, to compare with what the same reader finds there.
         """
         stated = self.source.statements.reading(record)
         if stated is None:
@@ -329,22 +332,26 @@ class _Rereading:
         except Exception:  # Whatever a page may provoke, the others are read.
             logger.exception("%s: not understood", page.url)
             return None
-        level = found.match.level if found.match else None
-        said = Metadata(
-            url=page.url,
-            application=found.match.application.name if found.match else None,
-            level=level.name if level else None,
-            role=level.role if level else None,
-            variant=found.match.variant if found.match else "",
-            links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
-            objects=found.objects,
-            failures=tuple(map(str, found.failed_actions)),
-        )
-        return _Found(said, found.containers, page.complete, raised(found))
+        return _Found(metadata_of(page, found), found.containers, page.complete, raised(found))
+
+
+def metadata_of(page: Page, found: Assistance) -> Metadata:
+    """Return what the reading of a page says of it, but for scores."""
+    level = found.match.level if found.match else None
+    return Metadata(
+        url=page.url,
+        application=found.match.application.name if found.match else None,
+        level=level.name if level else None,
+        role=level.role if level else None,
+        variant=found.match.variant if found.match else "",
+        links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
+        objects=found.objects,
+        failures=tuple(map(str, found.failed_actions)),
+    )
 
 
 def _states_objects(stated: CaptureStatements, source: CaptureSource) -> bool:
-    """Return whether objects are to be stated of a capture: not of what is no page, or repeats a former one."""
+    """Return whether objects should be stated of a capture; not if it is no page, or repeats a former one."""
     if not stated.row.is_page or stated.objects:
         return stated.row.is_page
     kept = source.of_record(stated.capture)

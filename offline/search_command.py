@@ -55,7 +55,7 @@ Values = list[str] | None
 def search(
     arguments: Annotated[
         list[str],
-        typer.Argument(metavar="CRAWL... QUERY", help="Folders of crawls or imports, or folders of them; then words."),
+        typer.Argument(metavar="CRAWL... QUERY", help="Crawls, imports, folders of them or collections; then words."),
     ],
     kind: Annotated[list[FoundKind] | None, typer.Option("--kind", help="Only pages, objects or media.")] = None,
     object_type: Annotated[Values, typer.Option("--type", help="Only this type: post, article, document.")] = None,
@@ -80,8 +80,21 @@ def search(
     new: Annotated[
         str, typer.Option("--new", metavar="NAME", help="What a kept search finds that was not there at the last look.")
     ] = "",
+    run: Annotated[
+        str,
+        typer.Option(
+            "--run", metavar="COMMAND", help="With --new: run a program, with what is new on its standard input."
+        ),
+    ] = "",
     feed: Annotated[
         Path | None, typer.Option("--feed", metavar="FILE", help="Write the results as a feed, too.")
+    ] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write the results as Apache Parquet, too.")
+    ] = None,
+    warc: Annotated[
+        Path | None,
+        typer.Option("--warc", metavar="FILE.warc.gz", help="Copy the records of the results to this new file."),
     ] = None,
 ) -> None:
     """Search the pages and objects of archives; their indexes are brought up to date first.
@@ -91,8 +104,8 @@ def search(
     """
     import sqlite3
     import sys
-    from datetime import UTC, datetime
 
+    from aahcrawler.crawl_collections import CollectionError
     from aahcrawler.search import (
         NotIndexedError,
         QueryError,
@@ -107,13 +120,16 @@ def search(
         write_saved,
     )
     from aahcrawler.search import search as find
-    from aahcrawler.search.result_rows import atom
     from aahcrawler.segments import DamageError
-    from offline.search_output import tell, up_to_date, write
+    from offline.search_output import OutputError, ResultFiles, tell, up_to_date, write
 
     filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
-    with exit_on_error(NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error):
-        places, query = _divided(arguments, has_query=not new)
+    with exit_on_error(
+        CollectionError, OutputError, NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error
+    ):
+        files = ResultFiles(feed, parquet, warc, run)
+        files.check(is_new=bool(new))
+        places, home, query = _divided(arguments, has_query=not new)
         since, until = moment(begin)[0] if begin else None, moment(end)[1] if end else None
         if since is not None and until is not None and since >= until:
             typer.echo(f"--from {begin} is later than --to {end}", err=True)
@@ -132,39 +148,55 @@ def search(
             counts_facets=facets,
         )
         if save:
-            saved_path(places[0], save)
-        folders = [each.opened() for each in up_to_date(places)]
+            saved_path(home, save)
+        searched = up_to_date(places)
+        folders = [each.opened() for each in searched]
         for line in (f"{each.crawl}: {damage}" for each in folders for damage in each.reach.damaged):
             typer.echo(line, err=True)
         looked = None
         if new:
-            looked = news(folders, read_saved(places[0], new), limit)
+            looked = news(folders, read_saved(home, new), limit)
             found, hits = looked.found, looked.hits
         else:
             found = find(folders, question)
             hits = found.hits
         if save:
-            write_saved(places[0], save, looked_at(folders, SavedSearch.of(question)))
+            write_saved(home, save, looked_at(folders, SavedSearch.of(question)))
         write(hits, output_format.value, sys.stdout)
         for line in tell(found, hits, new=looked.number if looked else None, facets=facets):
             typer.echo(line, err=True)
-        if feed is not None:
-            title = f"Search: {new or save or query}"
-            lines = atom(title, new or save or query, hits, datetime.now(UTC))
-            feed.write_text("\n".join(lines) + "\n", "utf-8")
+        for line in files.write(hits, searched, new or save or query):
+            typer.echo(line, err=True)
         if looked:  # What could not be handed over is new at the next look as well.
-            write_saved(places[0], new, looked.saved)
+            write_saved(home, new, looked.saved)
 
 
-def _divided(arguments: Sequence[str], *, has_query: bool) -> tuple[list[Path], str]:
-    """Return folders and query. A query with a hyphen before it, or a folder in its place, is told of."""
+def _divided(arguments: Sequence[str], *, has_query: bool) -> tuple[list[Path], Path, str]:
+    """Return the folders that are searched, the one that keeps searches, and the query.
+
+    That one is the folder named first, of a collection the one beside which its crawls lie. A query with a hyphen
+    before it, or a folder in its place, is told of.
+    """
+    from aahcrawler.crawl_collections import CollectionFile
+
     *names, query = arguments if has_query else (*arguments, "")
-    places = [Path(name) for name in names]
-    if not places:
+    if not names:
         typer.echo(f'{query}: name a folder, and behind it what to look for: aah search {query} "high water"', err=True)
         raise typer.Exit(MISTAKE)
-    for place in places:
-        if not place.is_dir():
-            typer.echo(f"{place}: is no folder; a query of several words is put in quotes", err=True)
+    places: list[Path] = []
+    homes: list[Path] = []
+    for place in map(Path, names):
+        if (file := CollectionFile.named(place)) is not None:
+            collection = file.read()
+            gone = file.missing(collection)
+            for name in gone:
+                typer.echo(f"note: {file.name}: {name} is in the collection, and gone", err=True)
+            places += [file.folder(name) for name in collection.crawls if name not in gone]
+            homes.append(file.place)
+        elif place.is_dir():
+            places.append(place)
+            homes.append(place)
+        else:
+            typer.echo(f"{place}: is no folder and no collection; a query of several words is put in quotes", err=True)
             raise typer.Exit(MISTAKE)
-    return places, query
+    return places, homes[0], query

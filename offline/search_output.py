@@ -1,13 +1,21 @@
 """Brings indexes up to date for a search on a terminal, and writes what was found."""
 
+import io
+import os
+import shlex
+import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TextIO
 
 from aahcrawler.derived_index import coverage
+from aahcrawler.layout import WARC
 from aahcrawler.search import Found, Hit, NotIndexedError, SearchedFolder, SearchIndex, folders_in
-from aahcrawler.search.result_rows import ResultRow
+from aahcrawler.search.found_records import FoundRecords
+from aahcrawler.search.result_rows import ResultRow, atom
+from aahcrawler.tallies import plural
 from offline.counting import counting
 from offline.tables import write_csv, write_jsonl
 
@@ -26,7 +34,8 @@ def up_to_date(places: Sequence[Path]) -> list[SearchedFolder]:
     """
     folders = list(dict.fromkeys(folder for place in places for folder in folders_in(place)))
     if not folders:
-        raise NotIndexedError(f"{places[0]}: holds no crawl and no import; name the folder of one")
+        where = ", ".join(map(str, places)) or "the collection"
+        raise NotIndexedError(f"{where}: holds no crawl and no import; name the folder of one")
     with counting("kB indexed") as count:
         found = []
         for folder in folders:
@@ -47,10 +56,117 @@ def write(hits: Sequence[Hit], how: Literal["table", "jsonl", "csv"], out: TextI
         case "jsonl":
             write_jsonl(rows, out)
         case "csv":
-            write_csv(rows, out)
+            write_csv(rows, out, ResultRow)
         case _:
             for number, row in enumerate(rows, 1):
                 out.writelines(f"{line}\n" for line in _shown(number, row))
+
+
+class OutputError(Exception):
+    """Raised where a file of results cannot be written; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFiles:
+    """Where results go besides standard output: files, and the standard input of a program of the operator's."""
+
+    feed: Path | None
+    parquet: Path | None
+    warc: Path | None
+    command: str = ""
+
+    def check(self, *, is_new: bool) -> None:
+        """Raise ``OutputError`` where nothing can go there; ``is_new`` says that only what is new goes anywhere."""
+        if self.command:
+            arguments_of(self.command)
+            if not is_new:
+                raise OutputError("--run: goes with --new NAME, which says what is new; save the search by --save NAME")
+        if self.warc is not None:
+            refuse(self.warc)
+
+    def write(self, hits: Sequence[Hit], folders: Sequence[SearchedFolder], name: str) -> Iterator[str]:
+        """Write all of them, and yield what is said of each. Raise ``OutputError``, ``OSError``, ``sqlite3.Error``."""
+        if self.feed is not None:
+            lines = atom(f"Search: {name}", name, hits, datetime.now(UTC))
+            self.feed.write_text("\n".join(lines) + "\n", "utf-8")
+        if self.parquet is not None:
+            yield write_parquet(hits, self.parquet)
+        if self.warc is not None:
+            yield from write_warc(hits, folders, name, self.warc)
+        if self.command and hits:
+            run(arguments_of(self.command), hits)
+
+
+def refuse(target: Path) -> None:
+    """Raise ``OutputError`` where no WARC file can be written."""
+    if target.exists():
+        raise OutputError(f"{target}: exists, and is not overwritten; name another file with --warc, or remove it")
+    if not target.name.endswith(f".{WARC}"):
+        raise OutputError(f"--warc {target}: give it a name that ends in .{WARC}")
+
+
+def arguments_of(command: str) -> list[str]:
+    """Return the arguments that a command of the operator's consists of. Raise ``OutputError``."""
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise OutputError(f"--run {command}: cannot be read ({error}); close what is quoted") from error
+    if not arguments:
+        raise OutputError("--run: name a program, and behind it what it is to be given")
+    return arguments
+
+
+def run(arguments: Sequence[str], hits: Sequence[Hit]) -> None:
+    """Run a program, without a shell, with results as JSON lines on its standard input.
+
+    Raise ``OutputError`` where it cannot be run or ends with another exit code than 0.
+    """
+    lines = io.StringIO()
+    write_jsonl(map(ResultRow.of, hits), lines)
+    try:
+        done = subprocess.run(arguments, input=lines.getvalue().encode("utf-8", "replace"), check=False)
+    except OSError as error:
+        raise OutputError(f"--run {arguments[0]}: cannot be run ({error.strerror}); name a program") from error
+    if done.returncode:
+        advice = "mend it; these results are new at the next look as well"
+        raise OutputError(f"--run {arguments[0]}: ended with the exit code {done.returncode}; {advice}")
+
+
+def write_parquet(hits: Sequence[Hit], target: Path) -> str:
+    """Write results as Apache Parquet; return what is said of it. Raise ``OutputError`` and ``OSError``."""
+    try:
+        from aahcrawler.search.parquet_rows import parquet  # noqa: PLC0415 (an extra, which may be absent)
+    except ModuleNotFoundError:
+        raise OutputError("--parquet needs a package: pip install 'aahcrawler[parquet]'") from None
+    target.write_bytes(parquet(map(ResultRow.of, hits)))
+    return f"{target}: {plural(len(hits), 'result')}"
+
+
+def write_warc(hits: Sequence[Hit], folders: Sequence[SearchedFolder], query: str, target: Path) -> Iterator[str]:
+    """Write the records of results as a WARC file, whole or not at all; yield what is said of it.
+
+    Raise ``OutputError``, ``OSError`` and ``sqlite3.Error``.
+    """
+    refuse(target)
+    records = FoundRecords(hits, {each.crawl: each.index for each in folders})
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with part.open("wb") as file:
+            file.writelines(records.pieces(target.name, query))
+            file.flush()
+            os.fsync(file.fileno())
+        if records.captures:
+            part.rename(target)
+    finally:
+        part.unlink(missing_ok=True)
+    if records.captures:
+        yield f"{target}: {plural(records.captures, 'capture')} of {plural(len(hits), 'result')}"
+    else:
+        yield f"{target}: is not written, as there would be nothing in it"
+    if records.left_out:
+        yield f"left out: {plural(records.left_out, 'capture')} made under a session, which aah export can take"
+    if records.missing:
+        yield f"left out: {plural(records.missing, 'capture')} whose records are not indexed; search again"
 
 
 def tell(found: Found, hits: Sequence[Hit], *, new: int | None, facets: bool) -> Iterator[str]:
@@ -60,13 +176,17 @@ def tell(found: Found, hits: Sequence[Hit], *, new: int | None, facets: bool) ->
     if found.loosened:
         yield _LOOSENED[found.loosened]
     told = "" if new is None else f", {new:,} of them new"
-    rest = f"; {len(hits):,} shown, the rest is new at the next look as well" if new and len(hits) < new else ""
-    yield f"{found.total:,} found{told}{rest}"
-    for name, counts in found.facets.items() if facets else ():
+    alike = sum(hit.alike for hit in hits)
+    folded = f"; {alike:,} near {'duplicate' if alike == 1 else 'duplicates'} folded" if alike else ""
+    rest = "; the rest is new at the next look as well" if new and len(hits) + alike < new else ""
+    shown = "" if len(hits) == found.total else f"; {len(hits):,} shown"
+    yield f"{found.total:,} found{told}{shown}{folded}{rest}"
+    if not facets:
+        return
+    for name, counts in found.facets.items():
         yield f"{name}: {', '.join(f'{_line(value)} {n:,}' for value, n in counts.items())}"
-    if facets:
-        dated = [f"{_day(span.begin)} {span.count:,}" for span in found.timeline if span.count]
-        yield f"published from: {', '.join([*dated, f'without a date {found.undated:,}'])}"
+    dated = [f"{_day(span.begin)} {span.count:,}" for span in found.timeline if span.count]
+    yield f"published from: {', '.join([*dated, f'without a date {found.undated:,}'])}"
 
 
 def _shown(number: int, row: ResultRow) -> Iterator[str]:

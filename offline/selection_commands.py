@@ -23,8 +23,8 @@ Processes = Annotated[
 
 
 ScoreOption = Annotated[list[str] | None, typer.Option("--score", metavar="'>=N'", help="Pages with such a score.")]
-FromOption = Annotated[str, typer.Option("--from", metavar="DATE", help="Pages of this day or moment and later.")]
-UntilOption = Annotated[str, typer.Option("--until", metavar="DATE", help="Pages up to the end of this day.")]
+FromOption = Annotated[str, typer.Option("--from", metavar="DATE", help="From then on: 2026, 2026-01, 2026-01-31.")]
+UntilOption = Annotated[str, typer.Option("--until", metavar="DATE", help="Up to then; the year, month or day counts.")]
 DateOption = Annotated[DateOf, typer.Option("--date", help="The date of a page that is compared.")]
 ApplicationOption = Annotated[
     list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
@@ -34,6 +34,9 @@ SiteOption = Annotated[
     list[str] | None, typer.Option("--site", metavar="HOST", help="Pages of one of these hosts, and of those below it.")
 ]
 UrlsOption = Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose URL is listed.")]
+ReviewOption = Annotated[
+    Path | None, typer.Option("--review", metavar="FILE.yaml", help="Pages kept in a file of --propose.")
+]
 SparqlOption = Annotated[
     str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
 ]
@@ -60,9 +63,17 @@ def select(
     level: LevelOption = "",
     site: SiteOption = None,
     urls: UrlsOption = None,
+    review: ReviewOption = None,
     sparql: SparqlOption = "",
     no_requisites: NoRequisitesOption = False,
     with_sessions: SessionsOption = False,
+    propose: Annotated[
+        Path | None,
+        typer.Option("--propose", metavar="FILE.yaml", help="Only write pages that are worth keeping, to be reviewed."),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--propose-pages", metavar="N", min=1, help="The number of pages proposed, at most.")
+    ] = 100,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
     processes: Processes = 1,
 ) -> None:
@@ -75,6 +86,7 @@ def select(
     from aahcrawler.segments import SegmentError
     from offline.counting import counting
     from offline.selection.criteria import Criteria, CriteriaError
+    from offline.selection.keep_proposals import reviewed
     from offline.selection.warc_selection import SelectedCaptures, SelectionError, chosen, refuse
     from offline.selection.warc_selection import select as select_pages
     from offline.store.loading import LoadError
@@ -82,8 +94,11 @@ def select(
     from offline.store.queries import QueryError
 
     mistakes = (CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
+    if propose is not None:
+        _propose(crawl, propose, most)
+        return
     with exit_on_error(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
-        criteria = Criteria.read(
+        read = Criteria.read(
             scores=score or (),
             begin=begin,
             until=until,
@@ -94,9 +109,10 @@ def select(
             urls=urls,
             sparql=sparql,
         )
+        criteria = reviewed(read, review)
         if criteria.are_none:
             raise CriteriaError(
-                "say which pages: --score, --from, --until, --application, --level, --site, --urls or --sparql"
+                "say which pages: --score, --from, --until, --application, --level, --site, --urls, --review, --sparql"
             )
         if to is None and not dry_run:
             raise CriteriaError("name the file to write, --to FILE.warc.gz, or --dry-run to see the list")
@@ -132,6 +148,24 @@ def select(
     for line in selection.raised.lines():
         typer.echo(f"note: {line}", err=True)
     _tell_left_out(selection.left_out)
+
+
+def _propose(crawl: Path, file: Path, most: int) -> None:
+    import sqlite3
+
+    from aahcrawler.objects.reader import ReadError
+    from offline.selection.criteria import CriteriaError
+    from offline.selection.keep_proposals import keep_proposals, written
+
+    with exit_on_error(CriteriaError, ReadError, OSError, sqlite3.Error):
+        if file.exists():
+            raise CriteriaError(f"{file}: exists, and may have been reviewed; remove it, or name another file")
+        found = keep_proposals(crawl, most)
+        with file.open("x", encoding="utf-8") as review:
+            review.write(written(found, crawl, file))
+    typer.echo(
+        f"{file}: {len(found):,} pages to review; then run `aah select {crawl} --review {file} --to FILE.warc.gz`"
+    )
 
 
 def _tell_left_out(pages: int) -> None:

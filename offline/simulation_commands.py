@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import exit_on_error
+from offline.selection_commands import Processes
 
 simulation_app = typer.Typer()
 
@@ -54,9 +55,7 @@ def simulate(
         typer.Option("--keep", metavar="FOLDER", help="Store the reading of the world there for the next run."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of random choices.")] = 0,
-    processes: Annotated[
-        int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
-    ] = 1,
+    processes: Processes = 1,
 ) -> None:
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
     from functools import partial

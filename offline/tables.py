@@ -22,18 +22,24 @@ def write_jsonl(rows: Iterable[ObjectRow | PageRow | ResultRow], out: TextIO) ->
         out.write(json.dumps(asdict(row), ensure_ascii=False).translate(_LINE_BREAKS) + "\n")
 
 
-def write_csv(rows: Iterable[ObjectRow | PageRow | ResultRow], out: TextIO) -> None:
-    """Write a header and a line a row; a table without rows has no header.
+def write_csv(
+    rows: Iterable[ObjectRow | PageRow | ResultRow],
+    out: TextIO,
+    kind: type[ObjectRow | PageRow | ResultRow] | None = None,
+) -> None:
+    """Write a header and a line a row; a table without rows has a header where the ``kind`` of its rows is named.
 
     Lines end as RFC 4180 has it, so open ``out`` with ``newline=""``. Text that a spreadsheet would take for a formula
     gets an apostrophe in front.
     """
     # With another line terminator a carriage return in a body would not be quoted.
     writer = csv.writer(out, lineterminator="\r\n")
-    header: tuple[str, ...] = ()
+    header = () if kind is None else _names(kind)
+    if header:
+        writer.writerow(header)
     for row in rows:
         if not header:
-            header = tuple(field.name for field in fields(row))
+            header = _names(type(row))
             writer.writerow(header)
         writer.writerow([_cell(getattr(row, name)) for name in header])
 
@@ -41,6 +47,10 @@ def write_csv(rows: Iterable[ObjectRow | PageRow | ResultRow], out: TextIO) -> N
 def write_nq(crawl: Path, out: TextIO) -> None:
     """Write every statement of a crawl as N-Quads. Raises ``ReadError``."""
     out.writelines(statements(crawl))
+
+
+def _names(kind: type[ObjectRow | PageRow | ResultRow]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _cell(value: str | float | bool | None) -> str | float | bool | None:

@@ -1,4 +1,4 @@
-"""From many analysers' scores to one score a link and one a document (ARCOMEM, section 4.2, third phase)."""
+"""Combines the scores of all analysers into one score a link and a document (ARCOMEM, section 4.2, third phase)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,10 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLink:
-    """A link with the score it goes into the frontier with; ``weight`` is that of all analysers that gave it."""
+    """A link with the score it enters the frontier with.
+
+    ``weight`` sums the weights of the analysers that scored it.
+    """
 
     url: str
     score: float
@@ -35,7 +38,7 @@ _Weighted = tuple[float, tuple[float | None, ...], float | None]
 
 
 class OnlineAnalyser(Protocol):
-    """Looks at one document at a time, in a few milliseconds, and keeps no reference to it."""
+    """Scores one document at a time, in a few milliseconds, and keeps no reference to it."""
 
     @property
     def name(self) -> str:
@@ -49,7 +52,7 @@ class OnlineAnalyser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The score that a queued URL has from now on, in [0, 1]."""
+    """A new score, in [0, 1], for a queued URL."""
 
     url: str
     score: float
@@ -78,7 +81,7 @@ class Reason:
 
 
 class BudgetLeft(NamedTuple):
-    """The shares, in [0, 1], that are left of the budget of a crawl, and of what it grants the site of a page."""
+    """The shares, in [0, 1], that are left of the crawl's budget and of the budget of a page's site."""
 
     crawl: float = 1.0
     site: float = 1.0
@@ -89,9 +92,9 @@ UNSPENT = BudgetLeft()
 
 
 class LinkRanker(Protocol):
-    """Learns the worth of fetched pages while crawling, and predicts it for pages that are not fetched.
+    """Learns from the relevance of fetched pages during the crawl, and predicts it for pages that are not fetched.
 
-    Its state is a function of the sequence of calls and of its seed; it is bounded, and not for several threads.
+    Its state is a function of the sequence of calls and of its seed; it is bounded. Not thread-safe.
     """
 
     @property
@@ -107,36 +110,36 @@ class LinkRanker(Protocol):
         depth: int,
         left: BudgetLeft = UNSPENT,
     ) -> Scores:
-        """Learn that a page was worth ``relevance``, its document score, and predict the worth of its links.
+        """Learn that a page had the document score ``relevance``, and predict the worth of its links.
 
         ``links`` runs parallel to ``document.outlinks`` and holds the analysers' scores; ``depth`` counts links from a
-        seed. What only leads to good pages is worth the less, the less of the budget is ``left`` to fetch these. The
-        links of the answer are None where too little is known, and its document score is None. Of the document only
-        URL, title, application and level are read and, of its outlinks, URL, anchor, context, place, action and the
-        role of the part: a log of these can teach the same again.
+        seed. Pages that only lead to good pages count less when less of the budget is ``left`` to fetch these. In the
+        result the links are None where too little is known, and the document score is None. Only these fields of the
+        document are read: URL, title, application and level and, of its outlinks, URL, anchor, context, place, action
+        and the role of the part; a log of them can repeat the training.
         """
         ...
 
     def revised(self, n: int) -> Sequence[Revision]:
-        """Return at most ``n`` queued URLs whose score is not as it was last told, by ``follow`` or here.
+        """Return at most ``n`` queued URLs whose score differs from the one last returned by ``follow`` or here.
 
-        Those that are or were the highest come first. Their scores are whole ones, the analysers' part included: they
-        take the place of the frontier's.
+        URLs with the highest present or former scores come first. The scores include the analysers' part and replace
+        those of the frontier.
         """
         ...
 
     def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
-        """Change the ranker's weight, to one above 0, and take over the others' scores under their new weights."""
+        """Change the ranker's weight, to one above 0, and take over the analysers' scores under their new weights."""
         ...
 
     def settled(self, url: str) -> None:
-        """Take note that a URL is fetched, failed or blocked: it is not queued, and is not spoken of again."""
+        """Note that a URL was fetched, failed or blocked; it is not queued any more, and will not be revised."""
         ...
 
     def explain(self, url: str) -> tuple[Reason, ...]:
         """Return the reasons of the present prediction for a queued URL; empty where there is no prediction.
 
-        The effects, the first of which is where every prediction begins, add up to the prediction.
+        The effects add up to the prediction; the first one is the starting value of every prediction.
         """
         ...
 
@@ -157,7 +160,7 @@ def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str
 
 
 def joined(links: Sequence[ScoredLink], more: Scores, weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
-    """Let one more analyser join the averages of links, as if ``aggregate`` had been told of it with the others."""
+    """Add one more analyser to the averages of links, as if ``aggregate`` had been given it with the others."""
     return tuple(_joined(link, score_of_link(more, i), weights.get(more.analyser, 1.0)) for i, link in enumerate(links))
 
 
@@ -184,7 +187,7 @@ def score_of_link(scores: Scores, index: int) -> float | None:
 
 
 def _weighted(scored: Iterable[tuple[float, float | None]]) -> tuple[float, float]:
-    """Return the average of the scores that there are, given with their weights, and the sum of these."""
+    """Return the weighted average of the scores that are not None, and the sum of their weights."""
     total = weight_sum = 0.0
     for weight, score in scored:
         if score is not None:

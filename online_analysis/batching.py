@@ -1,8 +1,8 @@
 """Batch prioritisation: scores URLs by several pages that link to them (ARCOMEM, section 5.1).
 
-The text part of a URL's score is worked out from sums: those of the terms of all pages of the batch that link there, of
-the paragraphs around these links, and of their anchors, weighed against one another as for the links of one page. The
-scores of any other analyser are averaged over the links. So are the predictions that a ranker made when it saw them.
+The text part of a URL's score is computed from sums: of the terms of all pages of the batch that link to it, of the
+paragraphs around these links, and of their anchors, weighted as for the links of one page. The scores of other
+analysers are averaged over the links, and so are the predictions that a ranker made for them.
 """
 
 from collections import Counter
@@ -74,7 +74,7 @@ class _Mention:
 
 @dataclass(slots=True)
 class _Target:
-    """A URL that the batch links to: its mentions by language, and the sum and number of each analyser's opinions."""
+    """A URL that the batch links to: its mentions by language, and the sum and number of each analyser's scores."""
 
     mentions: dict[str | None, _Mention] = field(default_factory=dict)
     by_analyser: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Batch:
         return len(self._pages) >= self._most_pages or self._entries >= self._most_entries
 
     def add(self, page: Contribution, wanted: Container[str]) -> None:
-        """Take in a page, and of its links those whose URLs are wanted."""
+        """Add a page, with those of its links whose URLs are ``wanted``."""
         number = len(self._pages)
         self._pages.append(page)
         self._entries += len(page.counts) + len(page.urls)
@@ -175,7 +175,7 @@ class _Texts:
 
 
 def _of_texts(texts: Mapping[Terms, int], topic: TopicVector, expectation: Expectation) -> Closeness | None:
-    """Compare the sum of short texts with the topic; those of nothing but digits say nothing."""
+    """Compare the sum of short texts with the topic; texts of digits only are ignored."""
     speaking = {terms: times for terms, times in texts.items() if not all(map(str.isdigit, terms))}
     counts: Counter[str] = Counter()
     for terms, times in speaking.items():

@@ -1,7 +1,7 @@
-"""Finds what look like names of people, places and organisations in running text: capitals in the middle of a sentence.
+"""Finds probable names of people, places and organisations in running text, by capitals in the middle of a sentence.
 
-No model is needed, and none is asked: somebody reviews what is found. In languages that write all nouns with a capital,
-or know no capitals, little can be told apart this way.
+No model is needed, since a person reviews the result. It hardly works in languages that write all nouns with a capital,
+or have no capitals.
 """
 
 import re
@@ -34,7 +34,10 @@ def _names(line: str) -> Iterator[str]:
 
 
 def _end(line: str, words: list[re.Match[str]], begin: int) -> int:
-    """Return where the words with capitals end that begin here; particles between two of them are of the name."""
+    """Return the end of the run of capitalised words that begins here.
+
+    Particles between two of them belong to the name.
+    """
     end = at = begin
     while at < len(words) and (at == begin or line[words[at - 1].end() : words[at].start()] == " "):
         word = words[at][0]

@@ -76,5 +76,5 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The title and all that stands in parts and rest, a line for each block; boilerplate is in none of them."""
+        """The title and the text of all parts and of ``rest``, a line for each block; boilerplate is not included."""
         return "\n".join(filter(None, (self.title, *[part.text for part in self.parts], self.rest)))

@@ -1,8 +1,8 @@
-"""The language of a text, as ``py3langid`` tells it, with only that part of its model in memory that texts ask for.
+"""Identifies the language of a text by ``py3langid``, reading only the parts of its model that are needed.
 
-The model takes 74 MiB in memory and half a second to unpack, and all texts together need a tenth of it. So it is
-unpacked into a file (``online_analysis.private_cache``), of which rows are read when they are first asked for: rows of
-the automaton that finds features in a text, and those with the weights of a feature for each language.
+The model takes 74 MiB of memory and half a second to unpack, but all texts together need a tenth of it. So it is
+unpacked into a file (``online_analysis.private_cache``), from which rows are read on first use: rows of the automaton
+that finds features in a text, and of the weights of features by language.
 """
 
 import json
@@ -64,10 +64,10 @@ class _Weights:
 
 
 class SparseIdentifier(LanguageIdentifier):  # type: ignore[misc]
-    """Tells languages as its base does, by a model of which it reads what it needs."""
+    """Identifies languages as its base class does, reading rows of the model as needed."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Take the file that ``_unpack`` has written, open. Raises ``ValueError`` for any other."""
+        """Take the open file written by ``_unpack``. Raises ``ValueError`` for any other."""
         head = file.read(_HEAD.size)
         if len(head) != _HEAD.size or not head.startswith(_MARK):
             raise ValueError("no model of languages")
@@ -133,7 +133,7 @@ def _unpack(file: BinaryIO) -> None:
 
 @lru_cache(maxsize=1)
 def identifier() -> LanguageIdentifier:
-    """Return what tells languages, the same for all of a process; its ``classify`` gives a code and a confidence."""
+    """Return the process's identifier of languages; its ``classify`` returns a code and a confidence."""
     digest = sha256((MODEL_DIR / MODEL_FILE).read_bytes()).hexdigest()
     return cached("language-model", f"{_MARK.decode()}-{digest}", _unpack, _opened)
 

@@ -1,4 +1,4 @@
-"""Derives the media type of an answer from the ending of its URL."""
+"""Derives the media type of a response from the file name extension of its URL."""
 
 from typing import Final
 from urllib.parse import unquote
@@ -64,10 +64,10 @@ _TYPES: Final = {ending: media_type for media_type, endings in _NAMES.items() fo
 
 
 def type_by_url(url: str) -> str | None:
-    """Return the media type that the ending of a URL's path stands for, None where it is not certain.
+    """Return the media type of a URL's file name extension, None where it is not certain.
 
-    Programs and pages end in anything, so only endings of files are known. A name with a colon is the title of a wiki's
-    page about a file.
+    Programs and pages may have any extension, so only those of files are known. A name with a colon is the title of a
+    wiki's page about a file.
 
     >>> type_by_url("http://a.test/files/report.PDF?download=1")
     'application/pdf'

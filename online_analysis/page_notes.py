@@ -1,4 +1,4 @@
-"""Notes of pages that a crawl learns from: their words, short enough to keep a few thousand of them."""
+"""Notes on the words of pages that a crawl learns from, short enough to keep a few thousand of them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ class PageNote(BaseModel):
 
 
 def note_of(document: Document, counted: CountedDocument, site: str, worth: float) -> PageNote:
-    """Return the note of a document; links count by the text around them, sidebars not at all."""
+    """Return the note on a document; links count by the text around them, sidebars are left out."""
     speaking = [terms for part, terms in zip(document.parts, counted.parts, strict=True) if part.role != "sidebar"]
     units = [counted.title, *speaking, counted.rest]
     counts = _most(Counter(term for terms in units for term in terms), MAX_TERMS)

@@ -1,8 +1,8 @@
-"""Loads analysers of other distributions, and keeps a broken one from doing harm.
+"""Loads analysers of other distributions, and isolates the crawl from their errors.
 
 A distribution announces an analyser as an entry point of the group ``aahcrawler.analysers``, ``name = module:factory``.
-Of an analyser that an ICD weighs, ``factory(icd, topic)`` is called when the crawl is opened, and again
-when it has refined its topic.
+Of an analyser that an ICD weighs, ``factory(icd, topic)`` is called when the crawl is opened, and again when it has
+refined its topic.
 """
 
 import logging
@@ -24,7 +24,7 @@ Factory = Callable[[Icd, Topic], OnlineAnalyser]
 def load_plugins(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
     """Return the plug-ins that an ICD gives a weight, in the order of their names.
 
-    Raise IcdError with all that cannot be had; each mistake names the distribution.
+    Raises IcdError with all that are not available; each mistake names the distribution.
     """
     loaded, mistakes = [], []
     for name in _weighed(icd):
@@ -53,10 +53,10 @@ def versions(icd: Icd) -> Mapping[str, str]:
 
 
 class GuardedAnalyser:
-    """Wraps an analyser and gives no scores where it fails: its exceptions never end a crawl.
+    """Wraps an analyser and gives no scores where it fails, so that its exceptions never end a crawl.
 
-    It fails as well where its answer is no ``Scores`` for the document: another number of links, or a score outside
-    [0, 1]. The first failure is logged with the analyser's name; later ones are counted in ``failures``.
+    An invalid result counts as a failure as well: no ``Scores``, another number of links, or a score outside [0, 1].
+    The first failure is logged with the analyser's name; later ones are counted in ``failures``.
     """
 
     def __init__(self, inner: OnlineAnalyser) -> None:
@@ -81,12 +81,12 @@ class GuardedAnalyser:
 
 
 def guarded(analyser: OnlineAnalyser) -> OnlineAnalyser:
-    """Return an analyser that says the same and never raises."""
+    """Return an analyser with the same results that never raises."""
     return analyser if isinstance(analyser, GuardedAnalyser) else GuardedAnalyser(analyser)
 
 
 class _PluginError(Exception):
-    """A plug-in cannot be had; the message completes the sentence "the analyser ..."."""
+    """Raised where a plug-in is not available; the message completes the sentence "the analyser ..."."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)
@@ -130,7 +130,7 @@ def _mistake(icd: Icd, name: str, error: _PluginError) -> Mistake:
 
 
 def _faults(scores: object, document: Document) -> Iterator[str]:
-    """Yield the faults of an answer; none where it is right."""
+    """Yield the faults of an analyser's result; none where it is valid."""
     if not isinstance(scores, Scores):
         yield f"it answers {type(scores).__name__} instead of Scores"
         return

@@ -1,9 +1,9 @@
-"""Keep what takes long to work out from data of installed packages, for later processes of the same user.
+"""Caches data that take long to compute from installed packages, for later processes of the same user.
 
-Such files hold numbers and texts, never code. They lie in ``aahcrawler`` in the user's cache folder
-(``XDG_CACHE_HOME``, else ``~/.cache``), which nobody else may read or write; a folder or a file of another user, or
-open to others, is left alone, and all is worked out anew. A file is safe on the disk before it has its name, so it is
-there as a whole or not at all.
+The files hold numbers and texts, never code. They are in ``aahcrawler`` in the user's cache folder (``XDG_CACHE_HOME``,
+else ``~/.cache``), which nobody else may read or write; a folder or file of another user, or open to others, is not
+used, and everything is computed anew. A file is complete on disk before it gets its name, so that it exists as a whole
+or not at all.
 """
 
 import os
@@ -21,11 +21,12 @@ Write = Callable[[BinaryIO], object]
 
 
 def cached(name: str, digest: str, write: Write, read: Callable[[BinaryIO], T]) -> T:
-    """Return what ``read`` makes of a file that ``write`` has written, now or for a process before this one.
+    """Return what ``read`` makes of a file written by ``write``, now or by an earlier process.
 
-    ``read`` is given the file open at its start, to be closed by it, and raises ``ValueError`` for one that it cannot
-    use; that is written anew. ``digest`` stands for all that the content depends on; files of the name with another one
-    are removed. Where nothing can be kept, the file has no name. Raises ``OSError`` where not even that can be written.
+    ``read`` gets the file open at its start, must close it, and raises ``ValueError`` for a file that it cannot use;
+    that is written anew. ``digest`` identifies everything the content depends on; files of the same name with another
+    digest are removed. Where nothing can be cached, an unnamed file is used. Raises ``OSError`` where not even that can
+    be written.
     """
     folder = _own_folder()
     path = None if folder is None else folder / f"{name}.{digest}"
@@ -41,7 +42,7 @@ def cached(name: str, digest: str, write: Write, read: Callable[[BinaryIO], T]) 
 
 
 def is_noted(name: str, digest: str) -> bool:
-    """Return whether a digest was noted under a name, and no other one since."""
+    """Return whether a digest is the one noted last under a name."""
     folder = _own_folder()
     with suppress(OSError):
         if folder is not None:
@@ -51,7 +52,7 @@ def is_noted(name: str, digest: str) -> bool:
 
 
 def note(name: str, digest: str) -> None:
-    """Note a digest under a name, where anything can be kept."""
+    """Store a digest under a name, if anything can be stored."""
     folder = _own_folder()
     with suppress(OSError):
         if folder is not None:
@@ -59,7 +60,7 @@ def note(name: str, digest: str) -> None:
 
 
 def _own_folder() -> Path | None:
-    """Return the folder, made where it is not there; None where it cannot be this user's alone."""
+    """Return the cache folder, created if missing; None where it cannot be private to this user."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     try:
         above = Path(given) if given.startswith("/") else Path.home() / ".cache"
@@ -78,7 +79,7 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a file that is this user's alone. Raises ``OSError`` for any other, or where there is none."""
+    """Open a file that is private to this user. Raises ``OSError`` for any other, or where there is none."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     found = os.fstat(file.fileno())
     if stat.S_ISREG(found.st_mode) and _is_private(found):
@@ -88,7 +89,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _kept(path: Path, write: Write) -> BinaryIO:
-    """Write a file, give it its name, and return it open; those of its name with other digests go."""
+    """Write a file, name it, and return it open; files of the same name with other digests are removed."""
     number, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
     file = os.fdopen(number, "w+b")
     try:

@@ -89,7 +89,7 @@ def refine(pages: Sequence[PageNote], topic: Topic, trusted: Trusted) -> Refinem
 
 
 def _parted(pages: Sequence[PageNote], relevant: float) -> tuple[Sequence[PageNote], Sequence[PageNote]]:
-    """Part the most relevant pages from those that are not relevant; or from all others, where few are not."""
+    """Separate the most relevant pages from the irrelevant ones, or from all others where few are irrelevant."""
     number = sum(page.worth >= relevant for page in pages)
     best = pages[: min(number, max(FEWEST, round(len(pages) * _BEST_SHARE)))]
     others = pages[number:]
@@ -97,7 +97,7 @@ def _parted(pages: Sequence[PageNote], relevant: float) -> tuple[Sequence[PageNo
 
 
 def _learned(best: Sequence[PageNote], others: Sequence[PageNote], topic: Topic) -> Mapping[str, float]:
-    """Learn in each language by itself, as stems of one mean nothing in another."""
+    """Learn in each language separately, as stems of one language mean nothing in another."""
     learned: dict[str, float] = {}
     for code in sorted({page.language for page in best}, key=str):
         here = [page for page in best if page.language == code]
@@ -127,7 +127,10 @@ def _distinguishing(
 
 
 class _Side:
-    """Pages of one kind: the mean of their vectors, and how many hold a term. A site's pages together count less."""
+    """Pages of one kind: the mean of their vectors, and how many contain a term.
+
+    The pages of a site are weighted down.
+    """
 
     def __init__(self, pages: Sequence[PageNote], language: Language) -> None:
         of_site = Counter(page.site for page in pages)
@@ -169,7 +172,7 @@ def _unit(page: PageNote, language: Language) -> Iterator[tuple[str, float]]:
 
 
 def _apart(ranked: Iterable[str]) -> Iterator[str]:
-    """Yield names without words that a chosen phrase holds, and without phrases that overlap with another one."""
+    """Yield names, without words contained in a chosen phrase, and without phrases that overlap with another one."""
     names = list(ranked)[: 2 * MAX_TERMS]
     taken: set[str] = set()
     phrases = []
@@ -184,7 +187,10 @@ def _apart(ranked: Iterable[str]) -> Iterator[str]:
 
 
 def _spelled(name: str, pages: Iterable[PageNote], language: Language) -> str:
-    """Return a word or phrase in its most frequent spelling; empty where that would not be read the same again."""
+    """Return a word or phrase in its most frequent spelling.
+
+    Empty where that would not be tokenised to the same terms.
+    """
     words = [_spelling(term, pages) for term in words_of_phrase(name)]
     text = words[0]
     for word in words[1:]:
@@ -204,9 +210,9 @@ def _heaviest(learned: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def _drifts(topic: Topic, refined: Topic, pages: Sequence[PageNote], number: int, trusted: Trusted) -> bool:
-    """Return whether a trusted text becomes less relevant, by itself or beside the ``number`` pages that teach.
+    """Return whether a trusted text becomes less relevant, by itself or relative to the ``number`` pages that teach.
 
-    So it does as well where the best pages become others, which were not good.
+    Also True where other pages become the best which were not good before.
     """
     before, after = _worths(pages, topic), _worths(pages, refined)
     seeds = [at for at, page in enumerate(pages) if page.url in trusted.seeds and before[at] >= trusted.relevant / 2]
@@ -222,7 +228,7 @@ def _drifts(topic: Topic, refined: Topic, pages: Sequence[PageNote], number: int
 
 
 def _is_foreign(learned: Mapping[str, float], topic: Topic, pages: Sequence[PageNote], trusted: Trusted) -> bool:
-    """Return whether seeds that are relevant, and reference documents, contain hardly any of the learned terms."""
+    """Return whether relevant seeds, and reference documents, contain hardly any of the learned terms."""
     known: dict[str | None, set[str]] = {}
     for page in pages:
         if page.url in trusted.seeds and page.worth >= trusted.relevant / 2:

@@ -71,7 +71,7 @@ class KeywordSide:
 
     @classmethod
     def of(cls, topic: TopicVector) -> "KeywordSide":
-        """Return that side of a topic."""
+        """Return the keyword side of a topic."""
         products = topic.keywords.products
         terms, phrases = sorted(products.keys() - topic.phrase_idf.keys()), sorted(products.keys() & topic.phrase_idf)
         phrase_idf = np.array([0.0] * len(terms) + [topic.phrase_idf[name] for name in phrases])
@@ -114,7 +114,7 @@ class Compared:
 
     @cached_property
     def speaking(self) -> Floats:
-        """1 for each unit that has any terms but numbers, 0 for others."""
+        """1 for each unit with terms other than numbers, 0 for others."""
         return np.minimum(self._sums(self._numbered.vocabulary.worded), 1.0)
 
     @cached_property
@@ -269,7 +269,7 @@ class Closeness(NamedTuple):
 
 
 class Closenesses(NamedTuple):
-    """The closeness of many texts, as ``Closeness``; ``speaking`` is 1 for those that have words, and 0 for others."""
+    """The closeness of many texts, as ``Closeness``; ``speaking`` is 1 for texts with words, and 0 for others."""
 
     keywords: Floats
     documents: Floats
@@ -300,7 +300,7 @@ ANCHOR = Expectation(1)
 
 
 def score(topic: TopicVector, closeness: Closeness) -> float:
-    """Return the one number in [0, 1] that a closeness comes to; the module's docstring says how."""
+    """Return the score in [0, 1] of a closeness; the module's docstring defines it."""
     return scores(topic, *closeness)
 
 
@@ -315,7 +315,7 @@ def scores(topic: TopicVector, keywords: Number, documents: Number) -> Number:
 class Measure:
     """Measures texts of one language against a topic.
 
-    Equal texts are equally close, whatever was measured before. Not for several threads.
+    Equal texts are equally close, whatever was measured before. Not thread-safe.
     """
 
     def __init__(self, topic: TopicVector) -> None:

@@ -1,6 +1,6 @@
-"""What a text suggests for a definition: keywords, names, sites, languages and a span of time, each with its evidence.
+"""Derives suggestions for a definition from a text: keywords, names, sites, languages and a time span, with evidence.
 
-Everything suggested stands in the text; equal texts give equal suggestions.
+Everything suggested occurs in the text; equal texts give equal suggestions.
 """
 
 import math
@@ -25,9 +25,9 @@ _AROUND: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A value for a definition: how often it was found, a weight in (0, 1] beside the others, and a place to look at.
+    """A value for a definition: how often it was found, its relative weight in (0, 1], and an example place.
 
-    ``snippet`` is the text around the first place, on one line; ``note`` says more of it, mostly nothing.
+    ``snippet`` is the text around the first place, on one line; ``note`` adds further information, mostly empty.
     """
 
     value: str
@@ -39,7 +39,7 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedSpan:
-    """A span of time in which ``count`` of the ``dates`` of a text lie; both ends belong to it."""
+    """A time span that contains ``count`` of the ``dates`` of a text; both ends are included."""
 
     start: date
     end: date
@@ -50,10 +50,9 @@ class SuggestedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """What a text suggests, the weightiest first. ``languages`` are ISO 639-1 codes, which count characters.
+    """What a text suggests, the weightiest first. ``languages`` are ISO 639-1 codes, counted in characters.
 
-    ``seeds`` are whole web addresses, ``hosts`` those that they are on. ``is_cut`` says that the text was too long to
-    be read as a whole.
+    ``seeds`` are whole URLs, ``hosts`` their hosts. ``is_cut`` says that the text was too long to be read as a whole.
     """
 
     keywords: tuple[Suggested, ...] = ()
@@ -149,9 +148,9 @@ def distinctive_terms(
 ) -> list[Term]:
     """Return the most distinctive terms, the most distinctive first.
 
-    Words are counted by their stems, and written as most of the text writes them. Of scripts that write no spaces there
-    are none: what a word is cannot be told by its characters alone. ``idf`` returns that of a stem, by default the
-    language's.
+    Words are counted by their stems, and returned in their most frequent spelling. Scripts without spaces give none,
+    since characters alone do not show where words begin. ``idf`` returns that of a
+    stem, by default the language's.
     """
     counts, idf = TermCounts(lines, language), idf or language.idf.__getitem__
     terms = [
@@ -250,9 +249,9 @@ def suggest(
 ) -> Suggestions:
     """Return what a text suggests for a definition.
 
-    ``links`` are web addresses that a document links to, beside those that its text holds. ``recognise`` finds names:
-    by their capitals, or with a model (``gazetteer.recogniser``). What is ``given`` already, keywords, names or seeds,
-    is left out. At most ``MAX_CHARACTERS`` of the text are read.
+    ``links`` are URLs that a document links to, besides those in its text. ``recognise`` finds names: by their
+    capitals, or with a model (``gazetteer.recogniser``). Keywords, names and seeds in ``given`` are left out. At most
+    ``MAX_CHARACTERS`` of the text are read.
     """
     read = text[:MAX_CHARACTERS].replace("\r\n", "\n")
     known = {each.casefold() for each in given}
@@ -272,7 +271,7 @@ def suggest(
 
 
 def _by_language(prose: str, lexicon: Lexicon) -> dict[str | None, list[str]]:
-    """Part the lines of a text by their languages; short ones are of the language of the whole text."""
+    """Divide the lines of a text by language; short lines get the language of the whole text."""
     whole = lexicon.language_of(" ".join(prose.split()))
     parts: dict[str | None, list[str]] = {}
     for line in filter(None, map(str.strip, prose.split("\n"))):

@@ -74,9 +74,9 @@ class Units:
 
 
 class Vocabulary:
-    """Numbers the terms of a language, and remembers those of each word.
+    """Numbers the terms of a language, and caches the terms of each word.
 
-    Equal texts have equal terms, whatever was read before. Not for several threads.
+    Equal texts have equal terms, whatever was read before. Not thread-safe.
     """
 
     def __init__(self, language: Language) -> None:
@@ -99,13 +99,13 @@ class Vocabulary:
 
     @property
     def idf(self) -> Floats:
-        """The idf of each term by its number, and something behind them."""
+        """The idf of each term by its number, followed by unused entries."""
         self._fill()
         return self._idf
 
     @property
     def worded(self) -> Floats:
-        """1 for each term that is more than digits and 0 for others, by its number, and something behind them."""
+        """1 for each term that is not only digits and 0 for others, by its number, followed by unused entries."""
         self._fill()
         return self._worded
 
@@ -227,7 +227,7 @@ def _bytes_of(texts: Sequence[str]) -> bytes:
 
 
 def _without_marks(data: bytes) -> bytes:
-    """Put blanks for frequent marks: else a word has as many spellings as there are marks that stand beside it."""
+    """Replace frequent punctuation by blanks, so that a word does not have a spelling for each mark beside it."""
     codes = np.frombuffer(data, np.uint8).copy()
     for row, parts in _parting():
         if row not in data:
@@ -243,7 +243,7 @@ def _without_marks(data: bytes) -> bytes:
 
 @cache
 def _parting() -> Sequence[tuple[bytes, NDArray[np.bool_]]]:
-    """Return by the first bytes of characters which last ones make one that parts words, and nothing else."""
+    """Return, for the first bytes of characters, which last bytes complete a character that only separates words."""
     rows: list[tuple[bytes, NDArray[np.bool_]]] = []
     for row in _PARTING_ROWS:
         parts = np.zeros(256, np.bool_)

@@ -136,7 +136,7 @@ class Counting:
         return self._last[1]
 
     def vocabulary(self, language: Language) -> Vocabulary:
-        """Return the vocabulary to read a page of a language with, the same until it is full."""
+        """Return the vocabulary for pages of a language: the same one until it is full, then a new one."""
         vocabulary = self._vocabularies.get(language)
         if vocabulary is None or vocabulary.is_full:
             vocabulary = self._vocabularies[language] = Vocabulary(language)

@@ -1,4 +1,4 @@
-"""From text to weighted terms: tokens, stop words, stems, and how much a term says (idf), per language.
+"""From text to weighted terms, by language: tokens, stop words, stems, and how distinctive a term is (idf).
 
 Background frequencies come from ``wordfreq`` (44 languages, Greek and Chinese among them): they need no state, so a
 page has the same score at the start of a crawl, at its end, after a restart, and on every worker. What its small lists
@@ -307,14 +307,14 @@ def _term_idf(term: str, frequency: float) -> float:
 
 
 def _portion(term: str) -> float:
-    """Weigh a pair of characters by half (squared): pairs overlap, so each character stands in two of them."""
+    """Return the weight of a term: a pair of characters counts half (squared), since each character is in two pairs."""
     return math.sqrt(0.5) if len(term) == 2 and _UNSPACED_RUN.match(term) else 1.0
 
 
 class Language:
-    """The words of one language. Equal texts give equal terms, whatever was seen before. Not for several threads.
+    """The words of one language. Equal texts give equal terms, whatever was seen before. Not thread-safe.
 
-    ``frequencies`` are those that were learned of a language without a word list.
+    ``frequencies`` are those learned for a language without a word list.
     """
 
     def __init__(self, code: str | None, frequencies: Frequencies | None = None) -> None:

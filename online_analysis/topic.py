@@ -1,4 +1,4 @@
-"""The topic of a crawl as vectors of terms in the language of the page that is judged."""
+"""The topic of a crawl as vectors of terms in the language of the page to be scored."""
 
 import math
 from collections import Counter
@@ -126,9 +126,9 @@ class Topic:
 
 
 def salience(idf: Number) -> Number:
-    """Return the salience of terms of some idf in a comparison with documents: rare ones count more, but not by far.
+    """Return the salience of terms in a comparison with documents, given their idf: rare terms count somewhat more.
 
-    With its whole idf a handful of rare words decides; without any, the words that all pages of its kind share. In
+    With their whole idf a handful of rare words would decide; without idf, the words that all pages of a kind share. In
     between, the exponent matters little.
     """
     found: Number = idf**0.5
@@ -157,7 +157,7 @@ def _phrase_idf(terms: Phrase, idf: Mapping[str, float]) -> float:
 
 
 def _with_learned(given: Mapping[str, float], learned: Mapping[str, float]) -> Mapping[str, float]:
-    """Add the learned terms to a side of the topic, unless it is empty."""
+    """Add the learned terms to a side of the topic, unless that side is empty."""
     length = _length(learned)
     if not given or not length:
         return given

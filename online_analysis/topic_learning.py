@@ -77,7 +77,7 @@ NOTHING = Learned()
 
 
 class News(StrEnum):
-    """The changes that a page has brought about."""
+    """The changes caused by a page."""
 
     REFINED = "the topic is refined"
     NOT_REFINED = "the topic is not refined"
@@ -120,9 +120,9 @@ class ReferencePages:
 
 
 class TopicLearning:
-    """The present topic of a crawl, and the state for learning more of it. Not for several threads.
+    """The present topic of a crawl, and the state for learning more of it. Not thread-safe.
 
-    Its state is a function of the ``learned`` state it began with and of the notes that it was given since, in order.
+    The state is a function of the ``learned`` state at the beginning and of the notes added since, in order.
     """
 
     def __init__(self, given: Topic, goal: Goal, learned: Learned = NOTHING) -> None:
@@ -143,11 +143,11 @@ class TopicLearning:
 
     @property
     def of(self) -> str:
-        """The identity of the topic as it was given; notes for another topic are worth nothing."""
+        """The identity of the original topic; notes for another topic are not used."""
         return self._goal.of
 
     def wants(self, language: str | None) -> bool:
-        """Return whether anything is still to be learned from a page in a language."""
+        """Return whether a page in this language can still teach anything."""
         return not self.is_over or self._is_to_learn(language)
 
     def note(self, document: Document, site: str, worth: float) -> PageNote | None:
@@ -176,7 +176,7 @@ class TopicLearning:
         return bool(language) and not has_word_list(language) and language not in self.learned.frequencies
 
     def _hear(self, language: str, note: PageNote) -> bool:
-        """Count the terms of a page in a language; tell whether that was the last one needed."""
+        """Count the terms of a page in a language; return whether that was the last page needed."""
         urls, holding = self._spoken.setdefault(language, (set(), Counter()))
         if note.url in urls:
             return False

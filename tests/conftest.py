@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.binary import server_program
@@ -23,6 +24,9 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
 settings.register_profile("soak", settings.get_profile("steady"), derandomize=False, max_examples=500)
 settings.load_profile("steady")
+# Hypothesis draws constants from the source of all local modules that are imported. Which these are depends on the
+# tests that run together, so a failure among all tests would not come again in one file; and to read all takes seconds.
+providers._get_local_constants = lambda: providers._local_constants
 shipped.load_once()
 
 # Where the environment forbids bytecode, each process that a test starts would compile the whole project anew.

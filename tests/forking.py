@@ -1,4 +1,4 @@
-"""Processes that run ``aah`` without importing it anew: each is forked from one that has imported it once.
+"""Processes that run ``aah``, or any code, without importing it anew: each is forked from one that has imported it.
 
 What a crawl imports, and what it computes from files that come with it, costs more than most tests' crawls. A forked
 process has its own session, environment, folder and output, as one that is started has, and runs what the installed
@@ -81,6 +81,11 @@ class Forked:
         """End it."""
         self._process.kill()
 
+    def wait(self) -> int:
+        """Return the exit code, once it has ended."""
+        self._process.join()
+        return self.returncode
+
     def communicate(self, timeout: float) -> tuple[str, str]:
         """Return what it writes until it ends. It is killed, and ``TimeoutError`` raised, where that takes too long."""
         late = Timer(timeout, self.kill)
@@ -92,6 +97,11 @@ class Forked:
             raise TimeoutError(f"it ran for {timeout} seconds: {err[-1000:]}")
         late.cancel()
         return out, err
+
+
+def forked(code: str, *arguments: object) -> Forked:
+    """Begin a process that runs code, which finds the arguments after the first place of ``sys.argv``."""
+    return Forked(list(map(str, arguments)), os.environ, code=code)
 
 
 def _text(pipe: Connection) -> TextIO:

@@ -28,7 +28,7 @@ def run(*arguments: str | Path) -> Result:
 def test_a_collection_is_made_filled_shown_and_deleted(place: Path) -> None:
     named = place / "floods"
     made = run("create", named, place / "dikes", "--title", "The floods", "--creator", "A", "--creator", "B")
-    assert (made.exit_code, "1 crawls" in made.output) == (0, True), made.output
+    assert (made.exit_code, "1 crawl" in made.output) == (0, True), made.output
     assert run("add", named, place / "rivers", place / "dikes").output == "added: rivers\n"
     assert run("list", place).output == "floods\t2\tThe floods\n"
     shown = run("show", named).output.splitlines()

@@ -16,6 +16,7 @@ def read_back(icd: Icd, folder: Path) -> Icd:
     return read_definition(folder / "icd.json")
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(definitions())
 def test_every_field_survives_in_the_folder_of_a_crawl(tmp_path: Path, fields: dict[str, object]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.charset import codec_of
+from aahcrawler.page.markup import codec_of
 from aahcrawler.query_encoding import ISO_2022_JP, in_encoding, in_form, in_utf8
 
 

@@ -22,22 +22,22 @@ from aahcrawler.adaptation.repair.action_learning import (
     run,
     way_of,
 )
-from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
+from aahcrawler.adaptation.repair.cases import Case, Cases, KeptExample, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
-from aahcrawler.adaptation.repair.memory import recall
+from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.adaptation.repair.page_structure import Structures
 from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
+from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
+from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
-from aahcrawler.adaptation.store.decisions import Rejected
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping, Rejected
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
+from aahcrawler.helper.extraction.extraction import BODY, Extracted, ExtractionOutcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.induction.field_labels import is_byline_word, name_in
@@ -45,6 +45,7 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
+from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 from knowledge_base.url_rules import ParsedUrl
 
@@ -282,7 +283,11 @@ class Adaptation:
         better = self._done_otherwise(question, case, outcome, runner, wrong)
         if better is None:
             example = self._example(question, wrong, outcome, runner)
-            better = self._learn(question, case, Kept(example, runner, outcome), wrong) if example is not None else None
+            better = (
+                self._learn(question, case, KeptExample(example, runner, outcome), wrong)
+                if example is not None
+                else None
+            )
             if better is None:
                 case.corrections.failed()
                 extracted = evident(outcome.extracted, example, wrong.fields) if example is not None else None
@@ -374,7 +379,7 @@ class Adaptation:
         wrong: Trouble,
     ) -> ExtractionOutcome:
         """Return the objects of an example, by the action that is learned of it if that finds the same."""
-        kept = Kept(example, runner, outcome)
+        kept = KeptExample(example, runner, outcome)
         spared = not case.learning.allows()
         found = self._read_alone(question, case, kept, wrong) if spared else self._taught(question, case, kept, wrong)
         if found is not None:
@@ -385,7 +390,7 @@ class Adaptation:
         found_how = f"{detail}{len(extracted)} objects {_how(example.method)}"
         return ExtractionOutcome(extracted, wrong.failure, found_how, spared=spared)
 
-    def _taught(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> ExtractionOutcome | None:
+    def _taught(self, question: Question, case: Case, kept: KeptExample, wrong: Trouble) -> ExtractionOutcome | None:
         """Learn of an example and those before it, and note whether that was in vain."""
         found = self._learn(question, case, kept, wrong)
         if found is not None and found.learned:
@@ -398,14 +403,16 @@ class Adaptation:
             case.teaches_alone = found is not None
         return found
 
-    def _read_alone(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> ExtractionOutcome | None:
+    def _read_alone(
+        self, question: Question, case: Case, kept: KeptExample, wrong: Trouble
+    ) -> ExtractionOutcome | None:
         """Keep an example of which nothing is learned yet; return the objects of an action for its page alone."""
         self._cases.keep(case, kept)
         attempted = self._learning.best(question, (kept,)) if case.teaches_alone and not wrong.fields else None
         outcome = attempted.outcome(kept) if attempted is not None else None
         return _of_page(outcome, kept, wrong) if outcome is not None else None
 
-    def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> ExtractionOutcome | None:
+    def _learn(self, question: Question, case: Case, kept: KeptExample, wrong: Trouble) -> ExtractionOutcome | None:
         case.is_vetoed = False
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
         attempted = self._learning.best(question, examples)
@@ -430,7 +437,7 @@ class Adaptation:
             self._told(way.learned)
         return replace(outcome, learned=way.name)
 
-    def _cures(self, question: Question, attempted: Attempted | None, kept: Kept, wrong: Trouble) -> bool:
+    def _cures(self, question: Question, attempted: Attempted | None, kept: KeptExample, wrong: Trouble) -> bool:
         """Return whether values that differed from the former ones agree again; True for trouble of another sort."""
         outcome = attempted.outcome(kept) if attempted is not None else None
         if not wrong.remembered or attempted is None or outcome is None:
@@ -446,7 +453,7 @@ class Adaptation:
         return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
 
 
-def _of_page(outcome: ExtractionOutcome, kept: Kept, wrong: Trouble) -> ExtractionOutcome:
+def _of_page(outcome: ExtractionOutcome, kept: KeptExample, wrong: Trouble) -> ExtractionOutcome:
     """Return the outcome of an action that is in force for its page alone, which says so."""
     detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
     return replace(outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail)
@@ -565,3 +572,27 @@ def _how(method: Method) -> str:
 
 def _texts(example: LabelledExample) -> list[str]:
     return [text for labelled in example.objects if (text := body_text(labelled))]
+
+
+def strategies(knowledge_base: KnowledgeBase) -> tuple[RepairStrategy, ...]:
+    """Return the strategies for failing actions of a knowledge base, in their order."""
+    structures = Structures()
+    return (MemoryStrategy(), RelaxationStrategy(knowledge_base, structures), StructureStrategy(structures))
+
+
+def adaptation(
+    knowledge_base: KnowledgeBase,
+    told: Callable[[LearnedAction], None] | None = None,
+    beside: Callable[[LearnedLinks | LearnedSign], None] | None = None,
+    rejected: Rejected | None = None,
+) -> Adaptation:
+    """Return an adapter for a knowledge base.
+
+    ``told`` is called with each extraction action that is learned, ``beside`` with each navigation action and sign.
+    Nothing that is ``rejected`` is used.
+    """
+    signs, links = SignLearning(knowledge_base, beside, rejected), LinkRepair(beside, rejected)
+    made = Adaptation(strategies(knowledge_base), induce, told, signs, links)
+    if rejected is not None:
+        made.heed(rejected)
+    return made

@@ -2,10 +2,11 @@
 
 from aahcrawler.annotations.annotation import Annotation, Kind
 from aahcrawler.annotations.annotation_index import AnnotationIndex, Annotations, Named, annotations_of
-from aahcrawler.annotations.annotation_statements import REFINES, CaptureAnnotations, annotation_iri
+from aahcrawler.annotations.annotation_statements import REFINES, SAID_BY, CaptureAnnotations, annotation_iri
 
 __all__ = [
     "REFINES",
+    "SAID_BY",
     "Annotation",
     "AnnotationIndex",
     "Annotations",

@@ -6,7 +6,8 @@ all objects together, those of the run that came to its end last. The terms are 
 and of PROV-O, as far as they have them.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 from typing import Final
@@ -20,6 +21,9 @@ from aahcrawler.objects.readings import graph_of
 
 REFINES: Final = "refines"
 """The detail with the IRI of an annotation in whose place another one is shown."""
+SAID_BY: Final = "said-by"
+"""The detail with the id of another capture that an annotation rests on: it goes when that is taken down."""
+_DERIVED: Final = re.compile(rb"<" + re.escape(v.DERIVED_FROM).encode() + rb"> <([^>]*)>")
 _RECORD: Final = "urn:uuid:"
 _FIELDS: Final = tuple(each.name for each in fields(Annotation) if each.name != "confidence")
 
@@ -100,6 +104,11 @@ def annotated_capture(graph: str) -> str:
     return name if not name or ":" in name else _RECORD + name
 
 
+def rests_on(written: bytes, captures: Set[str]) -> bool:
+    """Return whether the statements of a graph say that anything in it is derived from one of some captures."""
+    return any(found.decode() in captures for found in _DERIVED.findall(written))
+
+
 def is_of_run(graph: str) -> bool:
     """Say whether annotations rest on more objects than those of their capture."""
     return graph.count(":") > v.ANNOTATIONS.count(":") + 2
@@ -134,7 +143,8 @@ def _of(annotation: Annotation) -> Iterator[str]:
     if annotation.iri:
         yield f"{subject} <{v.OA}hasBody> {iri(annotation.iri)}"
     yield f"{subject} <{v.DERIVED_FROM}> {thing}"
-    yield f"{subject} <{v.DERIVED_FROM}> {iri(annotation.capture)}"
+    if annotation.capture != annotation.object:
+        yield f"{subject} <{v.DERIVED_FROM}> {iri(annotation.capture)}"
     yield f"{subject} <{v.CONFIDENCE}> {double(annotation.confidence)}"
     if annotation.start >= 0 or annotation.quote:
         target = f"<{name}#target>"
@@ -155,6 +165,8 @@ def _of(annotation: Annotation) -> Iterator[str]:
     for detail, value in annotation.values:
         if detail == REFINES:
             yield f"{subject} <{v.REVISION_OF}> {iri(value)}"
+        elif detail == SAID_BY:
+            yield f"{subject} <{v.DERIVED_FROM}> {iri(value)}"
         else:
             yield f"{subject} <{v.DETAIL}{quote(detail, safe='')}> {text(value)}"
 
@@ -169,8 +181,10 @@ def _read(stated: CaptureStatements, subject: str, capture: str, annotator: str,
         for value in values
     ]
     details += [(REFINES, refined) for refined in own.get(v.REVISION_OF, ())]
+    thing = stated.first(target, f"{v.OA}hasSource") or target
+    details += [(SAID_BY, other) for other in own.get(v.DERIVED_FROM, ()) if other not in (thing, capture)]
     return Annotation(
-        object=stated.first(target, f"{v.OA}hasSource") or target,
+        object=thing,
         capture=capture,
         kind=Kind(own[v.KIND][0]),
         label=own[v.LABEL][0],

@@ -1,1 +1,1 @@
-"""WARC files: writing them while crawling, recovering and reading them."""
+"""WARC files: writing them during a crawl, recovering, checking and reading them."""

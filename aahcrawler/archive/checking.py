@@ -9,13 +9,14 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import gettempdir
 
-from aahcrawler.archive.folders import ArchiveFolder
+from aahcrawler.archive.folders import ArchiveFolder, hidden_in
 from aahcrawler.archive.index import LINES, SORTED, LineSorter, covered_files, index_lines
 from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
 from aahcrawler.archive.records import Profile
 from aahcrawler.archive.scanning import Header, Problem, Scanned, scan, timestamp
 from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import OPEN, is_open, open_segment, segments
+from aahcrawler.tallies import plural
 
 _COPY = "restore the file from a copy"
 _REPAIR = "aah archive repair keeps the torn end beside and cuts it off"
@@ -31,7 +32,7 @@ ADVICE = {
     Problem.CROWDED: f"compress the file anew, record by record; {_WRITER}",
     Problem.BLOCK_DIGEST: _COPY,
     Problem.PAYLOAD_DIGEST: f"{_COPY}, unless the block digest is right: then {_WRITER}",
-    Problem.NO_WARCINFO: _WRITER,
+    Problem.NO_WARCINFO: f"{_NOTHING}: the standard only recommends one",
     Problem.FILENAME: "give the file its name back, if it is to be found by it",
     Problem.DUPLICATE: _WRITER,
     Problem.UNLINKED: _WRITER,
@@ -56,6 +57,7 @@ NOTES = frozenset(
         Problem.ALONE,
         Problem.DETACHED,
         Problem.FILENAME,
+        Problem.NO_WARCINFO,
         Problem.ORIGINAL_AWAY,
         Problem.ORIGINAL_UNSAID,
         Problem.PROFILE,
@@ -67,7 +69,7 @@ NOTES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault, or a note. ``offset`` is None where it concerns a whole file.
+    """A fault or a note. ``offset`` is None where it concerns a whole file.
 
     ``record_id`` is without angle brackets, and empty where it is not known.
     """
@@ -80,7 +82,7 @@ class Finding:
 
     @property
     def is_note(self) -> bool:
-        """Return whether the finding is a note: the archive is none the worse for it."""
+        """Return whether the finding is a note, which does not mean that the archive is damaged."""
         return self.problem in NOTES
 
     def __str__(self) -> str:
@@ -88,7 +90,7 @@ class Finding:
         record = f" {self.record_id}:" if self.record_id else ""
         detail = f" ({self.detail})" if self.detail else ""
         text = f"{place}:{record} {self.problem}{detail}; {ADVICE[self.problem]}"
-        # What a file holds is not to move the cursor of whoever reads it.
+        # The content of a file must not move the cursor of the reader's terminal.
         return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
@@ -102,9 +104,10 @@ class Tally:
     notes: int = 0
 
     def __str__(self) -> str:
-        looked = f"{self.records} records in {self.files} files"
-        wrong = f"{self.faults} faults" if self.faults != 1 else "1 fault"
-        return f"{looked}: {wrong}, {self.notes} notes" if self.faults or self.notes else f"{looked}: all is well"
+        looked = f"{plural(self.records, 'record')} in {plural(self.files, 'file')}"
+        if not (self.faults or self.notes):
+            return f"{looked}: all is well"
+        return f"{looked}: {plural(self.faults, 'fault')}, {plural(self.notes, 'note')}"
 
 
 _PROFILES = frozenset(
@@ -151,14 +154,14 @@ class Relations:
             yield self._finding(record, Problem.DETACHED)
 
     def unmet(self) -> Iterator[Finding]:
-        """Yield, at the end of the file, the references to records that did not come."""
+        """Yield, at the end of the file, the references to records that were not found."""
         for offset, record_id, other in self.awaited.values():
             yield Finding(self.path, offset, record_id, Problem.UNLINKED, f"WARC-Concurrent-To {other[:200]}")
         for offset, record_id in self.alone.values():
             yield Finding(self.path, offset, record_id, Problem.ALONE)
 
     def _pair(self, record: Scanned, others: list[int]) -> None:
-        """Note which responses still have no request; either may come first and name the other."""
+        """Track which responses still have no request; either record may come first and name the other."""
         number = hash(record.header.record_id)
         if record.kind == "request":
             for other in others:
@@ -183,16 +186,16 @@ class Relations:
 
 
 class Revisits:
-    """Checks in bounded memory that the originals of the revisits of any number of files exist.
+    """Checks, in bounded memory, that the originals of the revisits of any number of files exist.
 
-    ``sorter`` is for this alone. Originals and revisits may come in any order.
+    ``sorter`` must be used for nothing else. Originals and revisits may come in any order.
     """
 
     def __init__(self, sorter: LineSorter) -> None:
         self._sorter = sorter
 
     def take(self, record: Scanned, path: Path) -> Iterator[Finding]:
-        """Take the next record; yield its faults as a revisit by itself."""
+        """Take the next record; yield the faults of a revisit that show in its own record."""
         header = record.header
         if record.kind in {"response", "resource"}:
             place = _place(header.get("WARC-Target-URI"), header.get("WARC-Date"))
@@ -210,7 +213,7 @@ class Revisits:
                 self._put(named, _REVISIT, [*reference, str(path), str(record.offset), header.record_id])
 
     def unmet(self) -> Iterator[Finding]:
-        """Yield, when all files have been read, the revisits that refer to nothing, or to an impossible original."""
+        """Yield, when all files have been read, the revisits whose original is missing or cannot be their original."""
         for _, lines in groupby(self._sorter, lambda line: line.split(b" ", 1)[0]):
             originals: list[list[str]] = []
             for line in lines:
@@ -264,8 +267,8 @@ _LISTED = ("url", "mime", "status", "digest", "length", "offset", "filename")
 def check(path: Path, tally: Tally) -> Iterator[Finding]:
     """Yield the faults of a WARC file, or of all those of a folder and their index, counting in ``tally``.
 
-    Nothing is written but temporary files; a crawl may be running. Memory use is bounded whatever the size of a
-    record; of each record of one file a number is kept. Raises ``ArchiveError`` where there are no WARC files.
+    Nothing is written but temporary files; a crawl may be running. Memory use is bounded whatever the size of a record,
+    apart from one number for each record of the current file. Raises ``ArchiveError`` where there are no WARC files.
     """
     found = _of_file(path, tally) if path.is_file() else _of_folder(ArchiveFolder.at(path), tally)
     for finding in found:
@@ -291,7 +294,7 @@ def _of_file(path: Path, tally: Tally) -> Iterator[Finding]:
     with LineSorter(Path(gettempdir())) as sorter:
         revisits = Revisits(sorter)
         yield from _of_records(path, tally, revisits, None)
-        # What its revisits refer to may well be in other files.
+        # The originals of its revisits may be in other files.
         yield from (finding for finding in revisits.unmet() if finding.problem is not Problem.ORIGINAL_AWAY)
 
 
@@ -299,7 +302,7 @@ def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSort
     tally.files += 1
     relations, indexed = Relations(path), IndexedRecords(path.name)
     try:
-        writing = is_open(path) and _has_writer(path)
+        writing, is_hidden = is_open(path) and _has_writer(path), hidden_in(path)
         if is_open(path):
             yield Finding(path, None, "", Problem.WRITING if writing else Problem.OPEN)
         with open_segment(path) if writing else path.open("rb") as file:
@@ -311,9 +314,9 @@ def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSort
                 yield from relations.take(record)
                 yield from revisits.take(record, path)
                 if expected is not None and not is_open(path):
-                    expected.extend(_usual_line(entry) for entry in indexed.take(record))
+                    expected.extend(_usual_line(entry) for entry in indexed.take(record) if not is_hidden(entry.url))
             if expected is not None:
-                expected.extend(_usual_line(entry) for entry in indexed.end())
+                expected.extend(_usual_line(entry) for entry in indexed.end() if not is_hidden(entry.url))
     except OSError as error:
         yield Finding(path, None, "", Problem.UNREADABLE, str(error))
     yield from relations.unmet()
@@ -356,7 +359,7 @@ def _of_index(archive: ArchiveFolder, paths: Iterable[Path], expected: LineSorte
 
 
 def _moving(archive: ArchiveFolder, paths: Iterable[Path]) -> set[str]:
-    """Return the names of files that the index need not know yet: open ones, and those being sorted by a crawl."""
+    """Return the names of files that the index may lack: open ones, and those that a crawl is sorting."""
     unfinished = [path for path in paths if is_open(path)]
     moving = {path.name.removesuffix(OPEN) for path in unfinished}
     if any(path.exists() and _has_writer(path) for path in unfinished):
@@ -384,7 +387,7 @@ def _usual_line(entry: Entry) -> bytes:
 
 
 def _usual(line: bytes) -> bytes:
-    """Return a line as ``Entry`` writes that of a GET: other indexers say more, and in another order."""
+    """Return an index line as ``Entry`` writes it for a GET; other indexers write more fields, in another order."""
     key, moment, text = line.split(b" ", 2)
     fields = json.loads(text)
     known = json.dumps({name: str(fields[name]) for name in _LISTED if fields.get(name)})
@@ -392,7 +395,7 @@ def _usual(line: bytes) -> bytes:
 
 
 def _differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Walk through both in their common order; yield lines in only one of them, and whether that is ``expected``."""
+    """Merge two sorted sequences of lines; yield each line that is in only one, and whether that is ``expected``."""
     wanted, there = iter(expected), iter(found)
     left, right = next(wanted, None), next(there, None)
     while left is not None or right is not None:

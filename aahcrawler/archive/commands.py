@@ -1,6 +1,6 @@
-"""``aah archive``: tools for curators of WARC files.
+"""The commands of ``aah archive``, for curators of WARC files.
 
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it runs, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 

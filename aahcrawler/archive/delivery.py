@@ -1,6 +1,6 @@
-"""Copies closed files beside a crawl that never waits for them.
+"""Copies the closed files of a crawl to its target, without ever making the crawl wait.
 
-A file is ready when it has lost the suffix ``.open``. The index, and the small files that describe the crawl, follow
+A file is ready once it has lost the suffix ``.open``. The index, and the small files that describe the crawl, follow
 when it has ended. Nothing is deleted on either side. Delivering twice changes nothing.
 """
 
@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 class Ready:
     """A file that can be copied. ``name`` is its path below the crawl's folder, with slashes.
 
-    ``grows_no_more`` is whether a file of this name never changes again: size then tells whether a copy is whole.
+    ``grows_no_more`` says that a file of this name never changes again, so that its size tells whether a copy is whole.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Delivered:
 
     @classmethod
     def read(cls, folder: Path) -> "Delivered":
-        """Read the record in a crawl's folder, the target that was used last included."""
+        """Read the record in a crawl's folder, including the target used last."""
         delivered = cls(folder / DELIVERED)
         with suppress(OSError):
             lines = delivered.path.read_bytes().split(b"\n")
@@ -77,13 +77,13 @@ class Delivered:
         return delivered
 
     def aim(self, target: str, crawl: str) -> None:
-        """Set the target of copies from now on."""
+        """Set the target of future copies."""
         if (target, crawl) != (self.target, self.crawl):
             self.target, self.crawl = target, crawl
             self._append({"target": target, "crawl": crawl})
 
     def has(self, ready: Ready) -> bool:
-        """Return whether this very file was copied to the target."""
+        """Return whether this version of the file was copied to the target."""
         return self._known.get((self._place, ready.name)) == (ready.size, ready.changed)
 
     def add(self, ready: Ready) -> None:
@@ -126,13 +126,13 @@ _TRIES = 3
 
 
 class Receiver(Protocol):
-    """The operations needed of a target."""
+    """The file operations that a target must offer."""
 
     def size(self, name: str) -> int | None:
         """Return the size of a file in bytes, None where it does not exist."""
 
     def put(self, source: BinaryIO, name: str) -> None:
-        """Copy a file to this name, whole or not at all."""
+        """Copy a file to this name, either whole or not at all."""
 
     def digest(self, name: str) -> bytes | None:
         """Return the SHA-256 of a file, which is read for it, None where it does not exist."""
@@ -147,7 +147,7 @@ class DeliveryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Closed files that are at the target and their bytes, and those that wait."""
+    """The number and bytes of closed files at the target, and of those that wait."""
 
     target: str
     files: int = 0
@@ -158,9 +158,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """Seconds: between two looks at the folder, between tries at first and at most, and for the end of a crawl.
+    """Intervals of a delivery in seconds.
 
-    ``chance`` returns numbers from 0 to 1, which the pauses of many crawls are made to differ by.
+    They are the time between two looks at the folder, the first and the longest pause before a retry, and the longest
+    wait at the end of a crawl. ``chance`` returns numbers from 0 to 1 that vary the pauses, so that many crawls do not
+    retry at the same time.
     """
 
     look: float = 2.0
@@ -170,7 +172,7 @@ class Rhythm:
     chance: Callable[[], float] = random.random
 
     def pause(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row.
+        """Return the seconds to wait after that many failures in a row.
 
         >>> [Rhythm(chance=lambda: 1.0).pause(n) for n in (1, 2, 3, 40)]
         [1.0, 2.0, 4.0, 300.0]
@@ -180,11 +182,11 @@ class Rhythm:
 
 
 class Delivery:
-    """Copies files of a crawl while the context lasts, in a thread of its own.
+    """Copies files of a crawl in a thread of its own while the context is open.
 
-    No trouble of the target reaches the crawl: it is logged when it begins and when it is over, and each file is tried
-    again until it has arrived. Leaving the context waits for ``Rhythm.end`` seconds at most, and not while the target
-    is out of order.
+    Errors of the target never reach the crawl: they are logged when they begin and when they are over, and each file is
+    retried until it has arrived. Leaving the context waits ``Rhythm.end`` seconds at most, and not at all while the
+    target fails.
     """
 
     def __init__(
@@ -212,7 +214,7 @@ class Delivery:
         self.close()
 
     def close(self) -> None:
-        """Deliver the remaining files, or give up when that takes too long. Calling it twice does no harm."""
+        """Deliver the remaining files, or give up when that takes too long. May be called twice."""
         if self._given_up.is_set() or not self._thread.ident:
             return
         self._ending.set()
@@ -243,10 +245,10 @@ class Delivery:
                 self._wake.clear()
 
     def _deliver(self, files: Iterator[Ready]) -> bool:
-        """Deliver files until one fails; those that failed before come last. Return whether all arrived."""
+        """Deliver files until one fails, those that failed before last. Return whether all arrived."""
         ready = None
         try:
-            # One file that the target does not take must not keep others from it.
+            # A file that the target rejects must not hold up the others.
             for ready in sorted(files, key=lambda file: file.name in self._late):
                 if self._given_up.is_set():
                     return False
@@ -276,7 +278,7 @@ class Delivery:
         return Progress(self._delivered.target)
 
     def _note_progress(self) -> None:
-        """Note the numbers of copied and waiting files in ``crawl.json``, before that is delivered itself."""
+        """Write the counts of copied and waiting files to ``crawl.json`` before that file is delivered itself."""
         path = self._folder / SUMMARY
         with suppress(OSError, ValueError, AttributeError, RecursionError):
             summary = json.loads(path.read_text("utf-8"))
@@ -285,7 +287,7 @@ class Delivery:
 
 
 class _Courier:
-    """Brings one file at a time, over a connection that is made when it is needed."""
+    """Copies one file at a time over a connection that is opened when needed."""
 
     def __init__(self, delivered: Delivered, connect: Connect) -> None:
         self._delivered = delivered
@@ -293,9 +295,9 @@ class _Courier:
         self._receiver: Receiver | None = None
 
     def bring(self, ready: Ready, *, knows_best: bool = False, compare_digests: bool = False) -> bool:
-        """Copy a file unless its copy is there; return whether it was copied. One that has vanished is left out.
+        """Copy a file unless the target has it; return whether it was copied. A file that has vanished is skipped.
 
-        With ``knows_best`` a noted copy counts only if the target confirms it, with ``compare_digests`` by its bytes.
+        With ``knows_best`` the target has to confirm a recorded copy, with ``compare_digests`` by its SHA-256.
         """
         receiver = self._receiver = self._receiver or self._connect(self._delivered.target)
         name = f"{self._delivered.crawl}/{ready.name}"
@@ -315,7 +317,7 @@ class _Courier:
         return True
 
     def reconnect(self) -> None:
-        """Have the next file brought over another connection."""
+        """Close the connection, so that the next file is sent over a new one."""
         self._receiver = None
 
 
@@ -356,11 +358,11 @@ def progress_of(delivered: Delivered, files: Iterable[Ready]) -> Progress:
 def deliver(
     path: Path, address: str = "", connect: Connect = Target, *, compare_digests: bool = False
 ) -> Iterator[str]:
-    """Copy missing files to the target, and compare the sizes of the others; yield a line for each copy, then a sum.
+    """Copy missing files to the target, and compare the sizes of the others; yield a line for each copy, then a total.
 
-    ``address`` empty is the target that the crawl used last. With ``compare_digests`` all that is at the target is read
-    again, and what differs is copied anew. Raise ``ArchiveError`` for a folder that is of no crawl
-    or in which one is running, and ``DeliveryError`` where files could not be delivered.
+    An empty ``address`` means the target that the crawl used last. With ``compare_digests`` everything at the target is
+    read again, and files that differ are copied anew. Raises ``ArchiveError`` for a folder that holds no crawl or in
+    which one is running, and ``DeliveryError`` where files could not be delivered.
     """
     try:
         check_address(address)
@@ -403,7 +405,7 @@ def _brought(courier: _Courier, ready: Ready, target: str, *, compare_digests: b
 
 
 def _name_of(folder: Path, delivered: Delivered) -> str:
-    """Return the crawl's id, which its folder at the target is called by."""
+    """Return the name of the crawl's folder at the target: the crawl's id."""
     if delivered.crawl:
         return delivered.crawl
     with suppress(OSError, ValueError):

@@ -22,9 +22,9 @@ class ArchiveError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFolder:
-    """A folder ``files`` with WARC files, and where their ``indexes`` are; ``crawl`` is the folder of their crawl.
+    """A folder ``files`` with WARC files, and the folder ``indexes`` of their indexes.
 
-    ``crawl`` is None for files that are of no crawl.
+    ``crawl`` is the folder of their crawl, None for files that belong to no crawl.
     """
 
     files: Path
@@ -35,7 +35,8 @@ class ArchiveFolder:
     def at(cls, path: Path) -> "ArchiveFolder":
         """Find the archive at a path: a crawl's folder, its folder of WARC files, or any folder with WARC files.
 
-        The index of a folder that is of no crawl lies in it. Raises ``ArchiveError`` where there are no WARC files.
+        Where the files belong to no crawl, their index is in the same folder. Raises ``ArchiveError`` where there are
+        no WARC files.
         """
         found = cls.of(path)
         if not segments(found.files, WARC):
@@ -44,7 +45,7 @@ class ArchiveFolder:
 
     @classmethod
     def of(cls, path: Path) -> "ArchiveFolder":
-        """Find the same, with or without WARC files in it."""
+        """Find the archive at a path as ``at`` does, even where it has no WARC files."""
         path = path.absolute() if path == Path() else path
         if (path / ARCHIVE).is_dir():
             return cls(path / ARCHIVE, path / INDEXES, path)
@@ -54,7 +55,7 @@ class ArchiveFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep crawls out of the folder meanwhile; raise ``ArchiveError`` when one is running in it."""
+        """Lock the folder against crawls within the context; raise ``ArchiveError`` where one is running in it."""
         if self.crawl is None:
             yield
             return
@@ -68,14 +69,14 @@ class ArchiveFolder:
 
 
 def is_referred(path: Path) -> bool:
-    """Return whether a WARC file of an archive is one of others."""
+    """Return whether a WARC file of an archive is a link to a file of others (a referred file)."""
     return path.is_symlink()
 
 
 def hidden_in(path: Path) -> Callable[[str], bool]:
-    """Return what says of a URL in a WARC file whether it was taken down and yet is there.
+    """Return a test of whether a URL in a WARC file was taken down although its records are still there.
 
-    Raises ``OSError`` where nobody knows what was taken down.
+    Raises ``OSError`` where the list of what was taken down cannot be read.
     """
     if not is_referred(path):
         return lambda _: False

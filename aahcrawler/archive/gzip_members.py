@@ -1,4 +1,4 @@
-"""The gzip members of a WARC file, one after the other, each as a stream; damage is passed over, not fatal."""
+"""Reads the gzip members of a WARC file one by one, each as a stream, and skips damaged ones."""
 
 import zlib
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _STEP = 512
 
 
 class MemberError(Exception):
-    """The compressed data of a member cannot be trusted from here on."""
+    """Raised where the compressed data of a member cannot be trusted from here on."""
 
 
 class TornError(MemberError):
@@ -24,7 +24,7 @@ class TornError(MemberError):
 
 
 class Member:
-    """A gzip member. ``offset`` is its begin in the file; ``end`` its end, once it has been read."""
+    """A gzip member. ``offset`` is its first byte in the file; ``end`` is the byte after it, once it has been read."""
 
     def __init__(self, file: BinaryIO, offset: int) -> None:
         self.offset = offset
@@ -34,18 +34,18 @@ class Member:
 
     @property
     def end(self) -> int:
-        """The offset after the bytes that were used up to now."""
+        """The offset after the bytes read so far."""
         unused = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
         return self._position - len(unused)
 
     @property
     def is_none(self) -> bool:
-        """Return whether there is no gzip member at all at that place."""
+        """Return whether no gzip member begins at that place."""
         self._file.seek(self.offset)
         return self._file.read(len(_MAGIC)) != _MAGIC
 
     def read(self, size: int = _PIECE) -> bytes:
-        """Return some bytes, at most ``size``; none at the member's end, when its checksum has been found right.
+        """Return at most ``size`` bytes; none at the member's end, after its checksum was verified.
 
         Raises ``MemberError`` for damaged data and ``TornError`` where the file ends too early.
         """
@@ -60,7 +60,7 @@ class Member:
         return b""
 
     def is_whole(self) -> bool:
-        """Read what is left, and return whether its checksum was found right."""
+        """Read the rest, and return whether its checksum is right."""
         try:
             while self.read():
                 pass
@@ -69,7 +69,7 @@ class Member:
         return True
 
     def _more(self) -> bytes:
-        # Other members may be looked at in between, so the file's own position is not to be relied on.
+        # Other members may be read in between, so the file's own position cannot be relied on.
         self._file.seek(self._position)
         compressed = self._file.read(_PIECE)
         if not compressed:
@@ -79,10 +79,10 @@ class Member:
 
 
 def members(file: BinaryIO, begin: int = 0, beginning: bytes = _WARC) -> Iterator[Member]:
-    """Yield each member of a file from ``begin`` on, also those whose data turn out to be damaged.
+    """Yield each member of a file from ``begin`` on, including those whose data turn out to be damaged.
 
-    After a damaged one, the next is the first whole one whose text starts with ``beginning``; bytes in between belong
-    to no member. The caller reads as much of a member as it wants; the rest is read here.
+    After a damaged member, the next is the first whole one whose text starts with ``beginning``; bytes in between
+    belong to no member. The caller may read any part of a member; the rest is read here.
     """
     offset: int | None = begin
     while offset is not None and _has(file, offset):
@@ -96,7 +96,7 @@ def members(file: BinaryIO, begin: int = 0, beginning: bytes = _WARC) -> Iterato
 
 
 def magic_places(file: BinaryIO, begin: int) -> Iterator[int]:
-    """Yield each place from ``begin`` on at which a member may begin, by its first bytes alone."""
+    """Yield each place from ``begin`` on whose first bytes are those of a gzip member; more is not checked."""
     position, kept = begin, b""
     while True:
         file.seek(position)
@@ -113,9 +113,9 @@ def magic_places(file: BinaryIO, begin: int) -> Iterator[int]:
 
 
 def salvaged(file: BinaryIO, begin: int, end: int, most: int) -> bytes:
-    """Return what can be unpacked of a damaged member before the damage, about ``most`` bytes of it; nobody checked it.
+    """Return about ``most`` bytes that can be unpacked of a damaged member before the damage; no checksum is verified.
 
-    Where the member's own header is what is damaged, its data are unpacked without it.
+    Where the member's own header is damaged, its data are unpacked without it.
     """
     for skipped, wbits in ((0, 31), (_HEADER, -15)):
         if found := _unpacked(file, begin + skipped, end, most, wbits):
@@ -140,7 +140,7 @@ def _unpacked(file: BinaryIO, begin: int, end: int, most: int, wbits: int) -> by
 
 
 def _up_to_the_damage(inflate: "zlib._Decompress", piece: bytes) -> bytes:
-    """Unpack byte by byte: with what is damaged, zlib throws away what it has unpacked before it in the same call."""
+    """Unpack byte by byte, since zlib discards the output of a call in which it meets damage."""
     found = bytearray()
     for at in range(len(piece)):
         try:
@@ -156,7 +156,7 @@ def _has(file: BinaryIO, offset: int) -> bool:
 
 
 def _begins(file: BinaryIO, offset: int, beginning: bytes) -> bool:
-    """Return whether a whole member is at a place, and its text begins so."""
+    """Return whether a whole member whose text starts with ``beginning`` is at a place."""
     member = Member(file, offset)
     try:
         return member.read(len(beginning)) == beginning and member.is_whole()

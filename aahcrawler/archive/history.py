@@ -2,7 +2,7 @@
 
 The history is derived from the WARC files alone, and stored in a SQLite file beside their index. Entries lost in a
 crash are read from the WARC files at the next opening, entries of files that are gone or were cut are dropped, and a
-history that is damaged or of another format is made anew. A fault of the history never stops a crawl: it is logged, and
+history that is damaged or of another format is rebuilt. A fault of the history never stops a crawl: it is logged, and
 from then on the history is empty.
 """
 
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class Writers(Enum):
-    """The other processes that add to a history of captures."""
+    """The other processes that add to the same history."""
 
     ONE = auto()
     """No other process."""
@@ -65,11 +65,11 @@ class Writers(Enum):
 class History:
     """The history of the WARC files in ``archive``, stored in ``folder``; every writer of them adds its captures.
 
-    When it is opened, it covers all captures in the WARC files; a kill costs nothing that had been appended to them.
-    With ``beside``, it works on a private copy and writes nothing to ``folder``: beside a crawl, or where nothing may
-    be written. Of ``writers`` there may be several, in processes of their own, each of which adds its own captures;
-    those that join others take the stored entries as complete. No method raises for faults of the disk. Memory use does
-    not depend on the number of captures. Not for two threads at once. ``clock`` gives seconds that only grow.
+    Once opened, it covers all captures in the WARC files; a killed process loses nothing that had been appended to
+    them. With ``beside``, it works on a private copy and writes nothing to ``folder``: for use beside a running crawl,
+    or where nothing may be written. Several ``writers``, in processes of their own, may each add their captures; a
+    process that joins others takes the stored entries as complete. No method raises for faults of the disk. Memory use
+    does not depend on the number of captures. Not thread-safe. ``clock`` gives monotonic seconds.
     """
 
     def __init__(
@@ -94,13 +94,13 @@ class History:
             self._give_up(error)
 
     def add(self, kept: HistoryRecord) -> None:
-        """Take in a capture that has just been written, a revisit too. One file's captures come in their order."""
+        """Add a capture that has just been written, revisits included. The captures of one file are added in order."""
         self._tried(lambda ledger: ledger.add_committed(kept), None)
 
     def former(self, url: str, before: datetime | None = None) -> Former | None:
-        """Return the newest capture of a URL worth knowing, None where there is none.
+        """Return the newest capture of a URL worth knowing (see ``Former``), None where there is none.
 
-        Payloads that it was first found to hold at ``before`` or later are left out.
+        With ``before``, payloads that were first found at the URL at that time or later are left out.
         """
         if before is None:
             return self._tried(lambda ledger: ledger.former(ledger.current(url)), None)
@@ -108,7 +108,7 @@ class History:
         return self._tried(lambda ledger: ledger.former(ledger.before(url, date)), None)
 
     def original(self, digest: bytes) -> Original | None:
-        """Return the first complete response with that payload whose record is sound, as ``is_readable`` tells it.
+        """Return the first complete response with that payload whose record ``is_readable``.
 
         None where there is none, and for an empty payload.
         """
@@ -124,7 +124,7 @@ class History:
     def pages(self) -> Iterator[Former]:
         """Yield the pages that were captured with a status of 2xx, in no particular order.
 
-        Captures may be added meanwhile; whether their pages are among these is left open.
+        Pages of captures added during the iteration may or may not be yielded.
         """
         after = 0
         while rows := self._tried(partial(Ledger.pages, after=after, most=_PAGES_AT_ONCE), None):
@@ -134,17 +134,17 @@ class History:
                     yield former
 
     def is_readable(self, former: Former) -> bool:
-        """Return whether the response record that holds the payload is at its place and sound.
+        """Return whether the response record that holds the payload is at its place and undamaged.
 
-        Of one with more than 4 MiB the rest is not looked at.
+        Of a record, only the first 4 MiB are checked.
         """
         return self._read(former.file, former.offset, _is_sound, former.record_id) or False
 
     def exchange(self, former: Former) -> Exchange | None:
-        """Return the response again, the whole of it, as an answer of ``former.url``; ``request`` is empty.
+        """Return the whole response as that of ``former.url``, with ``request`` empty.
 
-        What a browser made of it comes with it. The caller closes it. None where its record is gone, is another one, or
-        is damaged.
+        The rendered document comes with it. The caller closes it. None where its record is gone, is another one, or is
+        damaged.
         """
         found = self._read(former.file, former.offset, exchange_in, former.record_id)
         if found is None:
@@ -153,15 +153,15 @@ class History:
         return replace(as_answer, started_at=datetime.fromisoformat(former.warc_date))
 
     def rendered(self, former: Former) -> Rendered | None:
-        """Return the document that a browser last made of the answer; None where none did, or its record is damaged."""
+        """Return the document last rendered from the response; None where there is none, or its record is damaged."""
         return self._read(former.document_file, former.document_offset, rendered_in, former.document_of)
 
     def metadata(self, former: Former) -> Metadata | None:
-        """Return the metadata of the answer; None where it had none, or its record is gone or damaged."""
+        """Return the metadata of the response; None where it had none, or its record is gone or damaged."""
         return self._read(former.metadata_file, former.metadata_offset, metadata_in, former.metadata_of)
 
     def close(self) -> None:
-        """Write pending entries and empty the history. Calling it twice does no harm."""
+        """Write pending entries and empty the history. May be called twice."""
         ledger, self._ledger = self._ledger, None
         try:
             if ledger is not None:
@@ -197,7 +197,7 @@ class History:
 
 
 def _is_sound(record: Record) -> bool:
-    """Return whether a record is whole; damage in it raises ``RecordError``."""
+    """Return whether a record is whole. Raises ``RecordError`` where it is damaged."""
     size = 0
     for piece in record.block():
         size += len(piece)

@@ -1,4 +1,4 @@
-"""The history's record of a capture, as later crawls need it: as it is stored, and as it is looked up."""
+"""The history's record of a capture: as it is stored, and as later crawls look it up."""
 
 import hashlib
 import math
@@ -25,13 +25,13 @@ _MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?
 
 @dataclass(frozen=True, slots=True)
 class HistoryRecord:
-    """A capture as the history takes it in. The URL of one that was not got by GET tells what was asked for.
+    """A capture as it is added to the history. Where it was not got by GET, its URL encodes what was requested.
 
-    ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
-    the answer's head has them, empty where it has none. ``complete`` is false for a truncated answer. Of requisites,
-    ``priority``, ``score`` and ``relevant`` are None. ``crawl`` is the number of the crawl, 0 where it is not known.
-    ``chunked`` says whether the answer came in the chunked coding, ``terminal`` whether the page was recognised as one
-    of a terminal level; ``depth`` is the number of links from a seed.
+    ``digest`` is the SHA-1 of the payload; of a revisit, that of its original. ``etag`` and ``last_modified`` are
+    copied from the response's head, empty where it has none. ``complete`` is False for a truncated response. Page
+    requisites have None as ``priority``, ``score`` and ``relevant``. ``crawl`` is the number of the crawl, 0 where it
+    is not known. ``chunked`` says whether the response came in the chunked coding, ``terminal`` whether the page was
+    recognised as one of a terminal level; ``depth`` is the number of links from a seed.
     """
 
     capture: WrittenCapture
@@ -61,8 +61,8 @@ class HistoryRecord:
     ) -> Self:
         """Return the record of an exchange that has just been written, given the writer's arguments.
 
-        It is a page where its metadata say with which priority it was fetched, else a requisite. The response is read
-        from its start and left there.
+        It counts as a page where its metadata have a priority, else as a page requisite. The response is read from its
+        start and stays open.
         """
         exchange.response.seek(0)
         head = beginning_of(exchange.response.read(HEAD))
@@ -73,7 +73,7 @@ class HistoryRecord:
 
     @classmethod
     def read(cls, found: Appended, file: str) -> Self | None:
-        """Return the same from the records in a WARC file, None where they lack anything required."""
+        """Return the record made from the records in a WARC file, None where they lack anything required."""
         header = found.header
         target, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
         if not target or date is None or not header.record_id:
@@ -132,13 +132,14 @@ class HistoryRecord:
 class Former:
     """The newest capture of a URL that is worth knowing: a complete success where there was one.
 
-    ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
-    payload, in the chunked coding where ``chunked`` says so; where the URL only ever gave what another had given
-    before, that is the other's. The rest is of the URL: ``status``, and ``complete``, false for what was
-    truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is, and the id of
-    the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this; ``terminal`` and
-    ``depth`` as in ``HistoryRecord``. ``document_file`` and ``document_offset`` say where the document is that a
-    browser last made of this payload there, and ``document_of`` of which answer; the offset is None where none did.
+    ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are those of the response record that holds
+    the payload (which may be of another URL, where this URL only ever gave the payload of another); ``chunked`` says
+    whether the payload is stored there in the chunked coding. The other fields are of this URL: ``status``;
+    ``complete``, False where truncated; ``etag`` and ``last_modified``, empty where unknown; the place of its newest
+    metadata record, and the id of the response which that describes; ``crawl`` and ``last_seen``, when it was last
+    found to hold this payload; ``terminal`` and ``depth`` as in ``HistoryRecord``. ``document_file`` and
+    ``document_offset`` locate the document last rendered from this payload at this URL, and ``document_of`` is the id
+    of its response; the offset is None where there is none.
     """
 
     url: str
@@ -170,12 +171,12 @@ class Former:
 
     @property
     def rendered(self) -> bool:
-        """Whether the archive holds the document that a browser made of it."""
+        """Whether the archive holds a document rendered from it."""
         return self.document_offset is not None
 
     @property
     def original(self) -> Original:
-        """The record that a revisit record of this payload refers to."""
+        """The record to which a revisit record of this payload refers."""
         return Original(self.record_id, self.original_url, self.warc_date, self.digest, self.chunked)
 
 
@@ -205,12 +206,12 @@ _URN = "urn:uuid:"
 class Row(NamedTuple):
     """A row of ``captures``, as SQLite gives it; ``id`` is None for a row that is not in the table.
 
-    ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest`` is
-    None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
-    where it equals ``file``; ``answer``, the id of the answer that the metadata describe, is None where it equals
-    ``record``. ``document``, the place of what a browser made of an answer, goes with ``document_file`` and
-    ``document_of`` in the same way. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen.
-    Flags are 0 or 1.
+    ``own`` says whether the payload is in the record at this place, or else in the first record with its digest;
+    ``digest`` is None for an empty payload; ``chunked`` says whether the response came in the chunked coding.
+    ``metadata_file`` is None where it equals ``file``; ``answer``, the id of the response that the metadata describe,
+    is None where it equals ``record``. ``document``, the place of the rendered document, goes with ``document_file``
+    and ``document_of`` in the same way. ``date`` is in microseconds since 1970, ``later`` how many microseconds later
+    it was last seen. Flags are 0 or 1.
     """
 
     id: int | None
@@ -245,17 +246,17 @@ class Row(NamedTuple):
 
     @property
     def standing(self) -> tuple[int, int]:
-        """The sort key that makes the greatest row of a URL the current one."""
+        """The sort key of the rows of a URL: the greatest row is the current one."""
         return (200 <= self.status <= 299) * (1 + self.complete), self.date + self.later
 
 
 def key_of(url: str) -> int:
-    """Return the number under which a URL is looked up. Two URLs may share one, so they are compared too."""
+    """Return the number under which a URL is looked up. Two URLs may share one, so URLs are compared as well."""
     return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=6).digest(), "big") >> 1
 
 
 def microseconds(moment: datetime) -> int:
-    """Return a time as the history has it: in microseconds since 1970."""
+    """Return a time in microseconds since 1970, as the history stores it."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
@@ -296,12 +297,12 @@ def row_of(kept: HistoryRecord, file: int) -> Row:
 
 
 def moment_at(stored: int) -> datetime:
-    """Return the time that the history has in microseconds since 1970."""
+    """Return the time of a number of microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=stored)
 
 
 def stored_id(record_id: str) -> bytes | str:
-    """Return a record id in 16 bytes, or unchanged where that would lose a part of it."""
+    """Return a record id in 16 bytes, or unchanged where it is no UUID in the usual spelling."""
     try:
         packed = bytes.fromhex(record_id.removeprefix(_URN).replace("-", ""))
     except ValueError:
@@ -310,7 +311,7 @@ def stored_id(record_id: str) -> bytes | str:
 
 
 def urn_of(stored: bytes | str) -> str:
-    """Return a record id that ``stored_id`` made shorter."""
+    """Return the record id that ``stored_id`` shortened."""
     if isinstance(stored, str):
         return stored
     text = stored.hex()

@@ -38,8 +38,8 @@ _logger = logging.getLogger(__name__)
 class IndexWriter:
     """Writes the index of the WARC files in ``archive`` to ``folder`` while they are written.
 
-    An added line is with the operating system when ``add`` returns. Finished files are sorted beside the crawl. No
-    method raises for faults of the disk: the index is then behind until it is brought up to date.
+    An added line has reached the operating system when ``add`` returns. Finished files are sorted in the background. No
+    method raises for faults of the disk: the index then lacks lines until ``update`` adds them.
     """
 
     def __init__(self, archive: Path, folder: Path) -> None:
@@ -51,7 +51,7 @@ class IndexWriter:
         self._closed = False
 
     def add(self, entry: Entry) -> None:
-        """Take in a record that has just been written. One file's records come in their order."""
+        """Add a record that has just been written. The records of one file are added in order."""
         try:
             if entry.file != self._file:
                 self._begin(entry.file)
@@ -62,7 +62,7 @@ class IndexWriter:
             self._end()
 
     def close(self) -> None:
-        """Bring ``index.cdxj`` up to date with all closed WARC files. Calling it twice does no harm."""
+        """Bring ``index.cdxj`` up to date with all closed WARC files. May be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -85,7 +85,7 @@ class IndexWriter:
 
     def _sort(self, file: str) -> None:
         try:
-            with _turn(self._folder):
+            with alone_in(self._folder):
                 # Another process that ended meanwhile may have done it.
                 if (self._folder / (file + LINES)).exists():
                     _settle(self._archive / file, self._folder)
@@ -106,7 +106,7 @@ def update(archive: Path, folder: Path) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
-    with _turn(folder):
+    with alone_in(folder):
         covered = set(covered_files(target))
         closed = [path for path in segments(archive, WARC) if not is_open(path)]
         for path in closed:
@@ -122,7 +122,7 @@ def update(archive: Path, folder: Path) -> Path:
 
 
 def rebuild(archive: Path, folder: Path) -> Path:
-    """Make the index of the closed WARC files of ``archive`` anew, from nothing but them; return its path.
+    """Build the index of the closed WARC files of ``archive`` from these files alone; return its path.
 
     Records that cannot be read whole are left out. Raises ``OSError`` where the disk refuses.
     """
@@ -141,7 +141,7 @@ def rebuild(archive: Path, folder: Path) -> Path:
 def scanned_lines(path: Path, begin: int = 0) -> Iterator[bytes]:
     """Yield the index lines of a closed WARC file's records from offset ``begin`` on, in their order.
 
-    Captures that were taken down and yet are in a file of others have none.
+    Captures that were taken down, although a file of others still holds them, have no line.
     """
     is_hidden = hidden_in(path)
     with path.open("rb") as file:
@@ -152,9 +152,9 @@ def scanned_lines(path: Path, begin: int = 0) -> Iterator[bytes]:
 
 
 def index_file(path: Path, folder: Path) -> None:
-    """Sort the lines of a closed WARC file, of which ``update`` makes a part of the index in ``folder``.
+    """Sort the lines of a closed WARC file into its own index, which ``update`` merges into the index in ``folder``.
 
-    Several processes may do so with a file each, while nobody else works there. Raises ``OSError``.
+    Several processes may each do so with a file of their own while nobody else works there. Raises ``OSError``.
     """
     _settle(path, folder)
 
@@ -167,7 +167,7 @@ def index_lines(path: Path) -> Iterator[bytes]:
 
 
 def covered_files(index: Path) -> Iterator[str]:
-    """Yield the name of the WARC file of each line of an index; nothing where there is no index."""
+    """Yield the WARC file's name of each line of an index; nothing where there is no index."""
     if index.exists():
         for line in index_lines(index):
             yield line.rpartition(b'"filename": "')[2].partition(b'"')[0].decode("ascii", "replace")
@@ -176,7 +176,7 @@ def covered_files(index: Path) -> Iterator[str]:
 class LineSorter:
     """Sorts any number of lines in a bounded amount of memory, with temporary files in ``folder``.
 
-    Iterating yields every line once, in the order of bytes; equal lines are one.
+    Iterating yields every distinct line once, in the order of bytes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -222,7 +222,7 @@ class LineSorter:
 
 
 def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
-    """Write a file of lines, whole and on disk, in the place of an older one."""
+    """Write a file of lines and replace an older one once the new one is whole on disk."""
     part = target.with_name(target.name + ".part")
     with open(part, "wb", opener=no_link) as file:
         file.writelines(lines)
@@ -232,8 +232,8 @@ def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
 
 
 @contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """Wait until no other process sorts lines in a folder, and keep the others from it."""
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process has a folder to itself, and keep the others from it. Raise ``OSError``."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -243,7 +243,7 @@ def _turn(folder: Path) -> Iterator[None]:
 
 
 def _settle(warc: Path, folder: Path) -> None:
-    """Make the sorted lines of a closed WARC file from those written with it and from the records behind them."""
+    """Sort the lines of a closed WARC file: those written with it, and those of records added after the last line."""
     lines, target = folder / (warc.name + LINES), folder / (warc.name + SORTED)
     if target.exists() and not lines.exists():
         return
@@ -259,7 +259,10 @@ def _settle(warc: Path, folder: Path) -> None:
 
 
 def _trusted(lines: Path, size: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the lines written with a WARC file of that size, with where their records end, up to one in doubt."""
+    """Yield the lines written with a WARC file up to the first doubtful one, each with the end of its records.
+
+    ``size`` is the file's size.
+    """
     last = 0
     for line in index_lines(lines) if lines.exists() else ():
         place = place_of(line)

@@ -1,4 +1,4 @@
-"""A line of the CDXJ index: what it says of a record that can be looked up, and how it is made of the record."""
+"""A line of the CDXJ index: what it says of a record that can be looked up, and how it is made from the record."""
 
 import json
 import re
@@ -21,8 +21,8 @@ _TYPE = re.compile(rb"\ncontent-type[ \t]*:[ \t]*([^\s;,]+)", re.IGNORECASE)
 class Entry:
     """A record that can be looked up. ``url``, ``date`` and ``digest`` are as its header writes them.
 
-    ``http_head`` is the head of the HTTP message in it. ``offset`` and ``length`` say where its gzip member is.
-    ``asked`` is what the request was that it answers.
+    ``http_head`` is the head of the HTTP message in it. ``offset`` and ``length`` locate its gzip member. ``asked`` is
+    the request that it is the response to.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Entry:
 
     @classmethod
     def of(cls, record: Scanned, file: str) -> "Entry | None":
-        """Return the entry of a record, None where the record is not to be looked up or not to be trusted."""
+        """Return the entry of a record, None where the record is damaged or of a type that is not indexed."""
         if record.kind not in INDEXED or not record.is_whole:
             return None
         entry = cls.made(record.header.fields, record.http_head, (file, record.offset, record.size))
@@ -65,7 +65,7 @@ class Entry:
     def is_complete(self) -> bool:
         """Return whether the entry has a URL of an accepted length, a time, and something to replay.
 
-        An answer that ended before its head began, or a 304 that is no revisit, would only hide better captures.
+        A response that ended before its head began, or a 304 that is no revisit, would only hide better captures.
         """
         is_listed = 0 < len(self.url) <= _MAX_URL_LENGTH and timestamp(self.date) is not None
         return is_listed and not (self.kind == "response" and self._is_http and self._is_void)
@@ -105,9 +105,9 @@ class Entry:
 
 
 class IndexedRecords:
-    """Makes entries of the records of one file, which come in order; requests may follow their answers or precede them.
+    """Makes entries of the records of one file, taken in order.
 
-    Records that are not to be looked up, and those that are not to be trusted, have none.
+    A request may come before or after its response. Records that are damaged or not indexed get no entry.
     """
 
     def __init__(self, file: str) -> None:
@@ -116,7 +116,7 @@ class IndexedRecords:
         self._asked: tuple[str, tuple[str, ...], AskedRequest] | None = None
 
     def take(self, record: Scanned) -> Iterator[Entry]:
-        """Take the next record; yield the entry of the one before, of which nothing more is to come."""
+        """Take the next record; yield the entry of the previous response once all its records have come."""
         others = record.header.concurrent_to
         if record.kind == "request" and record.is_whole:
             asked = AskedRequest.of(record.http_head, record.body)
@@ -132,7 +132,7 @@ class IndexedRecords:
         self._answer = (record.header.record_id, entry)
 
     def end(self) -> Iterator[Entry]:
-        """Yield, at the end of the file, the last entry where it has not been."""
+        """Yield, at the end of the file, the last entry if it was not yielded before."""
         answer, self._answer = self._answer, None
         if answer is not None:
             yield answer[1]
@@ -140,7 +140,7 @@ class IndexedRecords:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file and the bytes that a line of the index points to, and the URL that it names."""
+    """The file, the byte range and the URL that a line of the index names."""
 
     file: str
     offset: int
@@ -149,7 +149,7 @@ class Place:
 
 
 def place_of(line: bytes) -> Place | None:
-    """Return the place that a line of the index points to, None where the line cannot be read."""
+    """Return the place that a line of the index names, None where the line cannot be read."""
     try:
         fields = json.loads(line.split(b" ", 2)[2])
         offset = int(fields["offset"])

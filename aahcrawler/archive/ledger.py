@@ -1,9 +1,9 @@
-"""The SQLite file behind ``history``: the captures of each URL, and the part of each WARC file that is covered.
+"""The SQLite tables behind ``history``: the captures of each URL, and how much of each WARC file they cover.
 
-``captures`` has a row for each ``response`` record, and one for each URL at which a ``revisit`` record found a
-payload that is known from elsewhere; later revisits of that payload at that URL change the row. ``current`` marks
-one row of each URL: the newest of its best, where complete successes are better than others, and those better than
-anything else. ``last`` has the last record of a file that is known; nothing before it has to be read again.
+``captures`` has a row for each ``response`` record, and one for each URL at which a ``revisit`` record found a payload
+that is stored elsewhere; later revisits of that payload at that URL update the row. ``current`` marks one row of each
+URL: the newest complete success, else the newest success, else the newest row. ``last`` has the last known record of
+each file; nothing before it has to be read again.
 """
 
 import sqlite3
@@ -99,9 +99,9 @@ class Last(NamedTuple):
 class Ledger(DerivedIndex[Appended]):
     """The tables of the history of the WARC files in ``archive``. Every method may raise ``sqlite3.Error``.
 
-    Rows that a writer adds are committed after 500 or, with the next one, after a second; ``commit`` and ``close`` do
-    so at once. One that ``shares`` its file with other processes commits each capture, so that no other process waits
-    for it.
+    Rows that a writer adds are committed after 500 rows or, with the next row, after a second; ``commit`` and ``close``
+    commit at once. A ledger that ``shares`` its file with other processes commits each capture, so that no other
+    process waits for it.
     """
 
     schema: ClassVar = _TABLES
@@ -120,9 +120,9 @@ class Ledger(DerivedIndex[Appended]):
         self._ids: dict[str, int] = {}
 
     def open_copy(self, path: Path) -> Self:
-        """Open a private copy of one, which may be in use and in a folder that cannot be written to.
+        """Open a private copy of a ledger, which may be in use, and in a read-only folder.
 
-        Where it is damaged or missing, this one is empty.
+        Where that is damaged or missing, the copy is empty.
         """
         # In such a folder SQLite opens no file of this kind, unless it is told that there is no log to it.
         for how in ("mode=ro", *(() if path.with_name(path.name + "-wal").exists() else ("immutable=1",))):
@@ -142,9 +142,9 @@ class Ledger(DerivedIndex[Appended]):
         return segment_sources(self._archive, WARC)
 
     def is_other(self, known: Known, source: Source | None) -> bool:
-        """Return whether a file is gone, or has another record than the last one that is known.
+        """Return whether a file is gone, or its last known record is not there any more.
 
-        A copy of an archive counts as the archive: to read it all again may take days.
+        A copied archive counts as the same archive: reading it all again may take days.
         """
         if source is None:
             return True
@@ -168,19 +168,19 @@ class Ledger(DerivedIndex[Appended]):
                     yield each, each.offset + 1
 
     def put(self, entry: Appended, source: int, place: int) -> None:  # noqa: ARG002
-        """Take in a capture from a file."""
+        """Add a capture found in a file."""
         kept = HistoryRecord.read(entry, self.name_of(source))
         if kept is not None:
             self.add(kept)
 
     def add_committed(self, kept: HistoryRecord) -> None:
-        """Take in a capture that has just been written, and commit where it is time to."""
+        """Add a capture that has just been written, and commit if it is time to."""
         self.add(kept)
         if self.is_due:
             self.commit()
 
     def add(self, kept: HistoryRecord) -> None:
-        """Take in a capture."""
+        """Add a capture."""
         capture = kept.capture
         row = row_of(kept, self.id_of(capture.file))
         settled = self._seen_again(row) if capture.revisit else row
@@ -189,7 +189,7 @@ class Ledger(DerivedIndex[Appended]):
         self.cover(row.file, Last(row.offset, row.record, row.metadata))
 
     def _seen_again(self, row: Row) -> Row | None:
-        """Return the row of a payload that was seen before; None where there is nothing to be known from that."""
+        """Return the row to update for a payload seen before; None where the capture tells nothing new."""
         unmodified = row.status == HTTPStatus.NOT_MODIFIED
         for former in self.same(row.url, row.digest):
             if not unmodified and former.status != row.status:
@@ -229,7 +229,7 @@ class Ledger(DerivedIndex[Appended]):
     # Captures
 
     def former(self, row: Row | None) -> Former | None:
-        """Return what a row tells of a former capture; None for None, and where nothing holds its payload any more."""
+        """Return the ``Former`` of a row; None for None, and where no record holds its payload any more."""
         if row is None:
             return None
         holder = row if row.own or row.digest is None else self.first(row.digest)
@@ -278,7 +278,7 @@ class Ledger(DerivedIndex[Appended]):
         return Row._make(found) if found else None
 
     def same(self, url: str, digest: bytes | None) -> list[Row]:
-        """Return the rows of a URL with that payload, the one last seen first."""
+        """Return the rows of a URL with that payload, the one seen last first."""
         return [Row._make(found) for found in self.base.execute(_SAME, (key_of(url), url, digest))]
 
     def first(self, digest: bytes) -> Row | None:
@@ -294,7 +294,7 @@ class Ledger(DerivedIndex[Appended]):
         return [Row._make(found) for found in self.base.execute(_PAGES, (after, most))]
 
     def places(self) -> Iterator[tuple[str, int, str]]:
-        """Yield the places of answers, metadata and documents: file, offset, and the URL that each is of."""
+        """Yield the places of responses, metadata and documents: file, offset, and the URL that each is of."""
         yield from self.base.execute(_PLACES)
 
     def put_row(self, row: Row) -> None:
@@ -311,12 +311,12 @@ class Ledger(DerivedIndex[Appended]):
     # Files
 
     def begin(self) -> None:
-        """Look up the names of files again."""
+        """Reload the names and ids of files, which others may have changed."""
         self._names = dict(self.base.execute("SELECT id, name FROM segment"))
         self._ids = {name: number for number, name in self._names.items()}
 
     def settle(self) -> None:
-        """Note the last record of the file that was read last."""
+        """Record the last known record of the file that was read last."""
         if self._cover is not None:
             file, last = self._cover
             self.base.execute("INSERT OR REPLACE INTO last VALUES (?, ?, ?, ?)", (file, *last))
@@ -335,7 +335,7 @@ class Ledger(DerivedIndex[Appended]):
         return self._names[file]
 
     def id_of(self, name: str) -> int:
-        """Return the id of a file, which is known from now on."""
+        """Return the id of a file, assigning one to a new name."""
         number = self._ids.get(name)
         if number is None:
             self._begin()
@@ -347,7 +347,7 @@ class Ledger(DerivedIndex[Appended]):
         return number
 
     def cover(self, file: int, last: Last) -> None:
-        """Note the last known record of a file; its earlier rows are committed with this, or before it."""
+        """Record the last known record of a file; its earlier rows are committed with this, or before it."""
         self._begin()
         if self._cover is not None and self._cover[0] != file:
             self.settle()
@@ -360,7 +360,7 @@ class Ledger(DerivedIndex[Appended]):
         return self.shares or self._waiting >= _COMMIT_ROWS or self._clock() - self._since >= _COMMIT_SECONDS
 
     def forget(self, known: Known) -> bool:
-        """Remove all that is known from a file; where a URL has another row left, that one is current then."""
+        """Remove everything known from a file; another row of each URL, if any, becomes its current one."""
         run, file = self.base.execute, (known.id,)
         run("CREATE TEMP TABLE IF NOT EXISTS lost (key INTEGER, url TEXT)")
         run("INSERT INTO temp.lost SELECT key, url FROM captures WHERE file = ? AND current", file)
@@ -395,9 +395,9 @@ class Ledger(DerivedIndex[Appended]):
 
 
 def remembered_places(folder: Path) -> Iterator[tuple[str, int, str]]:
-    """Yield the places of answers, metadata and documents that the history in a folder has, if it can be read.
+    """Yield the places of responses, metadata and documents in a folder's history, if that can be read.
 
-    Each is a file, an offset, and the URL that it is of.
+    Each is a file, an offset, and the URL of the record there.
     """
     with suppress(sqlite3.Error), closing(Ledger(None, folder, time.monotonic)) as ledger:
         yield from ledger.open_copy(folder / HISTORY).places()

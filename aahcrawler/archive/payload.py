@@ -1,4 +1,4 @@
-"""Extracts the payload of an HTTP message that arrives in pieces: removes the head and the chunked coding."""
+"""Extracts the payload of an HTTP message that arrives in pieces, by removing its head and the chunked coding."""
 
 import re
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ HEAD = 1 << 19
 
 
 def beginning_of(block: bytes) -> bytes:
-    """Return the head of an HTTP message, or its received part, given the first ``HEAD`` bytes of its block."""
+    """Return the head of an HTTP message, or as much as was received, given the first ``HEAD`` bytes of its block."""
     end = _HEAD_END.search(block, 0, HEAD)
     return block[: end.end()] if end else block[:HEAD]
 
 
 def is_whole_head(beginning: bytes) -> bool:
-    """Return whether the result of ``beginning_of`` ends as a head does."""
+    """Return whether the result of ``beginning_of`` is a complete head."""
     return beginning.endswith((b"\n\r\n", b"\n\n"))
 
 
@@ -38,18 +38,18 @@ def status_of(head: bytes) -> int | None:
 
 
 def is_chunked(head: bytes) -> bool:
-    """Return whether the last transfer coding that a head names is the chunked one."""
+    """Return whether the last transfer coding named in a head is ``chunked``."""
     codings = b",".join(match[1] for match in _CODING.finditer(_FOLDED.sub(b" ", head)))
     elements = [coding.strip().lower() for coding in codings.split(b",") if coding.strip()]
     return elements[-1:] == [b"chunked"]
 
 
 class HttpPayload:
-    """Takes the block of a ``response`` or ``request`` record in pieces and returns its payload.
+    """Extracts the payload from the block of a ``response`` or ``request`` record, fed in pieces.
 
-    Until the head has ended, ``head`` is None and nothing comes. A block whose first ``HEAD`` bytes hold no end of a
-    head has no payload. ``rest`` are the bytes that followed the head in the piece that ended it. Where the chunked
-    coding is cut off or broken, the payload ends there.
+    Until the head has ended, ``head`` is None and ``feed`` returns nothing. A block without the end of a head in its
+    first ``HEAD`` bytes has no payload. ``rest`` are the bytes that followed the head in the piece that ended it. Where
+    the chunked coding is cut off or broken, the payload ends there.
     """
 
     def __init__(self) -> None:
@@ -62,16 +62,16 @@ class HttpPayload:
 
     @property
     def beginning(self) -> bytes:
-        """The head, or the part of it received: ``HEAD`` bytes at most."""
+        """The head, or as much of it as was received, ``HEAD`` bytes at most."""
         return self._pending[:HEAD] if self.head is None else self.head
 
     @property
     def is_whole(self) -> bool:
-        """Whether the payload has ended as its coding says; one without the chunked coding always has."""
+        """Whether the payload has ended as its coding says; always True without the chunked coding."""
         return self._chunks is None or self._chunks.is_whole
 
     def feed(self, piece: bytes) -> bytes:
-        """Take bytes of the block and return those of the payload among them."""
+        """Process bytes of the block and return those of the payload among them."""
         if self.head is None:
             piece = self._feed_head(piece)
         if self._chunks is not None:
@@ -95,7 +95,7 @@ class HttpPayload:
 
 
 class _Chunks:
-    """Takes the chunked coding off (RFC 9112, section 7.1), as leniently as browsers do."""
+    """Removes the chunked coding (RFC 9112, section 7.1), as leniently as browsers do."""
 
     def __init__(self) -> None:
         self._left = 0
@@ -145,14 +145,17 @@ _METHOD = re.compile(rb"([A-Za-z]{1,20})[ \t]")
 
 @dataclass(frozen=True, slots=True)
 class AskedRequest:
-    """The method of a request, and what stands for its body in the URL under which its answer is looked up."""
+    """The method of a request, and the text that encodes its body in the URL under which its response is looked up."""
 
     method: str = "GET"
     query: str = ""
 
     @classmethod
     def of(cls, head: bytes, body: bytes) -> Self:
-        """Return what the head of a request and its payload ask for; ``body`` may end after ``MAX_BODY_LENGTH`` + 1."""
+        """Return the method and body of a request, given its head.
+
+        ``body`` may be cut after ``MAX_BODY_LENGTH`` + 1 bytes.
+        """
         found = _METHOD.match(head)
         method = found[1].decode("ascii").upper() if found else "GET"
         if method == "GET":
@@ -162,7 +165,7 @@ class AskedRequest:
 
     @classmethod
     def read(cls, request: bytes) -> Self:
-        """Return what a request as it passed the connection asks for."""
+        """Return the method and body of a request, given the bytes sent."""
         if request.startswith(b"GET "):
             return cls()
         message = HttpPayload()
@@ -170,7 +173,7 @@ class AskedRequest:
         return cls.of(message.beginning, body[: MAX_BODY_LENGTH + 1])
 
     def url(self, target: str) -> str:
-        """Return the URL under which the answer is known to the crawl: its own where a GET or a form's."""
+        """Return the URL under which the response is looked up: the target of a GET, else one with the body encoded."""
         return target if posted_by(target) is not None else addressed(target, self.method, self.query)
 
 
@@ -179,9 +182,9 @@ GOT: Final = AskedRequest()
 
 
 def key_of_url(url: str, asked: AskedRequest | None = None) -> str:
-    """Return the key under which the index has the answers of a URL to what was asked for, or to a GET.
+    """Return the index key of a URL for a request; without ``asked``, for a GET.
 
-    The pages of forms have the keys that their URLs tell.
+    URLs that already encode a sent form have the keys that the form's request would have.
 
     >>> key_of_url("http://a.test/s?f=1&__wb_method=POST&q=a+b")
     'test,a)/s?__wb_method=post&f=1&q=a%20b'

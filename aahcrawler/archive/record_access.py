@@ -1,4 +1,4 @@
-"""Reads one record at a known place, and the records appended to a WARC file with it.
+"""Reads one record at a known place of a WARC file, and the records appended with it.
 
 Files that are being written may be read as well: the records appended to them are whole.
 """
@@ -45,13 +45,13 @@ T = TypeVar("T")
 
 
 class RecordError(Exception):
-    """Raised where there is no whole record at a place."""
+    """Raised where no whole record is at a place."""
 
 
 class Record:
     """A record in the gzip member at one place of a file: its header, and its block as a stream that is read once.
 
-    Raises ``RecordError`` where no header can be read.
+    Raises ``RecordError`` where the header cannot be read.
     """
 
     def __init__(self, member: Member) -> None:
@@ -81,14 +81,14 @@ class Record:
         return self.header.get("WARC-Type").lower()
 
     def is_of(self, answer: str) -> bool:
-        """Return whether it is the record with that id or, being no answer itself, says that it belongs to it."""
+        """Return whether the record has that id, or belongs to the response with that id."""
         if self.kind in _ANSWERS:
             return self.header.record_id == answer
         others = (*self.header.concurrent_to, self.header.get("WARC-Refers-To").strip("<>"))
         return answer in (self.header.record_id, *others)
 
     def block(self) -> Iterator[bytes]:
-        """Yield the block in pieces; when they have ended, the checksum of its member has been found right.
+        """Yield the block in pieces; at the end of the iteration, the member's checksum has been verified.
 
         Raises ``RecordError`` where the block is not whole.
         """
@@ -108,12 +108,12 @@ class Record:
             raise RecordError(f"{left} bytes of its block are missing")
 
     def skip(self) -> None:
-        """Read the block to its end. Raises ``RecordError`` where it is not whole."""
+        """Read the rest of the block. Raises ``RecordError`` where it is not whole."""
         for _ in self.block():
             pass
 
     def whole_block(self, most: int) -> bytes:
-        """Return the block. Raises ``RecordError`` where it is not whole, or has more than ``most`` bytes."""
+        """Return the block. Raises ``RecordError`` where it is not whole, or is longer than ``most`` bytes."""
         block = bytearray()
         for piece in self.block():
             block += piece
@@ -124,12 +124,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """A ``response`` or ``revisit`` record that can be read whole, with the records of the same capture.
+    """A ``response`` or ``revisit`` record that can be read whole, with the other records of the same capture.
 
-    ``http_head`` is the head of the HTTP message in it or, of a 304, beside it. ``metadata`` is the block of the
-    metadata record that follows and names it, None where there is none; that begins at ``metadata_offset``. ``crawl``
-    is the number that the file's last ``warcinfo`` record gave, 0 where it gave none. ``asked`` is what its request
-    asked for, ``resources`` what a browser made of it.
+    ``http_head`` is the head of the HTTP message in it or, of a 304, in the metadata record. ``metadata`` is the block
+    of the metadata record that follows and refers to it, None where there is none; that record begins at
+    ``metadata_offset``. ``crawl`` is the number given by the file's last ``warcinfo`` record, 0 where it gives none.
+    ``asked`` is the method and body of its request, ``resources`` are the documents and pictures made by a browser.
     """
 
     offset: int
@@ -143,9 +143,9 @@ class Appended:
 
 
 def open_place(archive: Path, name: str) -> BinaryIO | None:
-    """Open a WARC file by its final name, also while it is being written; None where it cannot be read.
+    """Open a WARC file by its final name, even while it is being written; None where it cannot be read.
 
-    Names come from indexes: one that leads out of the folder is none.
+    Names come from indexes, so a name that leads out of the folder is rejected (None).
     """
     if "/" in name or name.startswith("."):
         return None
@@ -161,9 +161,10 @@ def open_place(archive: Path, name: str) -> BinaryIO | None:
 
 
 def read_in(member: Member, read: Callable[[Record], T | None], of: str = "") -> T | None:
-    """Return what the record in a gzip member is read as; None where it is damaged.
+    """Return what ``read`` makes of the record in a gzip member; None where the record is damaged.
 
-    None, too, where it is to be ``of`` an answer with some id, and is of another one. Raises ``OSError``.
+    With ``of``, None as well where the record belongs to another response than the one with that id. Raises
+    ``OSError``.
     """
     with suppress(RecordError):
         record = Record(member)
@@ -172,7 +173,10 @@ def read_in(member: Member, read: Callable[[Record], T | None], of: str = "") ->
 
 
 def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | None], of: str = "") -> T | None:
-    """Return the same of the record at a place, in a file by its final name; None where that is gone."""
+    """Return what ``read`` makes of the record at a place of a file, given by its final name.
+
+    None as for ``read_in``, and where the file is gone.
+    """
     file = open_place(archive, name)
     if file is None:
         return None
@@ -181,9 +185,10 @@ def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | 
 
 
 def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
-    """Yield the answer with that id at a place, and the records behind it that name it; none where it is another one.
+    """Yield the response with that id at a place, then the records after it that refer to it.
 
-    Each is read before the next one comes. After damage none comes. Raises ``OSError``.
+    Nothing is yielded where another record is there, or after damage. Each record must be read before the next one.
+    Raises ``OSError``.
     """
     file = open_place(archive, place.file)
     if file is None:
@@ -197,10 +202,10 @@ def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
 
 
 def exchange_in(record: Record, most: int | None = None) -> Exchange:
-    """Return the answer that a record holds; of one with more than 1 MiB the bytes lie on disk. The caller closes it.
+    """Return the response that a record holds, which the caller closes; more than 1 MiB is kept on disk.
 
-    ``request`` is empty and ``method`` is ``GET``: the record of the request says that. Raises ``RecordError`` where
-    the block is not whole, or has more than ``most`` bytes.
+    ``request`` is empty and ``method`` is ``GET``, since only the request record has these. Raises ``RecordError``
+    where the block is not whole, or longer than ``most`` bytes.
     """
     body = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - whoever takes the exchange closes it
     size = 0
@@ -227,7 +232,7 @@ def exchange_in(record: Record, most: int | None = None) -> Exchange:
         payload_digest=unlabelled_digest(field("WARC-Payload-Digest")),
         ip_address=field("WARC-IP-Address"),
         started_at=record_date(field("WARC-Date")) or _UNDATED,
-        # What a revisit leaves out has not been lost.
+        # What a revisit leaves out is not lost.
         truncated=None if record.kind == "revisit" else _truncation(field("WARC-Truncated")),
         session=field(SESSION),
         redacted=field(REDACTED),
@@ -238,7 +243,7 @@ def exchange_in(record: Record, most: int | None = None) -> Exchange:
 
 
 def _truncation(reason: str) -> Truncation | None:
-    """Return why a response is short; other software may know other reasons."""
+    """Return why a response is truncated; reasons unknown here, from other software, count as unspecified."""
     try:
         return Truncation(reason.lower()) if reason else None
     except ValueError:
@@ -246,7 +251,7 @@ def _truncation(reason: str) -> Truncation | None:
 
 
 def rendered_in(record: Record) -> Rendered | None:
-    """Return the document that a browser made of a page, from its record; None where the record holds none.
+    """Return the rendered document that a record holds; None where it holds none.
 
     Raises ``RecordError`` where it is not whole, or too large to be read.
     """
@@ -258,7 +263,7 @@ def rendered_in(record: Record) -> Rendered | None:
 
 
 def metadata_in(record: Record) -> Metadata | None:
-    """Return what was understood of an answer, from its record; None where the record does not say that.
+    """Return the metadata of a response from their record; None where the record holds none.
 
     Raises ``RecordError`` where it is not whole, or too large to be read.
     """
@@ -294,7 +299,7 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
 
 
 def _with_record(last: Appended, record: Record) -> Appended:
-    """Return an answer with the content of one of the records that belong to it."""
+    """Return a response with the content of another record of the same capture added."""
     match record.kind:
         case "request":
             return replace(last, asked=_asked(record))
@@ -308,7 +313,7 @@ def _with_record(last: Appended, record: Record) -> Appended:
 
 
 def _asked(record: Record) -> AskedRequest:
-    """Return what a request asked for, by as much of its body as counts."""
+    """Return the method and body of a request record, reading no more of the body than counts."""
     message = HttpPayload()
     body = bytearray()
     for piece in record.block():
@@ -318,7 +323,7 @@ def _asked(record: Record) -> AskedRequest:
 
 
 def _with_metadata(last: Appended, record: Record) -> Appended:
-    """Return an answer with the content of one of its metadata records."""
+    """Return a response with the content of one of its metadata records added."""
     media_type = record.header.get("Content-Type")
     if media_type == HTTP_RESPONSE:
         return replace(last, http_head=_head_of(record))
@@ -328,7 +333,7 @@ def _with_metadata(last: Appended, record: Record) -> Appended:
 
 
 def _head_of(record: Record) -> bytes:
-    """Return the head of the HTTP message in a record, which is read to its end."""
+    """Return the head of the HTTP message in a record, reading the record to its end."""
     beginning = bytearray()
     for piece in record.block():
         if len(beginning) < HEAD:

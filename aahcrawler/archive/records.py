@@ -1,4 +1,4 @@
-"""WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or uses a clock."""
+"""Builds WARC 1.1 record headers from plain values (ISO 28500:2017), without I/O or a clock."""
 
 import base64
 import binascii
@@ -47,9 +47,9 @@ _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
 class CrawlInfo:
     """The description of the crawl in the ``warcinfo`` record of each file; empty values are left out.
 
-    ``crawl`` is the ICD's id and ``definition`` its meaning as one line of JSON; ``crawl_number`` says which crawl of
-    that ICD it is, counted from 1. ``robots`` is the policy towards robots.txt (``obey`` or ``ignore``), ``software``
-    name and version. ``described`` are further terms of Dublin Core, by their names in ``dcterms``.
+    ``crawl`` is the ICD's id and ``definition`` the ICD as one line of JSON; ``crawl_number`` says which crawl of that
+    ICD it is, counted from 1. ``robots`` is the policy towards robots.txt (``obey`` or ``ignore``), ``software`` name
+    and version. ``described`` holds further Dublin Core terms, by their names in ``dcterms``.
     """
 
     crawl: str
@@ -95,7 +95,7 @@ class Original:
 
 
 class Profile(StrEnum):
-    """The reasons for which an answer counts as a revisit (WARC 1.1, sections 6.7.2 and 6.7.3)."""
+    """Why a response counts as a revisit (WARC 1.1, sections 6.7.2 and 6.7.3)."""
 
     IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
     NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -122,7 +122,7 @@ def warcinfo_block(info: CrawlInfo) -> bytes:
 
 
 def warcinfo_fields(record_id: str, date: datetime, file: str) -> Fields:
-    """Return the named fields of a ``warcinfo`` record, block digest and length apart."""
+    """Return the header fields of a ``warcinfo`` record, except block digest and length."""
     return (
         ("WARC-Type", "warcinfo"),
         ("WARC-Record-ID", f"<{record_id}>"),
@@ -133,7 +133,7 @@ def warcinfo_fields(record_id: str, date: datetime, file: str) -> Fields:
 
 
 def response_fields(exchange: Exchange, record_id: str, warcinfo_id: str, identified: Identified) -> Fields:
-    """Return the named fields of a ``response`` record, block digest and length apart."""
+    """Return the header fields of a ``response`` record, except block digest and length."""
     return (
         *_http_fields("response", exchange, record_id, warcinfo_id),
         ("WARC-Payload-Digest", labelled_digest(exchange.payload_digest)),
@@ -144,9 +144,9 @@ def response_fields(exchange: Exchange, record_id: str, warcinfo_id: str, identi
 
 
 def revisit_fields(response: Fields, original: Original, profile: Profile) -> Fields:
-    """Return the named fields of the ``revisit`` record that stands in the place of a ``response`` record.
+    """Return the header fields of the ``revisit`` record that replaces a ``response`` record.
 
-    One for an identical payload holds the head of the answer, one for a 304 nothing.
+    The block of such a record is the head of the response for an identical payload, and empty for a 304.
     """
     changed = {
         "WARC-Type": "revisit",
@@ -166,7 +166,7 @@ def revisit_fields(response: Fields, original: Original, profile: Profile) -> Fi
 
 
 def request_fields(exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str) -> Fields:
-    """Return the named fields of the ``request`` record that led to a response, block digest and length apart."""
+    """Return the header fields of the ``request`` record of a response, except block digest and length."""
     return (
         *_http_fields("request", exchange, record_id, warcinfo_id),
         ("WARC-Concurrent-To", f"<{response_id}>"),
@@ -174,10 +174,9 @@ def request_fields(exchange: Exchange, record_id: str, warcinfo_id: str, respons
 
 
 def resource_fields(resource: Resource, exchange: Exchange, warcinfo_id: str, response_id: str) -> Fields:
-    """Return the named fields of a ``resource`` record, block digest and length apart.
+    """Return the header fields of a ``resource`` record, except block digest and length.
 
-    The standard forbids such a record to say what it refers to (5.11): that it belongs to the response is what
-    WARC-Concurrent-To says.
+    The standard does not allow such a record a WARC-Refers-To (5.11), so WARC-Concurrent-To names the response.
     """
     digest = hashlib.sha1(resource.block, usedforsecurity=False).digest()
     return (
@@ -199,9 +198,9 @@ def resource_fields(resource: Resource, exchange: Exchange, warcinfo_id: str, re
 def metadata_fields(
     exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str, media_type: str = metadata.MEDIA_TYPE
 ) -> Fields:
-    """Return the named fields of a ``metadata`` record about a response, block digest and length apart.
+    """Return the header fields of a ``metadata`` record about a response, except block digest and length.
 
-    It has no WARC-Target-URI: indexers that take every record with one for a version of the page would replay it.
+    It has no WARC-Target-URI, since indexers that take every record with one for a version of the page would replay it.
     """
     return (
         ("WARC-Type", "metadata"),
@@ -220,7 +219,7 @@ def is_http(media_type: str) -> bool:
 
 
 def header(fields: Fields, block_digest: bytes, length: int) -> bytes:
-    """Return a whole record header, its closing empty line included; fields without a value are left out."""
+    """Return a whole record header with its closing empty line; fields without a value are left out."""
     closing = (("WARC-Block-Digest", labelled_digest(block_digest)), ("Content-Length", str(length)))
     return b"WARC/1.1\r\n" + _lines((*fields, *closing)) + b"\r\n"
 

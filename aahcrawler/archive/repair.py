@@ -1,4 +1,4 @@
-"""Mends WARC files whose ends are torn, losing no byte of them, and makes their index anew."""
+"""Repairs WARC files with torn ends without losing a byte, and rebuilds their index."""
 
 import fcntl
 import os
@@ -23,10 +23,10 @@ _BROKEN = frozenset({Problem.TORN, Problem.DAMAGED, Problem.FOREIGN})
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The outcome of the repair of a WARC file that was open or torn.
+    """The outcome of repairing a WARC file that was open or torn.
 
-    ``file`` is its name now; nothing of it is left when ``kept`` is 0. ``cut`` bytes were cut off and are in ``torn``.
-    ``damaged`` places before its end cannot be mended.
+    ``file`` is its name now; the file is gone where ``kept`` is 0. ``cut`` bytes were cut off and moved to ``torn``.
+    ``damaged`` counts places before its end, which cannot be repaired.
     """
 
     file: Path
@@ -46,12 +46,12 @@ class Repaired:
 
 
 def repair(path: Path) -> Iterator[Repaired]:
-    """Mend the archive of a crawl, or of a folder, and make its index anew; yield each file that has changed.
+    """Repair the archive of a crawl, or of a folder, and rebuild its index; yield each file that has changed.
 
-    Files that were left open are closed; the bytes behind the last whole record of a file are moved beside it. Files
-    that another process writes, and those of others, are left alone. Raises ``ArchiveError`` while a crawl runs in the
-    folder or where there are no WARC files, and ``OSError`` or ``SegmentError`` where the disk refuses; every byte is
-    then still there.
+    Files that were left open are closed; the bytes after the last whole record of a file are moved to a file beside it.
+    Files that another process writes, and files of others, are not touched. Raises ``ArchiveError`` while a crawl runs
+    in the folder or where there are no WARC files, and ``OSError`` or ``SegmentError`` where the disk refuses; no byte
+    is lost then.
     """
     archive = ArchiveFolder.at(path)
     with archive.alone():

@@ -1,8 +1,7 @@
-"""What a browser made of an answer, as the archive keeps it beside: the document as rendered, and pictures of it.
+"""What a browser made of a page, as ``resource`` records of the archive: the rendered document and screenshots.
 
-Each is a ``resource`` record of its own under a URN that has the page's URL in it, never under that URL itself, so that
-replay does not take it for what the server sent. ``urn:view:`` and ``urn:thumbnail:`` are the names that
-browsertrix-crawler gives to screenshots.
+Each record has a URN that contains the page's URL, never that URL itself, so that replay does not take it for what the
+server sent. ``urn:view:`` and ``urn:thumbnail:`` are the names that browsertrix-crawler gives to screenshots.
 """
 
 from dataclasses import dataclass
@@ -27,10 +26,10 @@ MAX_DOM_LENGTH: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What is kept of a page beside its response. ``record_id`` is a URN, without angle brackets.
+    """A ``resource`` record beside the response of a page. ``record_id`` is a URN, without angle brackets.
 
-    ``document_url`` is the URL that the document had when it was taken, empty where it was the page's own. ``made_of``
-    are the URLs of the data that it was made of, empty where a browser made it.
+    ``document_url`` is the URL of the document when it was taken, empty where it is the page's own. ``made_of`` are the
+    URLs of the data that the document was made from, empty where a browser made it.
     """
 
     record_id: str
@@ -42,23 +41,23 @@ class Resource:
 
     @classmethod
     def rendered_dom(cls, url: str, dom: bytes, document_url: str = "", *, record_id: str = "") -> Self:
-        """Return the record of the document that a browser made of a page: HTML in UTF-8."""
+        """Return the record of the document that a browser rendered: HTML in UTF-8."""
         at = "" if document_url == url else document_url
         return cls(record_id or uuid4().urn, f"{DOM}{url}", HTML, dom, at)
 
     @classmethod
     def data_dom(cls, url: str, dom: bytes, made_of: tuple[str, ...]) -> Self:
-        """Return the record of a document in HTML (UTF-8) that was made of data, without a browser."""
+        """Return the record of a document in HTML (UTF-8) that was made from data, without a browser."""
         return cls(uuid4().urn, f"{DOM}{url}", HTML, dom, made_of=made_of)
 
     @classmethod
     def screenshot(cls, url: str, png: bytes, *, record_id: str = "") -> Self:
-        """Return the record of a picture of the window in which a page was shown."""
+        """Return the record of a screenshot of the window that showed a page."""
         return cls(record_id or uuid4().urn, f"{VIEW}{url}", "image/png", png)
 
     @classmethod
     def thumbnail(cls, url: str, jpeg: bytes, *, record_id: str = "") -> Self:
-        """Return the record of a small picture of the window in which a page was shown."""
+        """Return the record of a thumbnail of the window that showed a page."""
         return cls(record_id or uuid4().urn, f"{THUMBNAIL}{url}", "image/jpeg", jpeg)
 
 
@@ -72,7 +71,7 @@ class KeptResource:
 
 
 def page_of_resource(target: str) -> str:
-    """Return the URL of the page that a resource was made of, empty where the target names none.
+    """Return the URL of the page that a resource belongs to, empty where the target names none.
 
     >>> page_of_resource("urn:dom:http://a.test/"), page_of_resource("urn:uuid:1")
     ('http://a.test/', '')

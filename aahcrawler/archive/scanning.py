@@ -1,4 +1,4 @@
-"""Goes through the records of a WARC file, and finds the faults of each by itself (ISO 28500:2017)."""
+"""Scans the records of a WARC file, and finds the faults that each record shows by itself (ISO 28500:2017)."""
 
 import base64
 import hashlib
@@ -82,11 +82,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A record as it was found at ``offset`` of its file, ``size`` compressed bytes long.
+    """A record found at ``offset`` of its file, ``size`` compressed bytes long.
 
-    ``http_head`` is the head of the HTTP message in it, as much of it as there is. ``body`` is what a request other
-    than GET sent, at most one byte more than ``MAX_BODY_LENGTH``, and empty for anything else. ``problems`` are the
-    faults of the record by itself, with details. A member without a readable record has an empty header.
+    ``http_head`` is the head of the HTTP message in it, as far as it is there. ``body`` is the body of a request other
+    than GET, at most one byte more than ``MAX_BODY_LENGTH``, and else empty. ``problems`` are the faults of the record
+    by itself, with details. A member without a readable record has an empty header.
     """
 
     offset: int
@@ -111,14 +111,14 @@ class Scanned:
 def scan(file: BinaryIO, begin: int = 0) -> Iterator[Scanned]:
     """Yield every record of a compressed WARC file from offset ``begin`` on, damaged ones with their faults.
 
-    Memory use depends neither on the size of a record nor on that of the file. Raises ``OSError`` alone.
+    Memory use depends neither on the size of a record nor on that of the file. Raises ``OSError`` only.
     """
     for member in members(file, begin):
         yield _scan(member)
 
 
 class BlockCheck:
-    """Compares the digests that a record's header claims with its block and payload, as their bytes pass by."""
+    """Compares the digests in a record's header with those of its block and payload, which are fed in pieces."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -134,16 +134,16 @@ class BlockCheck:
 
     @property
     def body(self) -> bytes:
-        """What a request other than GET sent, one byte more than ``MAX_BODY_LENGTH`` at most."""
+        """The body of a request other than GET, one byte more than ``MAX_BODY_LENGTH`` at most."""
         return bytes(self._body[: MAX_BODY_LENGTH + 1])
 
     @property
     def is_proven(self) -> bool:
-        """Whether the header claims a digest of the block that can be checked, and it is that of what has passed."""
+        """Whether the header has a block digest of a known algorithm, and it matches the bytes fed."""
         return self._block.is_known and not self._block.differs
 
     def feed(self, piece: bytes) -> bytes:
-        """Take bytes of the block and return those of the payload among them."""
+        """Process bytes of the block and return those of the payload among them."""
         self._block.update(piece)
         if self.http is None:
             self._payload.update(piece)
@@ -170,7 +170,7 @@ class BlockCheck:
 
 
 class _Digest:
-    """A digest that a header claims, and the actual one; one of an unknown algorithm is trusted."""
+    """A digest from a header, and the actual one; a digest of an unknown algorithm is trusted."""
 
     def __init__(self, label: str) -> None:
         self._algorithm, _, self._claimed = label.strip().partition(":")
@@ -203,7 +203,7 @@ class _Digest:
 
 
 class _Stream:
-    """A member's bytes with a look ahead."""
+    """The bytes of a member, with lookahead."""
 
     def __init__(self, member: Member) -> None:
         self._member = member
@@ -282,7 +282,7 @@ def parse_header(raw: bytes) -> tuple[Header, list[str]]:
 
 
 def read_header(raw: bytes) -> tuple[Header, list[str]]:
-    """Return the same, with only those faults that keep lines from being read."""
+    """Return the header of a record, with only those faults that make lines unreadable."""
     version, *lines = raw.removesuffix(b"\r\n\r\n").split(b"\r\n")
     wrong = [] if _VERSION.fullmatch(version) else [f"it begins with {version[:40]!r} and not with a version"]
     fields: list[tuple[str, str]] = []
@@ -316,7 +316,7 @@ def _wrong_fields(header: Header) -> list[str]:
 
 
 def _also_mandatory(header: Header) -> Iterator[str]:
-    """Yield the fields that a record of its type must have as well (sections 5.12, 5.16, 6.7.2)."""
+    """Yield the fields that are mandatory for a record of its type (sections 5.12, 5.16, 6.7.2)."""
     kind = header.get("WARC-Type").lower()
     if kind in _WITH_TARGET:
         yield "WARC-Target-URI"
@@ -327,7 +327,7 @@ def _also_mandatory(header: Header) -> Iterator[str]:
 
 
 def timestamp(date: str) -> str | None:
-    """Return the 14 digits of a WARC-Date, None when it is no time in UTC; a coarser one means its first moment.
+    """Return the 14 digits of a WARC-Date, None where it is no time in UTC; a coarser date means its first moment.
 
     >>> timestamp("2026-01-02T03:04:05.000678Z"), timestamp("2026-01")
     ('20260102030405', '20260101000000')
@@ -346,7 +346,7 @@ def timestamp(date: str) -> str | None:
 
 
 def record_date(date: str) -> datetime | None:
-    """Return the time that a WARC-Date says, aware and in UTC, None where it is none; a coarse one is its first moment.
+    """Return the time of a WARC-Date, aware and in UTC, None where it is none; a coarser date means its first moment.
 
     >>> record_date("2026-01-02T03:04:05.000678Z"), record_date("2026-01")
     (datetime.datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc), \

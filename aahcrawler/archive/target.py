@@ -1,4 +1,4 @@
-"""The target of an archive's copies: a folder at any address that fsspec knows."""
+"""The folder that an archive's files are copied to, at any address that fsspec supports."""
 
 import hashlib
 import os
@@ -42,7 +42,10 @@ class DamagedCopyError(Exception):
 
 
 def check_address(address: str) -> None:
-    """Raise ``TargetError`` for an address of no known kind, without its package, read-only, or with a secret in it."""
+    """Raise ``TargetError`` for an unusable address.
+
+    That is one of an unknown kind, without its package, read-only, or containing a secret.
+    """
     if problem := secret_in(address):
         raise TargetError(problem, WHERE_SECRETS_ARE)
     if _local_path(address) is not None:
@@ -69,7 +72,7 @@ def _check_package(protocol: str) -> None:
 
 
 def target_mistakes(icd: Icd) -> tuple[Mistake, ...]:
-    """Return the mistakes in the address that an ICD has its files copied to; no connection is made."""
+    """Return the mistakes in an ICD's ``archive.target``, without connecting to it."""
     address = icd.archive.target
     if not address:
         return ()
@@ -84,7 +87,7 @@ def target_mistakes(icd: Icd) -> tuple[Mistake, ...]:
 
 
 def lasting_address(address: str) -> str:
-    """Return an address that means the same wherever a command runs.
+    """Return an address that means the same in any working directory.
 
     >>> lasting_address("s3://bucket/crawls"), lasting_address("/mnt/./crawls")
     ('s3://bucket/crawls', '/mnt/crawls')
@@ -104,7 +107,7 @@ def _local_path(address: str) -> Path | None:
 
 
 class Target:
-    """A folder at an address, connected to anew by each instance.
+    """A folder at an address; each instance opens a connection of its own.
 
     Credentials are fsspec's concern: its configuration files, the environment, or the sources that its packages read.
     Methods raise any error of the file system.
@@ -136,11 +139,11 @@ class Target:
         return digest.digest()
 
     def put(self, source: BinaryIO, name: str) -> None:
-        """Copy a file to this name, replacing one that is there already.
+        """Copy a file to this name, replacing an existing one.
 
-        The name is taken by a whole copy only: where a file can be seen while it is written, it is written under
-        another name and renamed. Uses some tens of megabytes, whatever the file's size. Raise ``DamagedCopyError``
-        where size or checksum, if the file system gives one, are not those of the source.
+        The name never shows an incomplete copy: where files are visible while they are written, the copy is written
+        under another name and renamed. Uses some tens of megabytes of memory, whatever the file's size. Raises
+        ``DamagedCopyError`` where the copy's size or, if the file system gives one, checksum differs from the source.
         """
         final = self._path(name)
         part = final if self._protocols & _WHOLE else final + PART
@@ -180,7 +183,10 @@ class Target:
 
 
 def _md5(info: Mapping[str, Any]) -> bytes | None:
-    """Return the MD5 digest that Google's and Azure's stores tell. An ETag of S3 is not always one."""
+    """Return the MD5 digest that Google's and Azure's stores report.
+
+    An ETag of S3 is not always one, so it is not used.
+    """
     settings = info.get("content_settings")
     given = info.get("md5Hash") or (settings.get("content_md5") if isinstance(settings, Mapping) else None)
     try:
@@ -191,6 +197,6 @@ def _md5(info: Mapping[str, Any]) -> bytes | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the kind of an error and the first line of its message: some quote whole answers."""
+    """Return the type of an error and the first line of its message, since some messages quote whole responses."""
     line = _SECRET.sub("://***@", str(error).strip().partition("\n")[0])[:200]
     return f"{type(error).__name__}: {line}" if line else type(error).__name__

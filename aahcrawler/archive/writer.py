@@ -45,10 +45,11 @@ _PIECE = 1 << 18
 class WrittenCapture:
     """A response or a revisit in the archive. ``record_id`` is its ``urn:uuid:...``, without angle brackets.
 
-    ``file`` is the name the WARC file has once it is closed; ``offset`` is the begin of the record's gzip member, and
-    ``metadata_offset`` is that of its metadata record, None where it has none. ``date`` is the start of the request, in
-    UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it says none. ``session`` is
-    that of its exchange. ``resources`` are what a browser made of it, in the same file.
+    ``file`` is the name of the WARC file once it is closed; ``offset`` is where the record's gzip member begins, and
+    ``metadata_offset`` where that of its metadata record does, None where it has none. ``date`` is the start of the
+    request, in UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it names none.
+    ``session`` is that of its exchange. ``resources`` are the records of what a browser made of the page, in the same
+    file.
     """
 
     record_id: str
@@ -64,7 +65,7 @@ class WrittenCapture:
 
     @property
     def rendered(self) -> KeptResource | None:
-        """The document that a browser made of the page, None where none is kept beside this capture."""
+        """The rendered document of the page, None where none is archived beside this capture."""
         return next((each for each in self.resources if each.target.startswith(DOM)), None)
 
     @property
@@ -84,12 +85,11 @@ class Identity:
 class WarcWriter(SegmentedOutput):
     """Writes the exchanges of one crawl to WARC 1.1 files of ``folder``, one gzip member a record.
 
-    Each file begins with a ``warcinfo`` record and is left once it holds ``size`` bytes. It has the suffix ``.open``
-    while it is written. When ``write`` returns, the records are with the operating system, so that a killed process
-    loses none of them; they are forced to disk at the latest after 64 MiB, on rotation and on close, which is the most
-    that a power failure can cost. Memory use does not depend on the size of a response. Not for two threads at once.
-    ``index`` is told of each response after it has been written. ``name`` begins the names of files, the crawl's name
-    where it is empty.
+    Each file begins with a ``warcinfo`` record and is closed once it holds ``size`` bytes. It has the suffix ``.open``
+    while it is written. When ``write`` returns, the records have reached the operating system, so that a killed process
+    loses none of them; they are forced to disk at the latest after 64 MiB, on rotation and on close, which bounds the
+    loss in a power failure. Memory use does not depend on the size of a response. Not thread-safe. ``index`` is called
+    with each response after it has been written. ``name`` begins the names of files; empty means the crawl's name.
     """
 
     def __init__(
@@ -118,16 +118,15 @@ class WarcWriter(SegmentedOutput):
         metadata: bytes | None = None,
         resources: Sequence[Resource] = (),
     ) -> WrittenCapture:
-        """Append the response, its request, the metadata about it and what a browser made of it; all of them or none.
+        """Append the response, its request, its metadata and its resources; either all of them or none.
 
         Response and request are kept byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
-        ``original``, a ``revisit`` record stands in the place of a response whose payload is the original's: of one
-        with status 304, or of a whole one with the same payload digest; the result says whether it does (``revisit``).
-        Nothing else of a response is left out, so giving an original never does harm.
+        ``original``, a ``revisit`` record replaces the response record where the status is 304 or the whole payload has
+        the same digest; the result tells which was written (``revisit``). Nothing else of a response is left out, so
+        passing an original is always safe.
 
-        The response is read from its start and left there, open. Raises ``DiskFullError`` when there is no room: the
-        files are then as before, and the same exchange may be written again; ``SegmentError`` for other troubles of
-        the disk.
+        The response is read from its start and stays open. Raises ``DiskFullError`` when there is no room: the files
+        are then as before, and the same exchange may be written again; ``SegmentError`` for other faults of the disk.
         """
         # The records name their file's warcinfo, so the file must be settled first.
         self._segments.ready()
@@ -159,7 +158,7 @@ class WarcWriter(SegmentedOutput):
         )
 
     def _beside(self, exchange: Exchange, answer: "_Answer", metadata: bytes | None) -> Iterator[Iterator[bytes]]:
-        """Yield the records that belong to an answer, in pieces: its request, its metadata, the head of a 304."""
+        """Yield the other records of a response, in pieces: its request, its metadata, the head of a 304."""
         if exchange.request:
             asked = request_fields(exchange, self._identity.new_id(), self._warcinfo_id, answer.record_id)
             yield _record(asked, BytesIO(exchange.request))
@@ -186,7 +185,7 @@ class WarcWriter(SegmentedOutput):
 class _Answer:
     """The first record of an exchange. ``http_head`` is the head that its block begins with.
 
-    ``head_apart`` is the head of an answer that its block leaves out.
+    ``head_apart`` is the head of a response whose block leaves it out.
     """
 
     record_id: str
@@ -208,7 +207,7 @@ class _Answer:
 
 
 def _last_members(count: int, span: Span) -> list[tuple[int, int]]:
-    """Return where the last members of an append begin and end; the first one is none of them."""
+    """Return the bounds of the last ``count`` members of an append, which never include the first."""
     return list(pairwise(span.ends[-count - 1 :])) if count else []
 
 
@@ -218,13 +217,13 @@ def _kept(resources: Sequence[Resource], span: Span) -> tuple[KeptResource, ...]
 
 
 def _head(exchange: Exchange) -> bytes:
-    """Return the head of a response, or the part of it received."""
+    """Return the head of a response, or as much of it as was received."""
     exchange.response.seek(0)
     return beginning_of(exchange.response.read(HEAD))
 
 
 def _profile(exchange: Exchange, head: bytes, original: Original) -> Profile | None:
-    """Return the reason why an answer is a revisit of the original; None where it is not, or replay would suffer."""
+    """Return why a response is a revisit of the original; None where it is none, or a revisit would spoil replay."""
     if not is_whole_head(head):
         return None
     if status_of(head) == HTTPStatus.NOT_MODIFIED:
@@ -236,7 +235,7 @@ def _profile(exchange: Exchange, head: bytes, original: Original) -> Profile | N
 
 
 def _record(fields: Fields, block: BinaryIO) -> Iterator[bytes]:
-    """Yield a record in pieces. The block is read twice, since its digest stands before it."""
+    """Yield a record in pieces. The block is read twice, since its digest precedes it."""
     block.seek(0)
     digest = hashlib.sha1(usedforsecurity=False)
     length = 0

@@ -1,1 +1,1 @@
-"""A browser for pages that scripts make: it reaches nothing by itself, and all that it asks for is recorded."""
+"""A browser for pages that scripts make. It has no network access of its own, and all its requests are recorded."""

@@ -1,4 +1,4 @@
-"""Visit pages in a browser that is started when it is needed."""
+"""Visits pages in a browser that is started on first use."""
 
 import asyncio
 import contextlib
@@ -38,7 +38,7 @@ class _Slot:
 
 
 class RunningBrowser:
-    """A browser that has been started; made by ``start``, and ended by ``close``."""
+    """A started browser; created by ``start``, and ended by ``close``."""
 
     def __init__(self, process: BrowserProcess, devtools: DevTools, key: ProxyKey) -> None:
         self._process = process
@@ -53,9 +53,9 @@ class RunningBrowser:
 
     @classmethod
     async def start(cls, settings: BrowserSettings) -> Self:
-        """Start a browser; raises ``BrowserUnavailableError`` where there is none."""
+        """Start a browser. Raises ``BrowserUnavailableError`` where there is none."""
         key = ProxyKey.new()
-        # A socket rests after a visit: what was on its way to it then is not taken for the next one's.
+        # A socket is not reused at once after a visit, so that late connections are not taken for the next visit's.
         process = await start_browser(replace(settings, slots=2 * settings.slots), key.spki_hash)
         devtools = await DevTools.over(process.pipe)
         browser = cls(process, devtools, key)
@@ -68,16 +68,16 @@ class RunningBrowser:
 
     @property
     def process(self) -> BrowserProcess:
-        """The process."""
+        """The browser's process."""
         return self._process
 
     @property
     def gone(self) -> bool:
-        """Whether it can be used no more."""
+        """Whether the browser cannot be used any more."""
         return self._devtools.closed
 
     async def visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
-        """Visit a page, as ``Browser.visit`` does; never more at once than there are slots."""
+        """Visit a page, as ``Browser.visit`` does. The caller runs no more visits at once than there are slots."""
         slot = self._slots.popleft()
         try:
             bounded = BoundedUpstream(upstream, order)
@@ -105,7 +105,7 @@ class RunningBrowser:
 
     @asynccontextmanager
     async def _context(self, slot: _Slot) -> AsyncIterator[str]:
-        """Yield a context whose requests go to the slot's proxy; nothing of it remains."""
+        """Yield a browser context whose requests go to the slot's proxy; nothing of it remains afterwards."""
         params = {
             "proxyServer": f"http://{slot.address}",
             "proxyBypassList": "<-loopback>",
@@ -137,7 +137,7 @@ class RunningBrowser:
             self._devtools.post("Target.closeTarget", {"targetId": target.get("targetId", "")})
 
     async def _explained(self, error: BrowserCrashedError) -> BrowserCrashedError:
-        """Return the error with the reason why the browser has ended, where it has; pages may end a moment before."""
+        """Return the error with the reason why the browser ended, if it did; pages may end a moment before."""
         if not self.gone and not isinstance(error, PageCrashedError):
             return error
         with contextlib.suppress(TimeoutError):
@@ -147,7 +147,7 @@ class RunningBrowser:
 
 
 def _together(seen: Mapping[str, int], refused: Mapping[str, int]) -> dict[str, int]:
-    """Return what did not pass: as the page was seen to try, and as the proxy refused; of one word, the larger."""
+    """Merge two counts of what was refused, by page and proxy; of one reason, the larger number counts."""
     return dict(Counter(seen) | Counter(refused))
 
 
@@ -156,7 +156,7 @@ IDLE_SECONDS = 60.0
 
 
 class Browser:
-    """A browser; to be used from one event loop, by as many visits at once as it has slots. More wait."""
+    """A browser for one event loop. As many visits run at once as it has slots; further ones wait."""
 
     def __init__(self, settings: BrowserSettings) -> None:
         self._settings = settings
@@ -171,21 +171,21 @@ class Browser:
 
     @property
     def isolation(self) -> Isolation | None:
-        """What keeps it from the network; None before the first visit."""
+        """What isolates it from the network; None before the first visit."""
         return self._isolation
 
     @property
     def version(self) -> str:
-        """Its product and version: ``Chrome/140.0.7339.80``; empty before the first visit."""
+        """The browser's product and version: ``Chrome/140.0.7339.80``; empty before the first visit."""
         return self._version
 
     async def visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
-        """Visit a page, whose requests ``upstream`` answers, in a profile of its own of which nothing is left.
+        """Visit a page in a temporary profile; ``upstream`` answers the page's requests.
 
-        Raises ``BrowserUnavailableError`` where no browser can be started; ``VisitFailedError`` where the page gave
-        nothing; ``BrowserCrashedError`` where the browser has ended meanwhile: the next visit has a new one; and
-        ``PageCrashedError`` where only the page's process has, and other visits go on. A visit that is
-        cancelled ends at once.
+        Raises ``BrowserUnavailableError`` where no browser can be started; ``VisitFailedError`` where the page could
+        not be loaded; ``BrowserCrashedError`` where the browser has ended meanwhile (the next visit gets a new one);
+        and ``PageCrashedError`` where only the page's process has, and other visits go on. A cancelled visit ends at
+        once.
         """
         async with self._used(), self._slots:
             return await (await self._started()).visit(order, upstream)

@@ -1,4 +1,4 @@
-"""The captures of archives as values, whatever they come from: one way to all of them, for jobs and for notebooks."""
+"""Captures of any archive as values, for jobs and notebooks."""
 
 from aahcrawler.captures.archived_captures import ArchivedCaptures
 from aahcrawler.captures.capture_source import (

@@ -1,4 +1,4 @@
-"""The captures of a crawl's folder, or of a folder of WARC files of others, as one source."""
+"""Captures read from WARC files: those of a crawl's folder, or of any folder of WARC files."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -35,14 +35,14 @@ _MAX_DOCUMENTS = 20
 class ArchivedCaptures:
     """The captures in a crawl's folder, in its folder of WARC files alone, or in a folder of WARC files of others.
 
-    When it is opened, and by ``refresh``, the files are gone through once; what is known of each capture is kept in a
-    temporary file, so that memory use does not grow with their number. Nothing is written in the folder. Files that are
-    being written are read up to their last whole record. ``damaged`` is told of what cannot be read, and the rest is
-    given; where it is not given, damage raises ``SegmentError``. ``seen`` is called with each capture found. A folder
-    without WARC files has no captures. Documents are made with the knowledge base in ``knowledge``, by default with
-    that by which the pages of the folder are read.
+    The files are scanned once when the source is opened, and again by ``refresh``; what is known of each capture is
+    kept in a temporary file, so that memory use does not grow with their number. Nothing is written in the folder.
+    Files that are being written are read up to their last whole record. ``damaged`` is called for each place that
+    cannot be read, and the other records are given; without it, damage raises ``SegmentError``. ``seen`` is called with
+    each capture found. A folder without WARC files has no captures. Documents are made with the knowledge base in
+    ``knowledge``, by default the one that the folder's pages are read with.
 
-    Raises ``SegmentError``, also where nobody knows what was taken down.
+    Raises ``SegmentError``, also where the list of what was taken down cannot be read.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class ArchivedCaptures:
         self.close()
 
     def close(self) -> None:
-        """Let go of the temporary files. Captures that were given cannot be asked for more afterwards."""
+        """Release the temporary files. The contents of captures given before cannot be read any more."""
         self.table.close()
         self.documents.close()
         self.statements.forget()
 
     def refresh(self) -> None:
-        """Take in what has been written since, and what has been taken down."""
+        """Take in the records written and the takedowns made since."""
         try:
             if self.crawl is not None:
                 self._taken_down = TakenDown.of(self.crawl), being_removed(self.crawl)
@@ -111,17 +111,23 @@ class ArchivedCaptures:
         return self._captures(self.table.leading_to(url))
 
     def shown_on(self, url: str) -> Iterator[Capture]:
-        """Yield what a browser asked for on a page, in the order of time."""
+        """Yield the captures that a browser requested while it showed a page, in the order of time."""
         return self._captures(self.table.shown_on(url))
 
     def original(self, revisit: str) -> Capture | None:
-        """Return the capture that holds the payload of a revisit, by the id of its record; None where none does."""
+        """Return the capture that holds the payload of a revisit, given the id of the revisit record.
+
+        None where none does.
+        """
         row = self.table.of_record(revisit)
         found = None if row is None else self.original_row(row)
         return None if found is None else self.capture(found)
 
     def original_row(self, row: Row) -> Row | None:
-        """Return the row of the answer that holds the payload of a revisit; None for others, and where it is gone."""
+        """Return the row of the response that holds the payload of a revisit.
+
+        None where the row is no revisit, or its original is gone.
+        """
         answer = row.answer
         if not answer.is_revisit:
             return None
@@ -174,13 +180,13 @@ class ArchivedCaptures:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedContents:
-    """Reads what one capture holds from its records, and what its crawl states of it."""
+    """Reads the contents of one capture from its WARC records and from what its crawl states of it."""
 
     source: ArchivedCaptures
     row: Row
 
     def exchange(self) -> Exchange | None:
-        """Return what passed over the connection, with the document that a browser made beside it."""
+        """Return what passed over the connection, with the rendered document that is archived beside it."""
         answer, found = self.row.answer, self._read(self.row, self.row.answer.begin, exchange_in)
         if found is None:
             return None
@@ -188,7 +194,7 @@ class ArchivedContents:
         return replace(found, method=answer.method, request=request or b"", rendered=self._document(self.row))
 
     def page(self) -> Page | None:
-        """Return the page as it was read: a revisit has the payload of its original."""
+        """Return the page as it was read; a revisit takes the payload of its original."""
         original = self.source.original_row(self.row)
         holder = original or self.row
         exchange = self._read(holder, holder.answer.begin, exchange_in)
@@ -209,7 +215,7 @@ class ArchivedContents:
         return self.source.documents.document(page)
 
     def metadata(self) -> Metadata | None:
-        """Return what was understood of the answer when it came."""
+        """Return what was understood of the response when it came."""
         return self._read(self.row, self.row.answer.metadata, metadata_in)
 
     def reading(self) -> CaptureStatements | None:
@@ -237,7 +243,7 @@ class ArchivedContents:
         return before, after
 
     def _made_before(self, original: str) -> Rendered | None:
-        """Return the document that was last made of a payload, at the URL of this revisit of it, before the revisit."""
+        """Return the document rendered last, before this revisit, from the payload at the revisit's URL."""
         same = [row for row in self.source.table.of_url(self.row.answer.url) if row.answer.document is not None]
         before = [row for row in same if _time(row) < _time(self.row)]
         for row in before[: -_MAX_DOCUMENTS - 1 : -1]:
@@ -250,7 +256,10 @@ class ArchivedContents:
         return self._read(row, row.answer.document, rendered_in)
 
     def _read(self, row: Row, begin: int | None, read: Callable[[Record], T | None]) -> T | None:
-        """Return what a record of an answer is read as; None where there is none, or it is gone or damaged."""
+        """Return what ``read`` makes of a record of a response.
+
+        None where the record does not exist, is gone or is damaged.
+        """
         if begin is None:
             return None
         with suppress(OSError):

@@ -1,6 +1,6 @@
-"""A capture as one value, and the protocol of whatever captures come from.
+"""A capture as one value, and the protocol of the sources that captures come from.
 
-What is known of every capture stands in its fields. All else is read from the source when it is first asked for.
+The fields hold what is known of every capture. All else is read from the source on first use.
 """
 
 import json
@@ -21,7 +21,7 @@ from online_analysis.document import Document
 
 
 class Origin(StrEnum):
-    """The kinds of sources of captures."""
+    """The kinds of capture sources."""
 
     CRAWL = "crawl"
     """A crawl of this crawler, in whose folder it lies."""
@@ -33,7 +33,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Whence a capture comes: ``name`` is that of the crawl's folder, of the file's folder, or of the archive.
+    """Where a capture comes from: ``name`` is that of the crawl's folder, of the file's folder, or of the archive.
 
     ``crawl`` is the number of the crawl among those of its folder, 0 where that is not known.
     """
@@ -45,10 +45,10 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """The place of a capture: its file's final name, and the bytes of its records there.
+    """The place of a capture: its file's final name, and the byte range of its records there.
 
-    The record of the answer begins at ``offset``; ``end`` is the end of the last record that follows it and belongs to
-    it (request, metadata, what a browser made of it).
+    The response record begins at ``offset``; ``end`` is the end of the last record that belongs to the response
+    (request, metadata, rendered document).
     """
 
     file: str
@@ -58,11 +58,11 @@ class RecordPlace:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an iteration in the order of time has come. Written as text, it outlasts the process.
+    """How far an iteration in the order of time has come. Written as text, it can be stored and resumed later.
 
-    ``at`` are microseconds since 1970, and ``given`` the records of that very time that have been given. ``last`` is
-    the last answer of each file that the iteration knows of, by the file's name; of the answers up to those of
-    ``former`` all have been given, whatever their time, by the iterations before.
+    ``at`` is in microseconds since 1970, ``given`` counts the records of that very time that have been yielded.
+    ``last`` maps each file's name to the last response in it that the iteration knows of. Everything up to the
+    responses in ``former`` was yielded by earlier iterations, whatever its time.
     """
 
     at: int
@@ -76,7 +76,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the position that a text says. Raises ``ValueError`` where it says none."""
+        """Parse a position from its text. Raises ``ValueError`` where the text is none."""
         try:
             said = json.loads(text)
             files = (dict[str, str](said[name]) for name in ("last", "former"))
@@ -86,10 +86,10 @@ class Position:
 
 
 class CaptureContents(Protocol):
-    """Reads what one capture of a source holds. None stands for what the source does not have, or not any more."""
+    """Reads the contents of one capture of a source; None where the source does not have them, or no longer."""
 
     def exchange(self) -> Exchange | None:
-        """Return what passed over the connection, as the record of the capture itself has it."""
+        """Return what passed over the connection, as the capture's own record has it."""
 
     def page(self) -> Page | None:
         """Return the page as it was read."""
@@ -98,7 +98,7 @@ class CaptureContents(Protocol):
         """Return its page as analysers see it."""
 
     def metadata(self) -> Metadata | None:
-        """Return what was understood of the answer when it came."""
+        """Return what was understood of the response when it came."""
 
     def reading(self) -> CaptureStatements | None:
         """Return the latest reading."""
@@ -112,15 +112,16 @@ class CaptureContents(Protocol):
 
 @dataclass(frozen=True)
 class Capture:
-    """An answer that was captured at a time. What it holds is read when it is first asked for, and kept.
+    """A response that was captured at a time. Its contents are read on first use, and kept.
 
-    ``target_uri`` is as its record has it, ``date`` is when the request began, in UTC. ``status`` is 0 where the answer
-    has none, ``method`` is ``GET`` where no request is kept. ``record_id`` is that of the response or revisit record,
-    without angle brackets; ``refers_to`` is the id of the record that holds the payload of a revisit, as the revisit
-    says. ``location`` is where a redirect leads, absolute, empty for other answers. ``session`` says how the site
-    knew who asked, ``shown_on`` on which page a browser asked.
+    ``target_uri`` is as its record has it, ``date`` is when the request began, in UTC. ``status`` is 0 where the
+    response has none, ``method`` is ``GET`` where no request is kept. ``record_id`` is that of the response or revisit
+    record, without angle brackets; ``refers_to`` is the id of the record that holds the payload of a revisit, as the
+    revisit says. ``location`` is the absolute URL that a redirect leads to, empty for other responses. ``session`` says
+    with which cookies or login the request was sent, ``shown_on`` names the page that a browser showed when it made the
+    request.
 
-    ``position`` is that of the iteration in the order of time which gave it; None where it was looked up.
+    ``position`` is that of the iteration in the order of time which yielded it; None where it was looked up.
     """
 
     target_uri: str
@@ -142,51 +143,53 @@ class Capture:
 
     @property
     def shows_target(self) -> bool:
-        """Whether it shows by itself what there was at its URL: what was got, or sent by a form.
+        """Whether the capture is itself a version of what was at its URL, requested by GET or by sending a form.
 
-        A revisit does so only where a browser has made something else of the page than of the payload before.
+        A revisit is one only where a browser rendered the page differently from the earlier capture of the same
+        payload.
         """
         got = self.method == "GET" or posted_by(self.target_uri) is not None
         return got and (not self.is_revisit or self.has_document)
 
     def exchange(self) -> Exchange | None:
-        """Return what passed over the connection: that of a revisit is without its payload. The caller closes it.
+        """Return what passed over the connection; of a revisit, without its payload. The caller closes it.
 
-        The document that a browser made comes with it where one lies beside the answer. None where the record is gone
-        or damaged. Responses of more than 1 MiB lie on disk.
+        The rendered document comes with it where one is archived beside the response. None where the record is gone or
+        damaged. Responses of more than 1 MiB are kept on disk.
         """
         return self.contents.exchange()
 
     @cached_property
     def page(self) -> Page | None:
-        """The page as it was read: the document that a browser made of it, else what the server sent; parsed once.
+        """The page as it was read, parsed once: the rendered document, else what the server sent.
 
-        A revisit has the payload that it refers to, and the document which was last made of it at the URL. None where
-        no readable answer is kept.
+        A revisit has the payload that it refers to, and the document last rendered from it at the URL. None where no
+        readable response is kept.
         """
         return self.contents.page()
 
     @cached_property
     def document(self) -> Document | None:
-        """The page as analysers see it: parts, links, language, and what the knowledge base of today says it is.
+        """The page as analysers see it: parts, links, language, and what today's knowledge base says it is.
 
-        It is read by itself, whatever was read before. None where there is no page. Raises ``LoadError``.
+        The page is read on its own, independently of pages read before. None where there is no page. Raises
+        ``LoadError``.
         """
         return None if self.page is None else self.contents.document(self.page)
 
     @cached_property
     def metadata(self) -> Metadata | None:
-        """What was understood of the answer when it came, None where that was not kept."""
+        """What was understood of the response when it came, None where that was not kept."""
         return self.contents.metadata()
 
     @cached_property
     def reading(self) -> CaptureStatements | None:
-        """What the capture was found to hold by its latest reading; None where nothing is stated of it."""
+        """What the latest reading found in the capture; None where no reading is stored."""
         return self.contents.reading()
 
     @property
     def objects(self) -> tuple[ObjectRow, ...]:
-        """The web objects that the latest reading found; none on a page that was unchanged."""
+        """The web objects that the latest reading found; empty for an unchanged page."""
         return () if self.reading is None else self.reading.objects
 
     @cached_property
@@ -213,32 +216,38 @@ BEGINNING: Final = Position(-(1 << 62))
 
 
 class CaptureSource(Protocol):
-    """Whatever captures come from. What was taken down is given by none of its methods. Not for two threads at once."""
+    """A source of captures. No method gives what was taken down. Not thread-safe."""
 
     def captures(self, after: Position = BEGINNING) -> Iterator[Capture]:
-        """Yield the captures in the order of time, whoever wrote which when; memory use does not grow with them.
+        """Yield the captures in the order of time, whichever file they are in.
 
-        Those of one time come in the order of writing. An iteration gives what the source knew when it began. After a
-        position comes what that iteration had still to give, and then, again in the order of time, what has come in
-        since it began; so a job that was killed goes on without losing or repeating a capture. Only where the last
-        capture of a file has been taken down meanwhile, what is left of that file is given once more.
+        Memory use does not grow with their number.
+
+        Captures of the same time come in the order of writing. An iteration yields what the source knew when the
+        iteration began. With ``after``, it resumes: first the captures that the interrupted iteration had left, then,
+        in the order of time, those added since; so a job that was killed neither loses nor repeats a capture. One
+        exception: where the last capture of a file was taken down meanwhile, the rest of that file is yielded once
+        more.
         """
 
     def of_url(self, url: str) -> Iterator[Capture]:
         """Yield the captures of a URL in the order of time."""
 
     def of_record(self, record_id: str) -> Capture | None:
-        """Return the capture of a response or revisit record by its id without angle brackets, None for no such."""
+        """Return the capture of a response or revisit record, given its id without angle brackets.
+
+        None if there is none.
+        """
 
     def refresh(self) -> None:
-        """Take in what has been written since."""
+        """Take in captures written since."""
 
     def close(self) -> None:
-        """Let go of files and memory."""
+        """Release files and memory."""
 
 
 def shown_pages(source: CaptureSource) -> Iterator[Page]:
-    """Yield the pages that show what there was at their URLs, in the order of time, as they were read."""
+    """Yield the pages of the captures whose ``shows_target`` is True, in the order of time."""
     for capture in source.captures():
         if capture.shows_target and capture.page is not None:
             yield capture.page

@@ -1,4 +1,4 @@
-"""What a crawl's folder states of single captures: their latest readings, and the scores of their pages."""
+"""What a crawl's folder states of single captures: the latest reading of each, and the scores of its page."""
 
 import json
 import re
@@ -32,7 +32,7 @@ _PAGE: Final = re.compile(rb'\{"entry":"page","at":(\d+),"url":("(?:[^"\\]|\\.)*
 class CrawlStatements:
     """The latest readings of a crawl's captures, and the entries of its score log about pages.
 
-    Either are looked for when one is first asked for. Without a folder of a crawl there are none.
+    Both are loaded on first use. A folder of no crawl has none.
     """
 
     def __init__(self, crawl: Path | None) -> None:
@@ -41,7 +41,10 @@ class CrawlStatements:
         self._judged: sqlite3.Connection | None = None
 
     def reading(self, record: str) -> CaptureStatements | None:
-        """Return the latest reading of a capture by the id of its record; None without one. Raises ``ReadError``."""
+        """Return the latest reading of a capture, given the id of its record; None without one.
+
+        Raises ``ReadError``.
+        """
         if self._crawl is None or not (self._crawl / OBJECTS).is_dir():
             return None
         if self._stated is None:
@@ -55,7 +58,7 @@ class CrawlStatements:
         return read_statements(text) if text else None
 
     def judged(self, url: str, begin: datetime, end: datetime | None) -> Judged | None:
-        """Return the first entry about a page from one time on and before another. Raises ``DamageError``."""
+        """Return the first score log entry of a page with ``begin`` <= time < ``end``. Raises ``DamageError``."""
         if self._crawl is None:
             return None
         if self._judged is None:
@@ -71,7 +74,7 @@ class CrawlStatements:
         return entry if is_within and isinstance(entry, Judged) else None
 
     def forget(self) -> None:
-        """Let go of what is known: more may have been written since."""
+        """Drop what was loaded, since more may have been written."""
         if self._stated is not None:
             self._stated[0].close()
         if self._judged is not None:
@@ -99,10 +102,10 @@ def _milliseconds(date: datetime) -> int:
 
 
 class PageDocuments:
-    """Makes documents of pages with the knowledge base in some folders, which is loaded for the first of them.
+    """Makes documents of pages with the knowledge base in given folders, which is loaded for the first page.
 
-    Each page is read by itself, as if it were the first of its site: it does not matter which were read before. What
-    a crawl has learned of sites is not known.
+    Each page is read as if it were the first of its site, so the order of pages does not matter. What a crawl has
+    learned of sites is not used.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -111,7 +114,7 @@ class PageDocuments:
         self._files = DocumentReader()
 
     def document(self, page: Page) -> Document:
-        """Return a page, or a PDF file and the like, as a document. Raises ``LoadError``."""
+        """Return a page, or a file such as a PDF, as a document. Raises ``LoadError``."""
         self._sites.forget()
         if is_document(page):
             page = replace(page, transcript=self._files.read(page.body))
@@ -122,5 +125,5 @@ class PageDocuments:
         return ApplicationAwareHelper(load(*self._folders), self._sites).comparing_drafts()
 
     def close(self) -> None:
-        """End the process that reads files."""
+        """End the process that reads such files."""
         self._files.close()

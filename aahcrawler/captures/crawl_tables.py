@@ -17,8 +17,8 @@ from aahcrawler.scores.reader import read_scores
 class ScoreRow:
     """A page that was scored. ``judged_at`` is ISO 8601 in UTC, ``crawl`` the number of the crawl that did so.
 
-    ``score`` is None where nothing was understood of the page, ``priority`` the score that it was fetched with.
-    ``parts`` are the scores of each analyser, ``links`` is how many links were scored with the page.
+    ``score`` is None where the page could not be read, ``priority`` is the score in the frontier when it was fetched.
+    ``parts`` are the scores of each analyser, ``links`` counts the links scored with the page.
     """
 
     url: str
@@ -48,9 +48,9 @@ def scores(crawl: Path, number: int | None = None) -> Iterator[ScoreRow]:
 
 
 def columns(rows: Iterable[PageRow | ObjectRow | ScoreRow]) -> dict[str, list[object]]:
-    """Return rows of one kind as columns by their names; without rows, no columns.
+    """Return rows of one kind as a dictionary of columns by name; without rows, an empty dictionary.
 
-    That is what ``pandas.DataFrame`` and ``polars.DataFrame`` take.
+    ``pandas.DataFrame`` and ``polars.DataFrame`` take such a dictionary.
     """
     found: dict[str, list[object]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""Goes through the records of a WARC file once, and tells of each answer where it is and what it says of itself."""
+"""Scans a WARC file once and yields each response with the places and header values of its records."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ class ResponseRecord(NamedTuple):
     the record that a revisit refers to, ``refers_url`` and ``refers_at`` are the URL and the date of that. ``request``,
     ``metadata`` (the first of them) and ``document`` are where the gzip members of these records begin, None where
     there are none. ``crawl`` is the number that the file's warcinfo record gives, 0 where it gives none, ``warcinfo``
-    the id of the one that the answer names.
+    the id of the one that the response names.
     """
 
     begin: int
@@ -91,10 +91,10 @@ def refuse(damage: Damage) -> None:
 
 
 def scanned(path: Path, begin: int, damaged: Callable[[Damage], object]) -> Iterator[ResponseRecord | Info]:
-    """Yield the answers and warcinfo records of a file from the member at ``begin`` on, in their order.
+    """Yield the responses and warcinfo records of a file from the member at ``begin`` on, in their order.
 
-    A file that is being written, or was when its writer died, is read up to its last whole record. ``damaged`` is told
-    of what cannot be read; unless it raises an error, the records after it are read. Raises ``OSError``.
+    A file that is being written, or whose writer died, is read up to its last whole record. ``damaged`` is called for
+    each place that cannot be read; unless it raises, the records after that place are read. Raises ``OSError``.
     """
     with open_segment(path) as stream:
         scan = _Scan(path, stream, damaged)
@@ -105,7 +105,7 @@ def scanned(path: Path, begin: int, damaged: Callable[[Damage], object]) -> Iter
 
 
 class _Scan:
-    """A file on its way: the group of records that it is at, and where to resume after damage."""
+    """A scan in progress: the current group of records, and where to resume after damage."""
 
     def __init__(self, path: Path, stream: BinaryIO, damaged: Callable[[Damage], object]) -> None:
         self.resumed: int | None = None
@@ -139,7 +139,7 @@ class _Scan:
         yield from self._ended(begin if last is None else last)
 
     def _lead(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> None:
-        """Begin the group of an answer or a warcinfo record; no other record leads one."""
+        """Begin the group of a response or a warcinfo record; no other record begins one."""
         if kind == WarcRecordType.warcinfo:
             self._crawl = _crawl_in(record)
             self._group.begin_info(record, begin)
@@ -151,16 +151,16 @@ class _Scan:
                 self._group.begin_answer(record, begin, at, self._crawl or 0)
 
     def _ended(self, last: int) -> Iterator[ResponseRecord | Info]:
-        """Yield the last group of a file, without what is torn of it."""
+        """Yield the last group of a file, without a torn last record."""
         end = _end(self._stream, last)
         if end is None:
             self._group.forget(last)
         yield from self._group.done(last if end is None else end)
 
     def _find_next(self, begin: int, last: int | None, reason: str) -> int:
-        """Find where to resume after an error: at the member after the last whole record, else behind the damage.
+        """Find where to resume after an error, and return where the damage begins, or may begin.
 
-        Return where the damage begins, or may begin.
+        Scanning resumes at the member after the last whole record, else at the first one after the damage.
         """
         end = None if last is None else _end(self._stream, last)
         if end is not None:
@@ -177,7 +177,7 @@ class _Scan:
 
 
 class _Group:
-    """An answer or a warcinfo record, and the records that follow it and belong to it."""
+    """A response or a warcinfo record, and the records after it that belong to it."""
 
     def __init__(self) -> None:
         self._begin = 0
@@ -196,7 +196,7 @@ class _Group:
         self._begin, self._info = begin, _id(record.headers.get(_RECORD_ID))
 
     def begin_answer(self, record: WarcRecord, begin: int, at: int, crawl: int) -> None:
-        """Begin with an answer, the request of which may have come before."""
+        """Begin with a response; its request record may have come before."""
         get, block = record.headers.get, record.reader.read(_HEAD)
         is_revisit = record.record_type == WarcRecordType.revisit
         url, status = _id(get(WarcHeader.WARC_TARGET_URI)), status_of(block) or 0
@@ -208,7 +208,7 @@ class _Group:
         self._begin = begin
         self._named = get(_RECORD_ID) or ""
         self._answer = _id(self._named)
-        # FastWARC takes longer to find one field by its text than to give all of them.
+        # FastWARC takes longer to find one field by name than to return all of them.
         own = {name: value for name, value in record.headers.to_tuples() if name in _OWN_FIELDS}
         session, shown_on = own.get(SESSION, ""), own.get(SHOWN_ON)
         beside = session, _id(shown_on), _id(get(WarcHeader.WARC_WARCINFO_ID)), crawl
@@ -218,7 +218,7 @@ class _Group:
             _, self._method, self._request = self._asked_before
 
     def takes(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> bool:
-        """Take a record that belongs to the answer, and return whether it does."""
+        """Add a record if it belongs to the response; return whether it does."""
         is_own = bool(self._answer) and self._names(record, kind)
         if kind == WarcRecordType.request:
             method = record.reader.read(_MAX_METHOD_LENGTH).split(b" ", 1)[0].decode("latin-1")
@@ -233,7 +233,7 @@ class _Group:
         return is_own
 
     def _names(self, record: WarcRecord, kind: WarcRecordType) -> bool:
-        """Return whether a record says that it belongs to the answer; most name no other."""
+        """Return whether a record says that it belongs to the response; most records name only one."""
         first = record.headers.get(_CONCURRENT)
         if first is None:
             refers = record.headers.get(WarcHeader.WARC_REFERS_TO)
@@ -249,7 +249,7 @@ class _Group:
         )
 
     def done(self, end: int) -> Iterator[ResponseRecord | Info]:
-        """Yield what the group consists of, which ends there, and begin anew."""
+        """Yield the finished group, which ends at ``end``, and begin a new one."""
         if self._info:
             yield Info(self._info, self._begin, end)
         if self._told is not None:
@@ -261,14 +261,14 @@ class _Group:
 
 
 def _location(url: str, status: int, block: bytes) -> str:
-    """Return where a redirect leads, empty where it names no place."""
+    """Return where a redirect leads, empty where it names no URL."""
     end = _HEAD_END.search(block)
     field = _LOCATION.search(block[: end.end()] if end else block)
     return location(url, status, Headers((("Location", field[1].decode("latin-1")),))) or "" if field else ""
 
 
 def _crawl_of(stream: BinaryIO) -> int:
-    """Return the number that the first record of a file gives."""
+    """Return the number of the crawl that the first record of a file gives."""
     stream.seek(0)
     with suppress(OSError, ValueError):
         for record in ArchiveIterator(stream, parse_http=False):
@@ -282,7 +282,7 @@ def _crawl_in(warcinfo: WarcRecord) -> int:
 
 
 def _end(stream: BinaryIO, begin: int) -> int | None:
-    """Return the end of the member at a place, None where it is torn."""
+    """Return the end of the gzip member at a place, None where it is torn."""
     member = Member(stream, begin)
     return member.end if member.is_whole() else None
 

@@ -1,4 +1,4 @@
-"""A table of the answers in a folder of WARC files, on disk and gone with its owner: memory has no room for all."""
+"""A temporary table on disk of the responses in a folder of WARC files, too many to be held in memory."""
 
 import gzip
 import os
@@ -43,7 +43,7 @@ _BEFORE_ALL: Final = -1
 
 
 class Row(NamedTuple):
-    """An answer, and the number of its file."""
+    """A response, and the number of the file it is in."""
 
     file: int
     answer: ResponseRecord
@@ -51,7 +51,10 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """A WARC file as far as it is in the table. ``state`` is what it was then; ``last`` is where its last answer is."""
+    """A WARC file as far as it is in the table.
+
+    ``state`` is its state when it was scanned, ``last`` the place of its last response.
+    """
 
     path: Path
     state: tuple[int, int, bool] = (0, 0, True)
@@ -64,9 +67,9 @@ class _File:
 
 
 class RecordTable:
-    """The answers in the WARC files of a folder, in which nothing is written.
+    """The responses in the WARC files of a folder. Nothing is written in the folder.
 
-    ``damaged`` is told of what cannot be read, and may raise it; ``seen`` is called with each answer that is taken in.
+    ``damaged`` is called for each place that cannot be read, and may raise; ``seen`` is called with each new response.
     """
 
     def __init__(self, folder: Path, damaged: Callable[[Damage], object], seen: Callable[[], object]) -> None:
@@ -79,7 +82,7 @@ class RecordTable:
         self._opened: dict[int, tuple[int, BinaryIO]] = {}
 
     def close(self) -> None:
-        """Let go of the table and of the files."""
+        """Delete the table and close the files."""
         self._close_files()
         for file in self._files:
             if file.copy is not None:
@@ -87,7 +90,7 @@ class RecordTable:
         self._base.close()
 
     def catch_up(self) -> None:
-        """Take in what the files hold by now; files that are gone or others leave nothing behind.
+        """Scan what the files hold by now, and drop the rows of files that are gone or were replaced.
 
         Raises ``SegmentError`` for a file that cannot be opened, and what ``damaged`` raises.
         """
@@ -105,7 +108,7 @@ class RecordTable:
             self._forget(number, 0)
 
     def name(self, number: int) -> str:
-        """Return the name by its number that a file has once it is closed."""
+        """Return the name that a file has once it is closed, given its number."""
         return self._files[number].name
 
     def files(self) -> Sequence[int]:
@@ -118,7 +121,7 @@ class RecordTable:
             return stream.seek(0, os.SEEK_END)
 
     def open(self, number: int) -> BinaryIO:
-        """Return a file by its number, open for reading, which stays this object's. Raises ``OSError``."""
+        """Return a file by its number, open for reading; the table closes it. Raises ``OSError``."""
         if (copy := self._files[number].copy) is not None:
             return cast("BinaryIO", copy)
         path = self._files[number].path
@@ -141,9 +144,9 @@ class RecordTable:
         self._opened.clear()
 
     def in_time(self, after: Position) -> Iterator[tuple[Row, Position]]:
-        """Yield rows in the order of time, each with the position that it brings an iteration to.
+        """Yield rows in the order of time, each with the position of an iteration that has yielded it.
 
-        They are those of the iteration that ``after`` is of which are left, and then those that came in since.
+        First come the rows left by the iteration that ``after`` belongs to, then those added since.
         """
         present = {file.name: file.last_id for file in self._files if file.last_id}
         if after.last:
@@ -151,7 +154,7 @@ class RecordTable:
         yield from self._run(replace(BEGINNING, last=present, former=after.last))
 
     def _run(self, begun: Position) -> Iterator[tuple[Row, Position]]:
-        """Yield what an iteration has still to give."""
+        """Yield the rows that an iteration has left."""
         at, given = begun.at, begun.given
         for row in self._sorted(begun):
             answer = row.answer
@@ -172,18 +175,21 @@ class RecordTable:
             yield Row(row[0], ResponseRecord._make(row[1:]))
 
     def _bound(self, number: int, last: Mapping[str, str]) -> int:
-        """Return where the answer is that was the last of a file; before all where there was none or it is gone."""
+        """Return the place of the last known response of a file.
+
+        Before all others where there is none or it is gone.
+        """
         known = last.get(self.name(number))
         if known is None or known == self._files[number].last_id:
             return _BEFORE_ALL if known is None else self._files[number].last
         return next((row.answer.begin for row in self._found("id", known) if row.file == number), _BEFORE_ALL)
 
     def of_url(self, url: str) -> list[Row]:
-        """Return the answers of a URL in the order of time."""
+        """Return the responses of a URL in the order of time."""
         return self._found("url", url)
 
     def of_record(self, record_id: str) -> Row | None:
-        """Return the answer of a record, None where there is none."""
+        """Return the response with a record id, None where there is none."""
         return next(iter(self._found("id", record_id)), None)
 
     def leading_to(self, url: str) -> list[Row]:
@@ -191,7 +197,7 @@ class RecordTable:
         return self._found("location", url) if url else []
 
     def shown_on(self, url: str) -> list[Row]:
-        """Return the answers that a browser asked for on a page."""
+        """Return the responses that a browser requested while it showed a page."""
         return self._found("shown_on", url) if url else []
 
     def info(self, record_id: str) -> tuple[int, Info] | None:
@@ -206,7 +212,7 @@ class RecordTable:
         return [Row(row[0], ResponseRecord._make(row[1:])) for row in rows]
 
     def _by(self, name: str) -> str:
-        """Return the clause that names an index, which is made when it is first needed."""
+        """Return the SQL clause that names an index; the index is created on first use."""
         if name not in self._indexed:
             self._base.execute(f"CREATE INDEX by_{name} {_INDEXES[name]}")
             self._indexed.add(name)
@@ -225,7 +231,7 @@ class RecordTable:
         begin = 0 if is_another else file.last
         if file.state[0]:
             self._forget(number, begin)
-        # Rows of the last answer are read again: records that belong to it may have come in since.
+        # Rows of the last response are read again, as records that belong to it may have been added since.
         self._base.executemany(_INSERT, self._rows(number, begin))
         file.state = state
 
@@ -240,7 +246,7 @@ class RecordTable:
                 self._base.execute("INSERT INTO info VALUES (?, ?, ?, ?)", (number, *each))
 
     def _readable(self, file: _File) -> Path:
-        """Return the path of what is read of a file: a copy where its records are no gzip members."""
+        """Return the path to read a file from: a converted copy where its records are not gzip members."""
         if file.copy is None and not is_open(file.path) and not has_members(file.path):
             file.copy = with_members(file.path, self._damaged)
         return file.path if file.copy is None else Path(file.copy.name)
@@ -259,9 +265,9 @@ _RECORD_END = b"\r\n\r\n"
 
 
 def has_members(path: Path) -> bool:
-    """Return whether the first record of a file is a gzip member, and not the beginning of a longer one.
+    """Return whether the first record of a file is a gzip member of its own.
 
-    Of a file that cannot be read so far it is left to others to say what is wrong. Raises ``OSError``.
+    Where that much of the file cannot be read, returns True, so that the reader reports the damage. Raises ``OSError``.
     """
     with path.open("rb") as file:
         member, head = Member(file, 0), bytearray()
@@ -279,9 +285,9 @@ def has_members(path: Path) -> bool:
 
 
 def with_members(path: Path, damaged: Callable[[Damage], object]) -> IO[bytes]:
-    """Return a temporary copy of a file in which each record is a gzip member; it goes when it is closed.
+    """Return a temporary copy of a file in which each record is a gzip member; closing it deletes it.
 
-    ``damaged`` is told where the file cannot be read: what comes before is in the copy. Raises ``OSError``.
+    ``damaged`` is called where the file cannot be read; the copy holds what comes before. Raises ``OSError``.
     """
     copy = NamedTemporaryFile(suffix=".warc.gz")  # noqa: SIM115 - whoever asked for it closes it
     try:

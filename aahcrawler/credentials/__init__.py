@@ -1,1 +1,1 @@
-"""What a site knows the crawl by: cookies, secrets, HTTP authentication; and how they are kept out of sight."""
+"""What a site knows the crawl by: cookies, secrets and HTTP authentication; and how secrets are masked."""

@@ -1,4 +1,4 @@
-"""What an ICD gives a crawl to be known by, its secrets read from where they are kept on this machine."""
+"""The credentials that an ICD gives a crawl, with secrets read from this machine."""
 
 import hashlib
 import re
@@ -39,7 +39,7 @@ class Password:
 
 @dataclass(frozen=True, slots=True)
 class GivenLogin:
-    """A form login, its secrets read. ``secret_fields`` are the names of the fields that hold them."""
+    """A form login with its secrets. ``secret_fields`` are the names of the fields that hold them."""
 
     url: str
     fields: Mapping[str, str] = field(repr=False)
@@ -51,7 +51,7 @@ class GivenLogin:
 
 @dataclass(frozen=True, slots=True)
 class GivenHeader:
-    """A header for a host; a secret one is sent encrypted."""
+    """A header for a host; a secret one is sent over encrypted connections only."""
 
     name: str
     value: str = field(repr=False)
@@ -60,11 +60,11 @@ class GivenHeader:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """All that a crawl is given to be known by; by default nothing, and cookies are kept.
+    """All credentials that a crawl is given; by default none, with cookies kept.
 
     ``logins`` and ``cookies`` (see ``cookies_of``) are by site (``urls.queue_of``), passwords and headers by host.
-    ``cookies_version`` tells one file of cookies from another. ``secrets`` are all that must not be told, those of
-    proxies and client certificates among them.
+    ``cookies_version`` tells one file of cookies from another. ``secrets`` are all texts that must not be shown,
+    including those of proxies and client certificates.
     """
 
     keeps_cookies: bool = True
@@ -78,16 +78,16 @@ class Credentials:
 
     @property
     def sites(self) -> frozenset[str]:
-        """The sites that the crawl has credentials for, and the hosts: on loopback each port is a site."""
+        """The sites and hosts that the crawl has credentials for; on loopback each port is a site."""
         hosts = {*self.passwords, *(host for host, headers in self.headers.items() if _are_secret(headers))}
         return frozenset({*self.logins, *self.cookies, *hosts, *(queue_of(f"http://{host}/") for host in hosts)})
 
     def cookies_of(self, site: str) -> Sequence[Cookie]:
-        """Return the cookies of a site; on loopback each port is a site, and has those of its host."""
+        """Return the cookies of a site; on loopback, where each port is a site, those of its host."""
         return self.cookies.get(site) or self.cookies.get(site.rpartition(":")[0], ())
 
     def may_go(self, url: str) -> bool:
-        """Return whether secrets may be sent with a request for a URL: encrypted, or where that was allowed."""
+        """Return whether secrets may be sent to a URL: it is encrypted, or sending them unencrypted was allowed."""
         return url.startswith("https:") or (urlsplit(url).hostname or "") in self.unencrypted
 
 
@@ -100,7 +100,7 @@ NONE: Final = Credentials()
 
 
 def read_credentials(icd: Icd) -> Credentials:
-    """Read the secrets that an ICD names on this machine; raise ``IcdError`` with all that cannot be read."""
+    """Read the secrets that an ICD names on this machine. Raises ``IcdError`` listing all that cannot be read."""
     reading = _Reading()
     network = icd.network
     logins = {
@@ -137,7 +137,7 @@ def read_credentials(icd: Icd) -> Credentials:
 
 
 def credential_mistakes(icd: Icd) -> tuple[Mistake, ...]:
-    """Return what of the secrets that an ICD names cannot be read on this machine."""
+    """Return the mistakes among the secrets that an ICD names: those that cannot be read on this machine."""
     try:
         read_credentials(icd)
     except IcdError as error:
@@ -146,7 +146,7 @@ def credential_mistakes(icd: Icd) -> tuple[Mistake, ...]:
 
 
 def spellings(secret: str) -> frozenset[str]:
-    """Return how a secret may be written in texts that pass by: in URLs, forms, markup, JSON."""
+    """Return the ways in which a secret may be written in URLs, forms, markup and JSON."""
     if len(secret) < _MIN_MASKED:
         return frozenset()
     escaped = secret.encode("unicode_escape").decode("ascii").replace('"', '\\"')
@@ -155,14 +155,14 @@ def spellings(secret: str) -> frozenset[str]:
 
 
 class _Reading:
-    """Reads secrets, and notes which cannot be read."""
+    """Reads secrets, and records those that cannot be read."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[_Path, str, str]] = []
         self.secrets: set[str] = set()
 
     def text(self, path: _Path, value: Value) -> str:
-        """Return a value; empty, with a note, where it cannot be had."""
+        """Return a value; empty, with a mistake recorded, where it cannot be read."""
         try:
             found = value.reveal()
         except SecretError as error:
@@ -198,7 +198,7 @@ class _Reading:
         return found, hashlib.sha256(content).hexdigest()[:32]
 
     def connections(self, network: SessionNetwork) -> None:
-        """Read the secrets of proxies and client certificates, which the wire client is given by itself."""
+        """Read the secrets of proxies and client certificates, which are passed to the wire client separately."""
         for path, proxy in _proxies(network):
             if proxy is not None and proxy.password is not None:
                 self.secrets.add(f"{proxy.user}:{self.text((*path, 'password'), proxy.password)}")
@@ -235,19 +235,19 @@ _TOKEN: Final = re.compile(
 
 
 def tokens_among(values: Iterable[str]) -> Iterator[str]:
-    """Yield those values of cookies by which somebody may be known."""
+    """Yield those cookie values that may identify a session."""
     return (value for value in values if len(value) >= MIN_OF_A_TOKEN)
 
 
 class Masks:
-    """Masks some words in all their spellings, and with ``tokens`` the values of parameters of URLs that let in."""
+    """Masks given words in all their spellings and, with ``tokens``, the values of URL parameters that grant access."""
 
     def __init__(self, words: Iterable[str], *, tokens: bool = False) -> None:
         self._words = _pattern(frozenset(words))
         self._tokens = tokens
 
     def masked(self, data: bytes) -> bytes:
-        """Return bytes of a message or page without what is masked."""
+        """Return bytes of a message or page with the secrets masked."""
         if self._words is not None:
             data = self._words.sub(REDACTED.encode(), data)
         if self._tokens and b"=" in data:
@@ -255,7 +255,7 @@ class Masks:
         return data
 
     def masked_text(self, text: str) -> str:
-        """Return a text, such as an event or a URL, without what is masked."""
+        """Return a text, such as an event or a URL, with the secrets masked."""
         raw = text.encode("utf-8", "surrogateescape")
         masked = self.masked(raw)
         return text if masked == raw else masked.decode("utf-8", "surrogateescape")

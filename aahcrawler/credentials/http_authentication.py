@@ -1,4 +1,4 @@
-"""HTTP authentication: what answers a server's challenge, basic (RFC 7617) or digest (RFC 7616)."""
+"""HTTP authentication: responds to a server's challenge by basic (RFC 7617) or digest (RFC 7616) credentials."""
 
 import hashlib
 import re
@@ -19,19 +19,19 @@ _LONGEST: Final = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What a server asks for: its scheme in lower case and parameters."""
+    """A server's challenge: its scheme in lower case, and its parameters."""
 
     scheme: str
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def algorithm(self) -> str:
-        """The digest's algorithm without its variant for sessions, in capitals."""
+        """The digest algorithm without the suffix ``-sess``, in capitals."""
         return self.parameters.get("algorithm", "MD5").upper().removesuffix("-SESS")
 
     @property
     def is_known(self) -> bool:
-        """Whether it can be answered."""
+        """Whether the client can respond to it."""
         if self.scheme == "basic":
             return True
         offered = {each.strip().lower() for each in self.parameters.get("qop", "auth").split(",")}
@@ -40,12 +40,15 @@ class Challenge:
 
     @property
     def rank(self) -> int:
-        """The lower, the safer."""
+        """The rank of its safety; lower is safer."""
         return len(_ALGORITHMS) if self.scheme == "basic" else list(_ALGORITHMS).index(self.algorithm)
 
 
 def challenges(fields: Sequence[str]) -> tuple[Challenge, ...]:
-    """Read the WWW-Authenticate fields of an answer, several in one field as well; what is none is passed over."""
+    """Parse the WWW-Authenticate fields of a response, which may hold several challenges each.
+
+    Invalid ones are skipped.
+    """
     found: list[Challenge] = []
     for text in fields:
         rest = text[:_LONGEST]
@@ -62,9 +65,9 @@ def challenges(fields: Sequence[str]) -> tuple[Challenge, ...]:
 
 
 class HostAuthentication:
-    """The user of one origin, known there by what its last challenge asked for.
+    """The credentials for one origin, sent as its last challenge asked.
 
-    Nothing is sent before a server has asked. ``new_nonce`` returns a nonce of the client's.
+    Nothing is sent before the server has sent a challenge. ``new_nonce`` returns a client nonce.
     """
 
     def __init__(self, user: str, password: str, new_nonce: Callable[[], str] = lambda: secrets.token_hex(16)) -> None:
@@ -74,13 +77,14 @@ class HostAuthentication:
 
     @property
     def scheme(self) -> str:
-        """The scheme that is answered with, empty before a challenge came."""
+        """The scheme in use, empty before a challenge came."""
         return "" if self._challenge is None else self._challenge.scheme
 
     def take(self, fields: Sequence[str], *, was_answered: bool) -> bool:
         """Take the challenges of a 401; return whether the request is to be sent again.
 
-        One that ``was_answered`` is asked again for a nonce that has become stale alone: else the password is wrong.
+        A request that ``was_answered`` (sent with credentials) is repeated only for a stale nonce; otherwise the
+        password is wrong.
         """
         known = sorted((each for each in challenges(fields) if each.is_known), key=lambda each: each.rank)
         if not known:

@@ -1,7 +1,7 @@
-"""The cookies of one site (RFC 6265): taken from answers, sent with requests, kept as text.
+"""The cookies of one site (RFC 6265): taken from responses, sent with requests, stored as text.
 
-A site is a pay-level domain, so that no cookie ever reaches another one, whatever domain it names: that is what the
-public suffix list is for (section 5.3, step 5).
+A site is a pay-level domain, so that no cookie ever reaches another one, whatever domain it names; this replaces the
+check against the public suffix list (section 5.3, step 5).
 """
 
 import re
@@ -40,7 +40,7 @@ _MAX_COOKIE_AGE: Final = 400 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A cookie as it is kept; ``port`` is None for all ports."""
+    """A stored cookie; ``port`` is None for all ports."""
 
     name: str
     value: str | None
@@ -86,7 +86,7 @@ _ALL: TypeAdapter[list[_Kept]] = TypeAdapter(list[_Kept])
 
 
 class SiteCookies:
-    """The cookies of one site, which outlive the process as ``text``."""
+    """The cookies of one site, stored as ``text`` to outlive the process."""
 
     def __init__(self, site: str, kept: str = "") -> None:
         self._jar = CookieJar(_Policy(site))
@@ -113,7 +113,7 @@ class SiteCookies:
         return "; ".join(pieces)
 
     def take(self, url: str, fields: Sequence[str]) -> bool:
-        """Take the Set-Cookie fields of an answer; return whether that changed anything but an expiry."""
+        """Take the Set-Cookie fields of a response; return whether anything but an expiry changed."""
         before, request = self._values(), Request(url)  # noqa: S310 - nothing is opened
         for field in fields[:MAX_TAKEN]:
             if not _CONTROL.search(field):
@@ -125,7 +125,7 @@ class SiteCookies:
         return self._values() != before
 
     def add(self, cookies: Iterable[Cookie]) -> None:
-        """Add cookies from elsewhere, in place of those of the same name."""
+        """Add cookies from elsewhere, replacing those of the same name."""
         for cookie in cookies:
             if not _CONTROL.search(f"{cookie.name}{cookie.value or ''}"):
                 self._jar.set_cookie(cookie)
@@ -137,7 +137,7 @@ class SiteCookies:
         return tuple(cookie for cookie in self._jar if not cookie.is_expired(now))
 
     def values(self) -> frozenset[str]:
-        """Return what the cookies hold."""
+        """Return the values of the cookies."""
         return frozenset(filter(None, self._values().values()))
 
     def _values(self) -> Mapping[tuple[str, str, str], str | None]:
@@ -145,7 +145,7 @@ class SiteCookies:
 
 
 class _Policy(DefaultCookiePolicy):
-    """Takes cookies of one site, as many and as long as is usual."""
+    """Accepts the cookies of one site, within the usual limits of number and length."""
 
     def __init__(self, site: str) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class _Policy(DefaultCookiePolicy):
 
 
 class _Answer:
-    """What the standard library asks of a response whose cookies are taken."""
+    """The part of a response that the standard library needs to read its cookies."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -172,13 +172,14 @@ class _Answer:
 
 
 class CookiesFileError(Exception):
-    """A file of cookies cannot be read; the message says why, and nothing of what it holds."""
+    """Raised where a file of cookies cannot be read; the message says why, without showing its content."""
 
 
 def cookies_of_file(text: str) -> Mapping[str, Sequence[Cookie]]:
-    """Return the cookies in the text of a file in Netscape's format, by site, expired ones left out.
+    """Return the cookies in the text of a file in Netscape's format, by site, leaving out expired ones.
 
-    Raise ``CookiesFileError``. The standard library's reader is not used: it warns with pieces of what it cannot read.
+    Raises ``CookiesFileError``. The standard library's reader is not used, since its warnings show parts of what it
+    cannot read.
     """
     found: dict[str, list[Cookie]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -208,35 +209,35 @@ def _of_columns(column: Mapping[str, str], *, http_only: bool) -> Cookie:
 
 
 def is_http_only(cookie: Cookie) -> bool:
-    """Return whether scripts are not to see a cookie (RFC 6265, section 5.2.6)."""
+    """Return whether a cookie is hidden from scripts (RFC 6265, section 5.2.6)."""
     return cookie.has_nonstandard_attr(HTTP_ONLY)
 
 
 def same_site(cookie: Cookie) -> str:
-    """Return with which requests of other sites a cookie goes: Strict, Lax or None; empty where it does not say."""
+    """Return the SameSite attribute of a cookie: Strict, Lax or None; empty where it has none."""
     said = (cookie.get_nonstandard_attr(SAME_SITE) or "").strip().capitalize()
     return said if said in ("Strict", "Lax", "None") else ""
 
 
 def shown_to(*, http_only: bool, same_site: str) -> dict[str, str]:
-    """Return the attributes of a cookie by which browsers go, as the standard library keeps them (``rest``)."""
+    """Return the attributes HttpOnly and SameSite as the standard library stores them (``rest``)."""
     return {**({HTTP_ONLY: ""} if http_only else {}), **({SAME_SITE: same_site} if same_site else {})}
 
 
 def site_of_domain(domain: str) -> str:
-    """Return the site of a cookie's domain; on loopback the host, since cookies are for all of its ports."""
+    """Return the site of a cookie's domain; on loopback the host, since cookies apply to all of its ports."""
     host = domain.lstrip(".").lower()
     site = queue_of(f"http://{host}/")
     return host if site == f"{host}:80" else site
 
 
 def _as_registered(attribute: re.Match[str]) -> str:
-    """Return the name of an attribute in the one spelling by which it is looked up."""
+    """Return the name of an attribute in the spelling by which it is looked up."""
     return attribute[1] + (HTTP_ONLY if attribute[2].lower() == "httponly" else SAME_SITE)
 
 
 def _bounded(attribute: re.Match[str]) -> str:
-    """Return the attribute Max-Age with a number that can be kept; one that is no number counts for nothing."""
+    """Return the attribute Max-Age with a number that can be stored; one that is no number is ignored."""
     value = attribute[1].strip()
     digits = value.removeprefix("-").lstrip("0") or value[-1:]
     if not (digits.isascii() and digits.isdigit()):
@@ -246,7 +247,7 @@ def _bounded(attribute: re.Match[str]) -> str:
 
 
 def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:
-    """Return whether a cookie keeps what its name promises (RFC 6265bis, section 4.1.3)."""
+    """Return whether a cookie fulfils the requirements of its name's prefix (RFC 6265bis, section 4.1.3)."""
     is_safe = cookie.secure and request.type == "https"
     if cookie.name.startswith("__Host-"):
         return is_safe and not cookie.domain_specified and cookie.path == "/"
@@ -254,7 +255,7 @@ def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:
 
 
 def _read(text: str) -> Iterator[Cookie]:
-    """Yield the cookies that were kept; of a text that is damaged none, so that the site gives new ones."""
+    """Yield the stored cookies; none from a damaged text, so that the site sets new ones."""
     try:
         kept = _ALL.validate_json(text) if text else []
     except ValidationError:
@@ -263,7 +264,7 @@ def _read(text: str) -> Iterator[Cookie]:
 
 
 def _written(jar: CookieJar) -> str:
-    """Return the cookies of a jar as text; beyond ``MAX_COOKIES`` the first ones go."""
+    """Return the cookies of a jar as text, dropping the first ones beyond ``MAX_COOKIES``."""
     now = time.time()
     cookies = [cookie for cookie in jar if not cookie.is_expired(int(now))]
     for cookie in cookies[:-MAX_COOKIES]:

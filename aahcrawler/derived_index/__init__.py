@@ -1,7 +1,7 @@
-"""Indexes that can be built again: the base of all that is derived from files of a crawl that only grow.
+"""Indexes that can be rebuilt: the base of all indexes derived from append-only files of a crawl.
 
-The files, its sources, are what is kept. An index is a SQLite file that remembers up to which byte each of them was
-taken in, so that it catches up by reading what was added. It may be removed at any time.
+Those files, the sources, are authoritative. An index is a SQLite file that records up to which byte each source was
+read, so that it catches up by reading what was added. It may be deleted at any time.
 """
 
 from aahcrawler.derived_index.catching_up import DerivedIndex, Standing

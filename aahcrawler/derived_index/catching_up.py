@@ -1,4 +1,4 @@
-"""The base of indexes that can be built again."""
+"""The base class of indexes that can be rebuilt from their sources."""
 
 import logging
 import sqlite3
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Standing(Enum):
-    """How an index stands to its sources."""
+    """How an index compares with its sources."""
 
     SOUND = auto()
     """It holds all that they hold."""
@@ -38,17 +38,16 @@ class Standing(Enum):
 
 
 class DerivedIndex(IndexFile, ABC, Generic[T]):
-    """An index that remembers up to which byte each of its sources was taken in, and catches up with them.
+    """An index that records up to which byte each of its sources was read, and catches up with them.
 
-    A subclass finds its ``sources``, yields the ``entries`` of one and says how one is ``put`` into the tables.
+    A subclass finds its ``sources``, yields the ``entries`` of one and ``put`` them into the tables.
 
-    All that changes the index is in transactions, each of which takes in some entries and notes how far that is:
-    a crash at any moment costs none and takes in none twice. Several processes may catch up, and others ask, at once.
-    An index whose sources have lost something is made anew in one transaction: nobody is shown what was taken out, once
-    it has been noticed.
+    All changes are made in transactions, each of which adds some entries and records their end: a crash loses no entry
+    and adds none twice. Several processes may catch up, and others query, at the same time. An index whose sources have
+    lost something is rebuilt in one transaction, so that what was removed is not shown once the loss is noticed.
 
-    Methods raise ``sqlite3.Error`` and ``OSError`` where the index or its sources cannot be used. Not for two threads
-    at once, but for ``asked``.
+    Methods raise ``sqlite3.Error`` and ``OSError`` where the index or its sources cannot be used. Not thread-safe,
+    except ``asked``.
     """
 
     at_once: ClassVar[int] = 250
@@ -57,31 +56,31 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The statements that make the tables, that of its sources first."""
+        """The SQL statements that create the tables, that of its sources first."""
         return (SEGMENT, *self.schema)
 
     # What subclasses say
 
     @abstractmethod
     def sources(self) -> Iterable[Source]:
-        """Find the sources, in the order in which they are to be taken in."""
+        """Return the sources, in the order in which they are to be read."""
 
     @abstractmethod
     def entries(self, source: Source, begin: int) -> Iterator[tuple[T, int]]:
-        """Yield the entries of a source from a byte on, each with the byte behind it.
+        """Yield the entries of a source from an offset on, each with the offset after it.
 
-        Raise ``DamageError`` behind the last whole one, ``FileNotFoundError`` for a source that is gone.
+        Raises ``DamageError`` after the last whole one, ``FileNotFoundError`` for a source that is gone.
         """
 
     @abstractmethod
     def put(self, entry: T, source: int, place: int) -> None:
-        """Take in an entry at a byte of the source with that number; raise ``ValueError`` for one without sense."""
+        """Add an entry at an offset of the source with that number. Raises ``ValueError`` for an invalid entry."""
 
     def settle(self) -> None:
-        """Write what ``put`` has left to be written. Each transaction ends so."""
+        """Write what ``put`` has deferred. Called at the end of each transaction."""
 
     def is_other(self, known: Known, source: Source | None) -> bool:
-        """Return whether a source is gone, or not the one taken in; those that are closed do not change any more."""
+        """Return whether a source is gone or was replaced; closed sources do not change any more."""
         if source is None:
             return known.covered > 0
         if source.inode != known.inode or source.size < known.covered:
@@ -89,15 +88,15 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
         return not known.was_open and (source.size, source.changed) != (known.size, known.changed)
 
     def forget(self, known: Known) -> bool:  # noqa: ARG002
-        """Take a source that is another out of the tables; return False where the index has to be begun anew."""
+        """Remove the entries of a replaced source; return False where the index has to be rebuilt instead."""
         return False
 
     # Catching up
 
     def catch_up(self, seconds: float = inf) -> bool:
-        """Take in what was added, a step at least, for about so many seconds; return whether nothing is left.
+        """Add new entries for about ``seconds``, but at least one step; return whether nothing is left.
 
-        Where another process keeps the index busy, leave it to that one.
+        Where another process keeps the index locked, that process does the work.
         """
         ends = monotonic() + seconds
         try:
@@ -111,7 +110,7 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
         return True
 
     def step(self) -> bool:
-        """Take in some entries in a transaction; return whether there may be more."""
+        """Add some entries in a transaction; return whether there may be more."""
         try:
             with transaction(self.base):
                 return self._step()
@@ -123,7 +122,7 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
         return True
 
     def standing(self, base: sqlite3.Connection) -> Standing:
-        """Return how the index, open or asked, stands to its sources."""
+        """Return how the index compares with its sources."""
         found = {source.name: source for source in self.sources()}
         known = {each.name: each for each in known_sources(base)}
         if any(self.is_other(each, found.get(name)) for name, each in known.items()):
@@ -161,7 +160,7 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
                 self.base.execute("DELETE FROM segment WHERE id = ?", (known.id,))
 
     def _take(self, known: Known, source: Source, most: int) -> int:
-        """Take in the new part of a source, and return how many entries that were."""
+        """Add entries of the new part of a source, and return how many."""
         covered, size, count, faults = known.covered, source.size, 0, list[str]()
         if covered >= size:
             return 0

@@ -1,11 +1,12 @@
-"""A SQLite file with tables that can be made again, at a path or, where nothing can be written there, elsewhere."""
+"""A SQLite file whose tables can be rebuilt, at a given path or, where that is read-only, in a temporary folder."""
 
 import logging
+import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from os import O_CREAT, O_RDWR, close
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
@@ -27,11 +28,11 @@ _logger = logging.getLogger(__name__)
 
 
 class IndexFile:
-    """The file of an index at a path, or without one a private one that ends with this object.
+    """The file of an index at a path, or without a path, a private one that is deleted with this object.
 
     A subclass names its tables, the statements of ``schema`` word for word as SQLite keeps them, and their ``version``.
-    A file that is damaged or of another version is made anew. Where nothing can be written at its path, it lies in a
-    temporary folder as long as this object is open.
+    A file that is damaged or of another version is made anew. Where nothing can be written at its path, it goes on in
+    a temporary folder, from what there is of it, as long as this object is open.
     """
 
     schema: ClassVar[tuple[str, ...]]
@@ -48,16 +49,16 @@ class IndexFile:
         self._spare: tempfile.TemporaryDirectory[str] | None = None
 
     def begin(self) -> None:
-        """Forget what was remembered of the tables: others may have changed them. Each transaction begins so."""
+        """Drop cached values of the tables, which others may have changed. Called at the start of each transaction."""
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The statements that make the tables."""
+        """The SQL statements that create the tables."""
         return self.schema
 
     @property
     def edition(self) -> int:
-        """What the tables hold, as a number: an index that was made as another edition is made anew."""
+        """A number for what the tables hold: an index of another edition is rebuilt."""
         return self.version
 
     def __enter__(self) -> Self:
@@ -68,55 +69,81 @@ class IndexFile:
 
     @property
     def base(self) -> sqlite3.Connection:
-        """The connection of an index that is open."""
+        """The connection of an open index."""
         if self._held is None:
             raise sqlite3.ProgrammingError("the index is not open")
         return self._held[1]
 
     @property
     def is_temporary(self) -> bool:
-        """Whether it lies elsewhere, since nothing can be written at its path."""
+        """Whether the file is in a temporary folder, as its path is read-only."""
         return self._spare is not None
 
+    @property
+    def can_be_written(self) -> bool:
+        """Whether its file may be written to, as far as permissions tell.
+
+        They are asked beforehand: SQLite may begin a transaction all the same, which fails at its first change.
+        """
+        places = () if self.path is None else (self.path, self.path.parent)
+        return all(os.access(place, os.W_OK) for place in places if place.exists())
+
     def open(self) -> Self:
-        """Open it for building; it is made where it is missing, damaged, removed meanwhile or of another version."""
+        """Open the file for building.
+
+        It is created where it is missing, damaged, deleted meanwhile or of another version.
+        """
         if self._held is not None:
             if self._held[0] == self._inode():
                 return self
             self.abandon()
-        try:
-            return self._open()
-        except (OSError, sqlite3.OperationalError):
-            if self.path is None or self.is_temporary or not self.may_lie_elsewhere:
-                raise
-        self._spare = tempfile.TemporaryDirectory(prefix="aah-index-")
-        self.path = Path(self._spare.name) / self.path.name
+        is_bound = self.path is None or self.is_temporary or not self.may_lie_elsewhere
+        if is_bound or self.can_be_written:
+            try:
+                return self._open()
+            except (OSError, sqlite3.OperationalError):
+                if is_bound:
+                    raise
+        self._go_elsewhere()
         return self._open()
 
+    def _go_elsewhere(self) -> None:
+        spare = tempfile.TemporaryDirectory(prefix="aah-index-")
+        path = Path(spare.name) / (self.path or Path()).name
+        with suppress(OSError):  # What cannot be read is made anew.
+            self.bring(path)
+        self._spare, self.path = spare, path
+
+    def bring(self, path: Path) -> None:
+        """Bring what there is of the index to another path. Raise ``OSError``."""
+        for suffix in ("", "-wal"):
+            if self.path is not None and (file := self.path.with_name(self.path.name + suffix)).exists():
+                shutil.copyfile(file, path.with_name(path.name + suffix))
+
     def close(self) -> None:
-        """Close it, and remove it where it is temporary."""
+        """Close the file, and delete it where it is temporary."""
         self.abandon()
         if self._spare is not None:
             self._spare.cleanup()
 
     def abandon(self) -> None:
-        """Close it without committing what is pending, if it is open."""
+        """Close the file, if open, without committing pending changes."""
         if self._held is not None:
             with suppress(sqlite3.Error):
                 self._held[1].close()
             self._held = None
 
     def remove(self) -> None:
-        """Remove it: it is made anew when it is next opened."""
+        """Delete the file; it is rebuilt when it is next opened."""
         self.abandon()
         if self.path is not None:
             remove_base(self.path)
 
     @contextmanager
     def asked(self) -> Iterator[sqlite3.Connection]:
-        """Open it for questions, which change nothing, as it is at one moment.
+        """Open a read-only connection that sees the index at one moment.
 
-        Raise ``sqlite3.Error``, also for one of another version, and one that was never opened for building.
+        Raises ``sqlite3.Error``, also for an index of another version, and for one that was never opened for building.
         """
         where = f"{(self.path or Path()).resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(where, uri=True, timeout=_PATIENCE)) as base:
@@ -128,7 +155,7 @@ class IndexFile:
             yield base
 
     def removed_if_damaged(self, error: sqlite3.Error) -> bool:
-        """Return whether an error tells of damage in the file, which is removed then."""
+        """Delete the file if an error shows that it is damaged; return whether it was."""
         # The higher bits say more exactly what it is; errors that are not SQLite's own have no code at all.
         is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
         if is_damage:
@@ -158,7 +185,7 @@ class IndexFile:
         return self
 
     def _prepared(self) -> sqlite3.Connection:
-        """Open the file if it is sound; else, alone, make it."""
+        """Open the file if it is undamaged; else create it, under a lock."""
         if self.path is None:
             return self._connected(is_new=True)
         if self.path.exists():
@@ -172,9 +199,9 @@ class IndexFile:
             return self._connected(is_new=True)
 
     def _connected(self, *, is_new: bool) -> sqlite3.Connection:
-        """Open a connection that can write; with ``is_new`` make the tables. Raise ``_UnfitError`` for damage."""
+        """Open a writable connection; with ``is_new`` create the tables. Raises ``_UnfitError`` for damage."""
         if self.path is not None and self.is_private:
-            close(private(str(self.path), O_RDWR | O_CREAT))
+            os.close(private(str(self.path), os.O_RDWR | os.O_CREAT))
         base = connection(self.path or "")
         try:
             self._check(base)
@@ -205,7 +232,7 @@ class IndexFile:
         return base.execute("PRAGMA user_version").fetchone()[0] == self.edition and tables >= {*self.tables}
 
     def make_tables(self, base: sqlite3.Connection) -> None:
-        """Make the tables in a transaction, after all that there are have been dropped."""
+        """Drop all tables and create them anew, in one transaction."""
         virtual_first = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'"
         for (name,) in base.execute(virtual_first).fetchall():
             if not name.startswith("sqlite_"):
@@ -215,17 +242,17 @@ class IndexFile:
 
 
 class _UnfitError(Exception):
-    """Raised where a file holds no such index, or one that is damaged."""
+    """Raised where a file holds another kind of index, or a damaged one."""
 
 
 def connection(path: Path | str) -> sqlite3.Connection:
-    """Open a SQLite file, whose transactions the caller begins; any thread may use it, one at a time."""
+    """Open a SQLite file in manual transaction mode; any thread may use the connection, one at a time."""
     return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
 
 
 @contextmanager
 def transaction(base: sqlite3.Connection) -> Iterator[None]:
-    """Do all or nothing of what is done to a base within a ``with`` statement, while nobody else writes to it."""
+    """Run the ``with`` block as one transaction that excludes other writers; it is rolled back on an error."""
     base.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -238,6 +265,6 @@ def transaction(base: sqlite3.Connection) -> Iterator[None]:
 
 
 def remove_base(path: Path) -> None:
-    """Remove a SQLite file, and what SQLite keeps beside it."""
+    """Delete a SQLite file with its companion files."""
     for suffix in _SUFFIXES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)

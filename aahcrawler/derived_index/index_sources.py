@@ -1,4 +1,4 @@
-"""The files that an index is made from, and how far it knows them."""
+"""The source files of an index, and how far the index has read them."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ _KNOWN: Final = "SELECT id, name, inode, covered, size, changed, is_open FROM se
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that an index is made from, as it lies in the folder.
+    """A source file of an index, as it is in the folder.
 
-    ``name`` is its own among those of the index, and stays when the file is closed or moved. ``changed`` is in
-    nanoseconds. One that ``is_open`` may grow.
+    ``name`` is unique among those of the index, and stays when the file is closed or moved. ``changed`` is its time of
+    modification in nanoseconds. A source that ``is_open`` may grow.
     """
 
     name: str
@@ -34,13 +34,13 @@ class Source:
 
     @classmethod
     def at(cls, path: Path, name: str, *, is_open: bool) -> Self:
-        """Look at a file. Raise ``OSError``."""
+        """Return the source at a path. Raises ``OSError``."""
         found = path.stat()
         return cls(name, path, found.st_ino, found.st_size, found.st_mtime_ns, is_open)
 
 
 class Known(NamedTuple):
-    """A source as an index knows it: ``covered`` bytes of ``size`` were taken in."""
+    """A source as recorded in an index: ``covered`` of its ``size`` bytes were read."""
 
     id: int
     name: str
@@ -53,10 +53,10 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How far an index reaches: ``covered`` of the ``size`` bytes of its sources.
+    """How far an index has read its sources: ``covered`` of ``size`` bytes.
 
-    ``is_complete`` says that nothing is left in any source. ``damaged`` names sources that cannot be read to their
-    end, or not wholly, with the reason.
+    ``is_complete`` says that nothing is left to read. ``damaged`` names sources that cannot be read wholly, with the
+    reason.
     """
 
     covered: int
@@ -66,12 +66,12 @@ class Coverage:
 
 
 def known_sources(base: sqlite3.Connection) -> list[Known]:
-    """Return the sources that an index knows."""
+    """Return the sources recorded in an index."""
     return [Known(*row) for row in base.execute(_KNOWN)]
 
 
 def coverage(base: sqlite3.Connection, under: str = "") -> Coverage:
-    """Return how far an index reaches; the bytes are those of sources whose names begin with ``under``."""
+    """Return how far an index has read its sources, counting those whose names begin with ``under``."""
     covered, size = base.execute(
         "SELECT coalesce(sum(covered), 0), coalesce(sum(size), 0) FROM segment WHERE substr(name, 1, ?) = ?",
         (len(under), under),
@@ -82,7 +82,7 @@ def coverage(base: sqlite3.Connection, under: str = "") -> Coverage:
 
 
 def segment_sources(folder: Path, extension: str, under: str = "") -> Iterator[Source]:
-    """Yield the segments of a folder, each by ``under`` and the name that it has once it is closed."""
+    """Yield the segments of a folder; each is named ``under`` plus the name it has once it is closed."""
     for path in segments(folder, extension):
         final = path.with_name(path.name.removesuffix(OPEN))
         for place in (path, final):  # It may have been closed since it was listed.
@@ -92,7 +92,7 @@ def segment_sources(folder: Path, extension: str, under: str = "") -> Iterator[S
 
 
 def segment_members(source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the text of each whole member of a segment from a byte on, and the byte behind it; see ``entries``."""
+    """Yield the text of each whole member of a segment from an offset on, and the offset after it; see ``entries``."""
     with opened_segment(source.path) as file:
         members = Members(file, begin)
         while members.end < source.size and (text := members.member()):
@@ -100,7 +100,7 @@ def segment_members(source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
 
 
 def opened_segment(path: Path) -> BinaryIO:
-    """Open all bytes of a segment by its name, open or closed. Raise ``FileNotFoundError``."""
+    """Open a segment by its name, whether it is open or closed. Raises ``FileNotFoundError``."""
     final = path.with_name(path.name.removesuffix(OPEN))
     for candidate in (final.with_name(final.name + OPEN), final):
         with suppress(FileNotFoundError):

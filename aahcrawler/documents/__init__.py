@@ -1,4 +1,4 @@
-"""Documents such as PDF and DOCX, read in a process of their own: no file can hang or exhaust the crawl."""
+"""Reads documents such as PDF and DOCX in a separate process, so that no file can hang or exhaust the crawl."""
 
 from aahcrawler.documents.reader import DocumentReader, is_document
 

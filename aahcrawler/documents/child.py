@@ -1,6 +1,6 @@
-"""The reader's child process: bodies in, lines of JSON out, until its input ends.
+"""The child process that reads documents: takes bodies, writes lines of JSON, until its input ends.
 
-A body is preceded by its length, eight bytes, the highest first. The answer to it is a line with the file's own
+A body is preceded by its length, eight bytes in big-endian order. The response to it is a line with the file's own
 metadata, a line for each page, and ``null``.
 """
 
@@ -52,7 +52,10 @@ def _answer(body: bytes) -> Iterator[object]:
 
 
 def _contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
-    """Tell the format by the first bytes. An encrypted DOCX file is one of Microsoft's former container format."""
+    """Read a body in the format that its first bytes show.
+
+    An encrypted DOCX file is in Microsoft's older container format.
+    """
     if body.startswith(_ZIP):
         return packed_text.contents(body)
     if body.startswith(_OLE) and _ENCRYPTED_PACKAGE in body:
@@ -61,7 +64,7 @@ def _contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
 
 
 def main() -> None:
-    """Serve the standard input."""
+    """Serve requests from standard input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,4 +1,4 @@
-"""Define what readers of all formats have in common: bounds, a file's metadata, and the URLs that a text names."""
+"""What the readers of all formats share: bounds, a file's metadata, and the URLs that a text names."""
 
 import re
 from collections.abc import Iterator
@@ -26,11 +26,11 @@ _TRAILING = ".,;:!?'’*_"
 
 
 class EncryptedError(Exception):
-    """Raised for a file that nobody can read without a password or a key."""
+    """Raised for a file that cannot be read without a password or a key."""
 
 
 class CutError(Exception):
-    """Raised behind the last sheet of a file that was not read to its end."""
+    """Raised after the last sheet of a file that was not read to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class About:
 
 
 def about(title: str, author: str, created: datetime | None) -> About:
-    """Return metadata within bounds; a moment without a zone is taken for one of UTC."""
+    """Return metadata cut to their bounds; a time without a zone is taken for UTC."""
     moment = "" if created is None else (created if created.tzinfo else created.replace(tzinfo=UTC)).isoformat()
     return About(folded(title)[:MAX_ANCHOR], folded(author)[:MAX_ANCHOR], moment)
 
@@ -57,12 +57,12 @@ def moment_of(text: str) -> datetime | None:
 
 
 def is_absolute(address: str) -> bool:
-    """Tell whether a URL, as it is written, leads out of the file that it stands in."""
+    """Return whether a URL, as written, leads out of the file that contains it."""
     return _SCHEME.match(address.strip()) is not None
 
 
 def named_urls(text: str) -> Iterator[TranscriptLink]:
-    """Yield the URLs that a text names, each as a link on itself."""
+    """Yield the URLs written in a text, each as a link whose text is the URL."""
     for found in _ADDRESS.finditer(text):
         address = _trimmed(found[0])
         near = text[max(0, found.start() - MAX_CONTEXT // 2) : found.end() + MAX_CONTEXT // 2]
@@ -74,12 +74,12 @@ def named_urls(text: str) -> Iterator[TranscriptLink]:
 
 
 def folded(text: str) -> str:
-    """Return a text in one line that can be encoded."""
+    """Return a text on one line, without characters that cannot be encoded."""
     return utf_8(" ".join(text.split()))
 
 
 def utf_8(text: str) -> str:
-    """Return a text that can be encoded."""
+    """Return a text without characters that cannot be encoded."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

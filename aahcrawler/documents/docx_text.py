@@ -24,7 +24,7 @@ _HYPERLINK: Final = re.compile(r'\s*+HYPERLINK\s++(?:"([^"]++)"|([^\s"\\]++))', 
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """Where a part leads: the name of another part, or, ``external``, an address."""
+    """The target of a part's relation: the name of another part or, if ``external``, a URL."""
 
     type: str
     target: str
@@ -39,7 +39,7 @@ def main_part(package: Package) -> str:
 
 
 def about_file(package: Package) -> About:
-    """Return what a document declares of itself."""
+    """Return the metadata that a document declares."""
     root = package.xml("docProps/core.xml")
     return about(text_of(root, "title"), text_of(root, "creator"), moment_of(text_of(root, "created")))
 
@@ -55,7 +55,7 @@ def pieces(package: Package) -> Iterator[Piece]:
 
 
 def _relations(package: Package, part: str) -> dict[str, _Relation]:
-    """Return where a part leads by id; for no part, where the package itself does."""
+    """Return the relations of a part by id; without a part, those of the package itself."""
     folder, name = posixpath.split(part)
     root = package.xml(posixpath.join(folder, "_rels", f"{name}.rels"))
     found = {}
@@ -105,7 +105,7 @@ def _begun(element: Element, tag: str, relations: dict[str, _Relation], fields: 
 
 
 def _address(instruction: str) -> str:
-    """Return where a field leads, empty unless it is a link.
+    """Return the target of a field, empty unless it is a link.
 
     >>> _address(' HYPERLINK "http://a.test/" '), _address("PAGE")
     ('http://a.test/', '')
@@ -116,7 +116,7 @@ def _address(instruction: str) -> str:
 
 @dataclass(slots=True)
 class _Fields:
-    """Fields that are written as a row of signs: a beginning, instructions, a separator, a result and an end."""
+    """Fields written as a sequence of marks: beginning, instruction, separator, result and end."""
 
     _open: list[tuple[str, bool]] = field(default_factory=list)
     """The instructions of fields that have not ended, and whether their results have begun."""

@@ -13,7 +13,7 @@ from lxml.etree import iterwalk
 from aahcrawler.documents.content import MAX_PAGES, About, EncryptedError, about, is_absolute, moment_of
 from aahcrawler.documents.running_text import LinkStart, Mark, Piece
 from aahcrawler.documents.zip_package import Package, text_of, value_of
-from aahcrawler.page import charset, markup
+from aahcrawler.page import markup
 from aahcrawler.page.text import BLOCKS, UNREAD
 
 _TEXTS: Final = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"})
@@ -24,7 +24,7 @@ _SUBSET: Final = re.compile(rb"<!DOCTYPE[^\[>]*+\[[^\]]*+\]\s*+>")
 
 
 def about_file(package: Package) -> About:
-    """Return what a book declares of itself; its date is that of its publication."""
+    """Return the metadata that a book declares; its date is that of its publication."""
     root = package.xml(_root_file(package))
     dates = () if root is None else islice(root.iter("{*}date"), MAX_PAGES)
     named = {value_of(each, "event"): "".join(map(str, each.itertext())) for each in dates}
@@ -34,7 +34,7 @@ def about_file(package: Package) -> About:
 
 
 def pieces(package: Package) -> Iterator[Piece]:
-    """Yield the text of a book in the order of its reading. Raises ``EncryptedError`` where none of it can be read."""
+    """Yield the text of a book in reading order. Raises ``EncryptedError`` where none of it can be read."""
     names, locked = list(islice(_texts(package), _MAX_TEXTS)), _encrypted(package)
     if names and locked.issuperset(names):
         raise EncryptedError
@@ -74,7 +74,7 @@ def _within(folder: str, reference: str) -> str:
 
 
 def _of_text(body: bytes) -> Iterator[Piece]:
-    encoding = charset.of_bom(body)
+    encoding = markup.of_bom(body)
     utf_8 = body.decode(encoding, "replace").encode("utf-8", "replace") if encoding else body
     walk = iterwalk(markup.parse(_SUBSET.sub(b"", utf_8)), events=("start", "end", "comment", "pi"))
     for event, node in walk:

@@ -19,7 +19,7 @@ _PARAGRAPHS: Final = frozenset({"p", "h"})
 
 
 def about_file(package: Package) -> About:
-    """Return what a document declares of itself."""
+    """Return the metadata that a document declares."""
     root = package.xml("meta.xml")
     author = text_of(root, "initial-creator") or text_of(root, "creator")
     return about(text_of(root, "title"), author, moment_of(text_of(root, "creation-date")))
@@ -60,7 +60,7 @@ def _ended(element: Element, tag: str) -> Iterator[Piece]:
 
 
 def _address(reference: str) -> str:
-    """Return where a link leads, empty where that is within the package, as which the file is a folder of its own.
+    """Return the target of a link, empty where it is within the package; the file counts as a folder of its own.
 
     >>> _address("http://a.test/"), _address("../more.html"), _address("#chapter")
     ('http://a.test/', 'more.html', '')

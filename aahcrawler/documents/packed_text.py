@@ -1,4 +1,4 @@
-"""Tells DOCX, ODT and EPUB files apart by what they hold, and reads them, in the reader's child process."""
+"""Tells DOCX, ODT and EPUB files apart by their content, and reads them, in the reader's child process."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ class _Format(NamedTuple):
 
 
 def contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
-    """Return what a file declares of itself, and its sheets, behind which ``CutError`` says that there would be more.
+    """Return the metadata that a file declares, and its sheets; ``CutError`` after the last says that there are more.
 
     Raises ``EncryptedError``, at once or with the sheets, and other errors for a file that is broken or of another
     format.

@@ -40,9 +40,9 @@ class _Piece:
 
 
 def contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
-    """Return what a file declares of itself, and its first pages; one that cannot be read is empty.
+    """Return the metadata that a file declares, and its first pages; a page that cannot be read is empty.
 
-    Raises ``EncryptedError`` for a file that asks for a password, at once or with the pages; anything for a broken one.
+    Raises ``EncryptedError`` for a file that needs a password, at once or with the pages; any error for a broken one.
     """
     reader = PdfReader(BytesIO(body), strict=False)
     if reader.is_encrypted and not reader.decrypt(""):

@@ -1,4 +1,4 @@
-"""Reads documents through a child process that is ended when it takes too long."""
+"""Reads documents through a child process that is killed when it takes too long."""
 
 import json
 import os
@@ -43,18 +43,18 @@ _MAX_ANSWER_LENGTH = 32_000_000
 
 
 def is_document(page: Page) -> bool:
-    """Tell whether a page is a document that can be read: it declares so, or its bytes show it and it is no page."""
+    """Return whether a page is a document that can be read: by its declared type, else by its bytes."""
     if page.media_type in DOCUMENTS:
         return True
     return not (page.is_html or page.is_json) and sniff(page.body, page.media_type) in DOCUMENTS
 
 
 class DocumentReader:
-    """Reads PDF, DOCX, ODT and EPUB files, one at a time; any number of threads may ask.
+    """Reads PDF, DOCX, ODT and EPUB files, one at a time. Thread-safe.
 
     The child process is started with the first document and ends with ``close``, with this process, or with a document
-    that takes too long, too much memory, or the child with it. The pages of such a document that were read until then
-    are returned.
+    that takes too much time or memory, or crashes it. The pages of such a document that were read until then are
+    returned.
     """
 
     def __init__(self, seconds: float = SECONDS, command: Sequence[str] = CHILD) -> None:
@@ -65,7 +65,7 @@ class DocumentReader:
         self._served = 0
 
     def read(self, body: bytes) -> Transcript:
-        """Return the transcript of a document, an empty one for another file. No content of a file raises an error."""
+        """Return the transcript of a document, an empty one for another file. No file's content raises an error."""
         with self._lock:
             lines = _Lines(self._seconds)
             try:
@@ -115,7 +115,7 @@ class DocumentReader:
 
 
 class _Lines:
-    """The lines of one answer, as they come. ``ended`` tells whether the last one has come."""
+    """The lines of one response, as they arrive. ``ended`` tells whether the last one has come."""
 
     def __init__(self, seconds: float) -> None:
         self._deadline = time.monotonic() + seconds
@@ -123,7 +123,10 @@ class _Lines:
         self.read: list[Any] = []
 
     def of(self, descriptor: int) -> Iterator[Any]:
-        """Yield lines until the last one; fewer when the time is over, the answer too long, or the child is gone."""
+        """Yield lines up to the last one.
+
+        Fewer when time runs out, the response is too long, or the child has ended.
+        """
         pending, size = bytearray(), 0
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
@@ -181,9 +184,9 @@ _MAX_LINKS: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class GivenText:
-    """The text of a file and the web addresses that it links to; ``problem`` says why there is less than there may be.
+    """The text of a file and the web URLs that it links to; ``problem`` says why some may be missing.
 
-    It is empty where all was read.
+    ``problem`` is empty where everything was read.
     """
 
     text: str
@@ -192,9 +195,9 @@ class GivenText:
 
 
 def given_text(body: bytes, media_type: str, reader: DocumentReader) -> GivenText:
-    """Return the text of a file; ``media_type`` is what its sender says of it, and may be empty or wrong.
+    """Return the text of a file; ``media_type`` is as declared by its sender, and may be empty or wrong.
 
-    Never raises, whatever the file holds. Documents are read by the reader's process, in bounded time.
+    Never raises, whatever the file contains. Documents are read by the reader's process, in bounded time.
     """
     if len(body) > LARGEST:
         return GivenText("", (), f"the file is larger than {LARGEST:,} bytes")
@@ -224,7 +227,7 @@ def _of_document(body: bytes, reader: DocumentReader) -> GivenText:
 
 
 def _links(page: Page) -> tuple[str, ...]:
-    """Return where an HTML file links to on the web; what it links to beside itself is none of that."""
+    """Return the absolute web URLs that an HTML file links to; relative links are left out."""
     try:
         found = page.tree.xpath("//a/@href")
     except (etree.XPathError, ValueError):

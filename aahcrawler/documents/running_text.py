@@ -1,4 +1,4 @@
-"""Makes sheets of running text, of formats that know no pages."""
+"""Divides running text, of formats without pages, into sheets."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,13 +24,13 @@ SHEET = 3_000
 
 @dataclass(frozen=True, slots=True)
 class LinkStart:
-    """The beginning of the text that a link lies on; an address that leads nowhere on the web is empty."""
+    """The beginning of a link's text; its URL is empty where it does not lead to the web."""
 
     address: str
 
 
 class Mark(Enum):
-    """What stands between pieces of text."""
+    """A separator between pieces of text."""
 
     LINK_END = "link end"
     PARAGRAPH_END = "paragraph end"
@@ -68,7 +68,7 @@ def _sheets(pieces: Iterable[Piece]) -> Iterator[Sheet]:
 
 @dataclass(slots=True)
 class _Paragraph:
-    """A paragraph as it is read: its text, the links that have ended, and where those began that have not."""
+    """A paragraph being read: its text, its complete links, and the beginnings of open ones."""
 
     pieces: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
@@ -97,7 +97,7 @@ class _Sheet:
     size: int = 0
 
     def add(self, paragraph: _Paragraph) -> _Paragraph:
-        """Take a paragraph, and return the next one, in which links go on that have not ended."""
+        """Add a paragraph, and return the next one, in which its open links continue."""
         line = folded("".join(paragraph.pieces))[:MAX_TEXT]
         for address, anchor in paragraph.links:
             self._link(TranscriptLink(utf_8(address), folded(anchor)[:MAX_ANCHOR], line[:MAX_CONTEXT]))

@@ -1,4 +1,4 @@
-"""Unpacks files of formats that are ZIP files of XML (DOCX, ODT, EPUB) within bounds, and parses that XML."""
+"""Unpacks ZIP files of XML (DOCX, ODT, EPUB) within bounds, and parses that XML."""
 
 import zlib
 from io import BytesIO
@@ -25,9 +25,9 @@ _IS_ENCRYPTED: Final = 0x1
 
 
 class Package:
-    """The members of a ZIP file by name; ``is_cut`` tells whether any was read in part only.
+    """The members of a ZIP file by name; ``is_cut`` says that some were read in part only.
 
-    Raises ``BadZipFile`` for what is no ZIP file or has too many members.
+    Raises ``BadZipFile`` for a file that is no ZIP file or has too many members.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -43,9 +43,9 @@ class Package:
         return name in self._members
 
     def read(self, name: str) -> bytes:
-        """Return a member as far as the bounds and its own state let it be unpacked; nothing if there is none.
+        """Return a member, as far as the bounds and its own damage allow; nothing if there is none.
 
-        Raises ``EncryptedError`` for one that asks for a password.
+        Raises ``EncryptedError`` for a member that needs a password.
         """
         member = self._members.get(name)
         if member is None:
@@ -62,9 +62,9 @@ class Package:
         return bytes(found)
 
     def xml(self, name: str) -> Element | None:
-        """Return the root of a member in XML, None where there is none; of broken XML what can be parsed.
+        """Return the root of an XML member, None where there is none; broken XML is parsed as far as possible.
 
-        No document type, entity or file from elsewhere has any effect.
+        Document types, entities and external files have no effect.
         """
         root, is_whole = _parsed(self.read(name))
         self.is_cut = self.is_cut or not is_whole
@@ -83,7 +83,7 @@ class Package:
 
 
 def _parsed(markup: bytes) -> tuple[Element | None, bool]:
-    """Return the root of what can be parsed, and whether that is all of it."""
+    """Return the root of what can be parsed, and whether everything could be."""
     parser = XMLParser(
         resolve_entities=False, load_dtd=False, no_network=True, recover=True, remove_comments=True, remove_pis=True
     )
@@ -95,12 +95,12 @@ def _parsed(markup: bytes) -> tuple[Element | None, bool]:
 
 
 def tag_of(element: Element) -> str:
-    """Return the name of an element without its namespace: that of one format differs from version to version."""
+    """Return the name of an element without its namespace, which varies between versions of a format."""
     return str(element.tag).rpartition("}")[2]
 
 
 def value_of(element: Element, attribute: str) -> str:
-    """Return the value of an attribute, whatever namespace it is in; empty if it is missing."""
+    """Return the value of an attribute in any namespace; empty if it is missing."""
     named = (value for name, value in element.items() if str(name).rpartition("}")[2] == attribute)
     return str(next(named, ""))
 

@@ -1,1 +1,1 @@
-"""URLs with scores: which are known, which is fetched next, and by whom."""
+"""The frontier: all known URLs of a crawl with their scores and states, and who fetches which of them next."""

@@ -1,4 +1,4 @@
-"""Rules that keep URLs of a crawl from being fetched, and which of many rules names a URL."""
+"""Rules that block URLs of a crawl, and the search for the rule that matches a URL."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
 
 class RuleKind(StrEnum):
-    """The kinds of rules, by the URLs that they name."""
+    """The kinds of rules, by the URLs that they match."""
 
     URL = "url"
     PREFIX = "prefix"
@@ -23,7 +23,7 @@ class RuleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """URLs that a crawl must not fetch. Raise ValueError for a text that names none, saying what is wrong with it.
+    """A rule for URLs that a crawl must not fetch. Raises ValueError, with a reason, for a text that matches none.
 
     >>> Rule(RuleKind.HOST, "example.org").reason
     'host example.org'
@@ -42,17 +42,17 @@ class Rule:
 
     @property
     def reason(self) -> str:
-        """Why a URL is blocked that this rule names."""
+        """The reason given for URLs that this rule blocks."""
         return f"{self.kind} {self.text}"
 
     @classmethod
     def parse(cls, reason: str) -> "Rule":
-        """Return the rule with this ``reason``; raise ValueError where there can be none."""
+        """Return the rule with this ``reason``; raise ValueError where none can have it."""
         kind, _, text = reason.partition(" ")
         return cls(RuleKind(kind), text)
 
     def pattern(self) -> UrlPattern:
-        """Return the pattern that a rule by host or pattern stands for."""
+        """Return the URL pattern of a rule by host or pattern."""
         if self.kind is RuleKind.PATTERN and self.text.lower().startswith("host:"):
             raise ValueError(f"{self.text!r} names a host; make it a rule of the kind host")
         try:
@@ -62,7 +62,7 @@ class Rule:
 
 
 class RuleBook:
-    """The rules of a crawl as they were at some ``version``; every change of them has a version of its own.
+    """The rules of a crawl at some ``version``; every change of them has a version of its own.
 
     >>> RuleBook([Rule(RuleKind.HOST, "example.org")]).matching("http://www.example.org/a").reason
     'host example.org'

@@ -1,7 +1,7 @@
-"""Define how people look through a crawl's frontier while workers go on: in order, bit by bit, and without end.
+"""The protocol by which people view a crawl's frontier while workers go on: in order, and page by page.
 
-Nothing here changes anything. What workers move meanwhile may be missing or come twice, all else comes once. Errors
-are those of ``protocol.Scheduling``.
+Nothing here changes anything. URLs that workers move meanwhile may be missing or come twice; all others come once.
+Errors are those of ``protocol.Scheduling``.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ _MILLION = 1_000_000
 
 
 class Place(NamedTuple):
-    r"""The place of a queued URL among all of its crawl; the smaller one is leased first, politeness aside.
+    r"""The place of a queued URL among all of its crawl; the smaller place is leased first, politeness aside.
 
     >>> Place.parse(str(Place(-500000.0, 1, b"\x00\x07")))
     Place(rank=-500000.0, kind=1, member=b'\x00\x07')
@@ -33,13 +33,13 @@ class Place(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Place":
-        """Read a place as ``str`` writes it. Raise ValueError for what is none."""
+        """Parse a place as ``str`` writes it. Raises ValueError for an invalid text."""
         rank, kind, member = text.split(".")
         return cls(float(int(rank)), int(kind), bytes.fromhex(member))
 
     @classmethod
     def before(cls, score: float) -> "Place":
-        """Return the place before all URLs with a score that are not at the front."""
+        """Return the place before all URLs with a score that were not moved to the front."""
         return cls(float(-round(score * _MILLION)), 0, b"")
 
 
@@ -55,7 +55,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A URL and in how many seconds something happens to it, below 0 where that is overdue."""
+    """A URL, and the seconds until its lease runs out or it is due; negative where overdue."""
 
     offer: Offer
     seconds: float
@@ -63,11 +63,12 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A queue, with all that decides when it is leased from.
+    """A queue, with everything that decides when URLs are leased from it.
 
     ``best`` is the score of its best queued URL, None where none is queued or scored. It opens in ``opens_in`` seconds
-    (0: it is open), but not while as many connections as are allowed are ``out``. ``delay`` is its usual delay, and
-    ``learned`` what it is known to ask for, both in seconds. Pauses hold in all crawls that share the server.
+    (0: it is open), but stays closed while as many connections as are allowed are ``out``. ``delay`` is its usual
+    delay, ``learned`` the delay that its site is known to ask for, both in seconds. Pauses hold in all crawls that
+    share the server.
     """
 
     counts: QueueCounts
@@ -81,7 +82,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """A part of a sweep: how many URLs were looked at, those that were wanted, and where to go on; empty at the end."""
+    """A part of a sweep: how many URLs were examined, those that matched, and where to continue (empty at the end)."""
 
     looked_at: int
     found: Sequence[UrlStatus]
@@ -89,25 +90,27 @@ class Swept:
 
 
 class Browsing(Protocol):
-    """The looks that people take at a frontier."""
+    """Read-only views of a frontier."""
 
     def walk(self, after: Place | None = None, queues: Collection[str] | None = None) -> Iterator[Queued]:
-        """Yield the queued URLs behind a place, the best first; of these queues alone, where some are named.
+        """Yield the queued URLs after a place, the best first; with ``queues``, those of these queues only.
 
-        They are read as far as they are asked for. The first one takes time in proportion to the number of queues.
+        They are read lazily. The first one takes time in proportion to the number of queues.
         """
         ...
 
     def sweep(self, wanted: Callable[[str], bool], state: State, after: str = "") -> Iterator[Swept]:
-        """Look through all URLs that are queued, due or leased for those wanted; yield what was found, part by part.
+        """Search all URLs in a state (queued, due or leased) for those that ``wanted`` accepts.
 
-        They come in no particular order, several times as fast as ``walk``. ``after`` is where to go on, empty at
-        first. Raise ValueError for what cannot be that, and for another state.
+        Yield them part by part.
+
+        They come in no particular order, several times as fast as by ``walk``. ``after`` is where to continue, empty at
+        first. Raises ValueError for an invalid ``after``, and for another state.
         """
         ...
 
     def ahead(self, url: str) -> int | None:
-        """Count the URLs of its own queue that are leased before a queued one; None for one that is not queued."""
+        """Count the URLs of the same queue that are leased before a queued URL; None for a URL that is not queued."""
         ...
 
     def leased(self, most: int) -> Sequence[Timed]:
@@ -115,17 +118,17 @@ class Browsing(Protocol):
         ...
 
     def due(self, most: int, skipped: int = 0) -> Sequence[Timed]:
-        """Return pages that are to be queued again, by when that is, but for the first ones that are ``skipped``."""
+        """Return pages that are to be queued again, the earliest first, without the first ``skipped`` ones."""
         ...
 
     def held(self, after: str, most: int) -> tuple[Sequence[UrlStatus], str]:
-        """Return about ``most`` blocked URLs that kept their record, and where to go on; empty at the end.
+        """Return about ``most`` blocked URLs that kept their record, and where to continue (empty at the end).
 
-        They come in no particular order; ``after`` is where the call before ended, empty for the first one. Raise
-        ValueError for what cannot be that.
+        They come in no particular order; ``after`` is where the previous call ended, empty for the first one. Raises
+        ValueError for an invalid ``after``.
         """
         ...
 
     def standings(self, queues: Collection[str] | None = None) -> Mapping[str, Standing]:
-        """Return every queue that was ever offered a URL, by name; those alone that are named, where some are."""
+        """Return the standings by name of every queue that was ever offered a URL, or only of those in ``queues``."""
         ...

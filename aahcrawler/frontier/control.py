@@ -1,7 +1,7 @@
-"""Define what operators and changed definitions do to a crawl's frontier while workers go on.
+"""The protocol by which operators and changed definitions act on a crawl's frontier while workers go on.
 
 Everything here is kept on the server, so that all workers of a crawl follow at once and after every restart. Errors are
-those of ``protocol.Scheduling``. A URL that is leased is left alone by all of it: a lease that is out ends as ever.
+those of ``protocol.Scheduling``. Leased URLs are not affected: their leases end as usual.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +16,7 @@ from aahcrawler.frontier.protocol import Offer, State
 
 @dataclass(frozen=True, slots=True)
 class Revisit:
-    """A page that is to be fetched again ``seconds`` from now, with the score and all else that ``offer`` says."""
+    """A page to be fetched again ``seconds`` from now, with the score and other fields of ``offer``."""
 
     offer: Offer
     seconds: float = 0.0
@@ -27,26 +27,26 @@ class Revisit:
 
 
 class Pausing(Protocol):
-    """Leasing stops and goes on. Each call is atomic; what is so already stays so."""
+    """Stops and resumes leasing. Each call is atomic, and has no effect where its result already holds."""
 
     def pause(self) -> None:
-        """Lease nothing more of this crawl. Meanwhile ``next_ready`` is infinite where it would not be None."""
+        """Stop leasing URLs of this crawl. ``next_ready`` then returns infinity where it would not return None."""
         ...
 
     def resume(self) -> None:
-        """Lease again."""
+        """Resume leasing."""
         ...
 
     def is_paused(self) -> bool:
-        """Say whether the crawl is paused; its queues may be paused apart from that."""
+        """Return whether the crawl is paused; pauses of its queues are independent of that."""
         ...
 
     def pause_queue(self, queue: str) -> None:
-        """Lease nothing more of a queue, in all crawls that share the server."""
+        """Stop leasing from a queue, in all crawls that share the server."""
         ...
 
     def resume_queue(self, queue: str) -> None:
-        """Lease from a queue again, in all crawls, once its delay has passed."""
+        """Resume leasing from a queue, in all crawls, once its delay has passed."""
         ...
 
     def paused_queues(self) -> frozenset[str]:
@@ -55,95 +55,99 @@ class Pausing(Protocol):
 
 
 class Blocking(Protocol):
-    """URLs are kept from being fetched and let go again.
+    """Blocks URLs and unblocks them again.
 
-    A URL that is ``blocked`` here keeps its record, so that it can be put back to where it was: queued with its score,
-    or due at its time. Those that were blocked when their lease ended (``finish``) kept none, and stay.
+    A URL that is ``blocked`` here keeps its record, so that it can be put back into its former state: queued with its
+    score, or due at its time. URLs that were blocked when their lease ended (``finish``) keep no record, and stay
+    blocked.
     """
 
     def block(self, rules: Sequence[Rule]) -> int:
         """Add rules; return how many queued or due URLs were blocked at once.
 
-        Adding is atomic: no URL that one of them names is leased from then on, but is blocked with the rule's
-        ``reason`` instead. Those that are queued are then blocked piece by piece; where that is cut off, and where
-        others are offered by somebody who has not heard of the rules yet, they are when their turn comes. A rule that
-        is there already is applied again.
+        Adding is atomic: from then on, no URL that matches one of them is leased; it is blocked with the rule's
+        ``reason`` instead. Queued URLs are then blocked piece by piece. Where that is interrupted, or a process that
+        has not heard of the rules offers URLs, these are blocked when their turn comes. Adding an existing rule applies
+        it again.
         """
         ...
 
     def unblock(self, rules: Sequence[Rule]) -> int:
         """Remove rules; return how many URLs were put back.
 
-        Removing is atomic. What was blocked by them is put back piece by piece, unless another rule names it, which
-        then is its reason. Where that is cut off, the same call goes on with the rest.
+        Removing is atomic. The URLs that they blocked are put back piece by piece, except where another rule matches,
+        which then becomes their reason. Where that is interrupted, repeating the call does the rest.
         """
         ...
 
     def rules(self) -> frozenset[Rule]:
-        """Return the rules that hold."""
+        """Return the rules in force."""
         ...
 
     def block_urls(self, urls: Sequence[str], reason: str) -> tuple[bool, ...]:
-        """Block queued or due URLs for a reason; the answer runs parallel: whether it was blocked just now.
+        """Block queued or due URLs for a reason; return, parallel to them, whether each was blocked just now.
 
-        Very long sequences are blocked in several atomic parts. They may be offered again, which changes nothing.
+        Very long sequences are blocked in several atomic parts. Offering these URLs again changes nothing.
         """
         ...
 
     def unblock_urls(self, urls: Sequence[str]) -> tuple[bool, ...]:
-        """Put blocked URLs back, whatever the reason was; the answer runs parallel: whether it was put back.
+        """Put blocked URLs back, whatever the reason; return, parallel to them, whether each was put back.
 
-        One that a rule names stays blocked, with that rule as its reason. Very long sequences go in atomic parts.
+        A URL that matches a rule stays blocked, with that rule as its reason. Very long sequences are put back in
+        atomic parts.
         """
         ...
 
 
 class Revisiting(Protocol):
-    """Pages that are done are fetched again, and what is there is gone through."""
+    """Schedules pages to be fetched again, and lists the URLs of a crawl."""
 
     def again(self, revisits: Sequence[Revisit]) -> tuple[bool, ...]:
-        """Make pages that are done due again; the answer runs parallel: whether it was done, or due before.
+        """Make done pages due; return, parallel to them, whether each was done or due before.
 
-        A page is ``due`` until its time has come, and is then queued like any other, its attempts counted anew. Of one
-        that is due already the time and the offer are replaced; one that a rule names stays done. While it is due it
-        takes up a place of ``pages`` and ``pages_per_queue`` as if it were done. Long sequences go in atomic parts.
+        A page is ``due`` until its time has come, and is then queued like any other, with its attempts reset. A page
+        that is due already gets the new time and offer; one that matches a blocking rule stays done. While it is due it
+        counts against ``pages`` and ``pages_per_queue`` as if it were done. Long sequences are processed in atomic
+        parts.
         """
         ...
 
     def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
-        """Yield what is queued, due or blocked (those that kept their record) of a crawl, in no particular order.
+        """Yield the URLs of a crawl that are queued, due or blocked with their record kept, in no particular order.
 
-        Read piece by piece beside workers: what changes its state meanwhile may be missing or come twice, all else
-        comes once. Raise ValueError for other states, of which no records are kept or which change too soon.
+        They are read piece by piece beside workers: a URL whose state changes meanwhile may be missing or come twice,
+        all others come once. Raises ValueError for other states, of which no records are kept or which change too soon.
         """
         ...
 
 
 class Snapshots(Protocol):
-    """A crawl's whole state in a file."""
+    """Saves a crawl's whole state to a file, and restores it."""
 
     def snapshot(self, path: Path) -> int:
-        """Write the state of this crawl to a file, there whole or not at all; return how many URLs it has.
+        """Write the state of this crawl to a file, either whole or not at all; return how many URLs it has.
 
-        Leased URLs are in it as queued, their attempts not counted. Politeness, which crawls share, is not in it.
-        Taken beside workers it holds each URL as it was at some moment of the writing; pause the crawl for one moment.
+        Leased URLs are saved as queued, without counting the attempt. Politeness, which crawls share, is not saved. A
+        snapshot taken beside workers has each URL at some moment of the writing; pause the crawl to get all at one
+        moment.
         """
         ...
 
     def restore(self, path: Path, *, replace: bool = False) -> int:
         """Fill this crawl's frontier, which must be empty, from a snapshot; return how many URLs it holds.
 
-        With ``replace`` what it holds is removed, once the file has been found to be whole.
+        With ``replace`` its content is removed first, once the file is found to be whole.
 
-        Raise ``SnapshotError`` where the file is torn, of another format, or where the frontier is not empty: nothing
-        has been changed then. After another error the frontier is to be removed before the next attempt.
+        Raises ``SnapshotError`` where the file is torn or of another format, or the frontier is not empty; nothing has
+        been changed then. After any other error the frontier has to be removed before the next attempt.
         """
         ...
 
 
 class Control(Pausing, Blocking, Revisiting, Snapshots, Protocol):
-    """All of it."""
+    """All operations of operators on a frontier."""
 
 
 class SnapshotError(Exception):
-    """A snapshot cannot be restored; the message says why, and what to do."""
+    """Raised where a snapshot cannot be restored; the message says why, and what to do."""

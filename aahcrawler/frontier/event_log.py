@@ -1,4 +1,4 @@
-"""The events of all workers of a server in one place."""
+"""The protocol of a log that collects the events of all workers of a server."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,10 @@ LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class WorkerEvent:
-    """Something that a worker logged. ``at`` is by the worker's clock; ``crawl`` is empty where it is about none."""
+    """An event logged by a worker.
+
+    ``at`` is by the worker's clock; ``crawl`` is empty where the event concerns none.
+    """
 
     at: datetime
     worker: str
@@ -21,21 +24,21 @@ class WorkerEvent:
     message: str
 
     def __str__(self) -> str:
-        """Write the event as a line, like one of ``crawl.log`` with worker and crawl."""
+        """Format the event as a line of ``crawl.log``, with worker and crawl."""
         time = f"{self.at:%Y-%m-%dT%H:%M:%S}.{self.at.microsecond // 1000:03}Z"
         return f"{time} {self.level} {self.worker} {self.crawl or '-'} {self.subsystem} {self.message}"
 
 
 class EventLog(Protocol):
-    """Errors are those of ``protocol.Scheduling``."""
+    """A log of events. Errors are those of ``protocol.Scheduling``."""
 
     def put(self, events: Sequence[WorkerEvent]) -> None:
         """Append events."""
         ...
 
     def read(self, after: str = "") -> Iterator[tuple[str, WorkerEvent]]:
-        """Yield the events that are kept, in the order in which they came, each with its place.
+        """Yield the stored events in the order of their arrival, each with its place.
 
-        ``after`` is the place of the last one that is not wanted.
+        Only events after the place ``after`` are yielded.
         """
         ...

@@ -39,7 +39,7 @@ LETTERS: Final = frozenset(letter for hop in Hop for letter in (hop.value, hop.v
 
 
 def extended(path: str, hop: Hop, *, is_off_site: bool = False) -> str:
-    """Return the path of what a URL with this path leads to, ``is_off_site`` where that is on no seed's site.
+    """Return the path of a URL found from one with this path; ``is_off_site`` where it is on no seed's site.
 
     >>> extended("LL", Hop.REDIRECT), extended("LL", Hop.LINK, is_off_site=True)
     ('LLR', 'LLl')
@@ -48,7 +48,7 @@ def extended(path: str, hop: Hop, *, is_off_site: bool = False) -> str:
 
 
 def ends_with(path: str, hop: Hop) -> bool:
-    """Tell whether the last hop of a path is such, redirects aside.
+    """Return whether the last hop of a path is ``hop``, not counting redirects.
 
     >>> ends_with("LSr", Hop.SITEMAP), ends_with("SL", Hop.SITEMAP)
     (True, False)
@@ -57,7 +57,7 @@ def ends_with(path: str, hop: Hop) -> bool:
 
 
 def redirects_in_a_row(path: str) -> int:
-    """Count the redirects that a path ends with.
+    """Count the redirects at the end of a path.
 
     >>> redirects_in_a_row("LRLRr")
     2

@@ -1,7 +1,7 @@
-"""Locks of IP addresses: each is fetched from by one worker at a time, whatever the domains that lead to it.
+"""Locks of IP addresses: only one worker at a time fetches from each, whichever domains resolve to it.
 
-Queues are polite to pay-level domains; many of them may lie on one machine. An IP address is claimed when the name has
-been resolved, apart from the frontier's own operations.
+The delays of queues apply to pay-level domains, many of which may be on one machine. An IP address is claimed once the
+name has been resolved, independently of the frontier's own operations.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,34 +18,34 @@ _REMEMBERED = 1000
 class IpLocks(Protocol):
     """Claims of IP addresses.
 
-    Of one IP address all fetches at any time are those of one worker, and they begin at least their delay apart: after
-    the one before began, and after it ended. So whoever asks waits for one delay, however long fetches take, unless
-    others ask as well. Each that is sent away is told a time of its own, a delay after that of the one before, so that
-    the many domains of one IP address return one after another. An IP address is written in one way by all workers.
+    At any time all fetches from one IP address are those of one worker, and each begins at least a delay after the
+    previous one began, and after it ended. So a worker that asks waits for one delay, however long fetches take, unless
+    others ask as well. Each rejected worker is given a time of its own, a delay after that of the one before, so that
+    the many domains of one IP address return one after another. All workers must spell an IP address in the same way.
     """
 
     def claim(self, address: str, worker: str, delay: float, seconds: float, *, goes_on: bool = False) -> float:
-        """Claim an IP address for one fetch and return 0, or return in how many seconds it is to be asked for again.
+        """Claim an IP address for one fetch and return 0, or return the seconds after which to ask again.
 
         A claim that is not released ends by itself after ``seconds``. The next fetch begins ``delay`` seconds from now
-        at the earliest. A worker that ``goes_on`` with a visit waits for other workers alone: the delay after its own
-        last fetch holds for them, and is not shortened.
+        at the earliest. A worker that ``goes_on`` with a visit waits for other workers only: the delay after its own
+        last fetch applies to them, and is not shortened.
         """
         ...
 
     def renew(self, addresses: Sequence[str], worker: str, seconds: float) -> None:
-        """Let claims hold for another ``seconds`` from now. Nothing happens to what the worker does not hold."""
+        """Extend claims to ``seconds`` from now. Has no effect on addresses that the worker does not hold."""
         ...
 
     def release(self, address: str, worker: str, delay: float) -> None:
         """End a claim: the next fetch begins ``delay`` seconds from now at the earliest.
 
-        Nothing happens where the worker holds none.
+        Has no effect where the worker holds no claim.
         """
         ...
 
     def close(self) -> None:
-        """Let go of connections; claims end by themselves."""
+        """Close connections; claims end by themselves."""
         ...
 
 
@@ -59,7 +59,7 @@ class _Held:
 
 
 class LocalIpLocks:
-    """``IpLocks`` in memory, beside a frontier in memory: nothing of it is kept. ``clock`` is steady."""
+    """``IpLocks`` in memory, for use with a frontier in memory; nothing is stored. ``clock`` is monotonic."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -98,7 +98,7 @@ class LocalIpLocks:
             held.opens = max(held.opens, self._clock() + delay)
 
     def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing, as there is no connection."""
 
     def _forget(self, now: float) -> None:
         if len(self._held) > self._most:

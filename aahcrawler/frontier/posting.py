@@ -1,7 +1,7 @@
-"""URLs with scores from outside the crawl: each is applied once, however often it is posted (ARCOMEM, section 4.1).
+"""Scored URLs posted from outside the crawl: each post is applied once, even if repeated (ARCOMEM, section 4.1).
 
-A post enters by the crawl's update function like any other offer. What it changed is remembered under its key together
-with the change, so that a post whose answer was lost can be made again without harm under every update function.
+A post is applied by the crawl's update function like any other offer. Its effect is stored under its key in the same
+step, so that a post whose response was lost can be repeated safely under every update function.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ CONTENT_BYTES = 4
 
 
 class Wish(StrEnum):
-    """The wishes that a post can express."""
+    """What a post can ask for."""
 
     SCORE = "score"
     """To be queued or re-scored. Where that changes its score, ``Scheduling.rescore`` leaves the page alone from then
@@ -45,10 +45,10 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """An offer of a page and what is wished for it.
+    """An offer of a page, and what the post asks for.
 
-    ``key`` has ``KEY_BYTES`` bytes and identifies the post within its crawl; ``content`` has ``CONTENT_BYTES`` bytes
-    and differs (but for chance) where two posts of one key say different things.
+    ``key`` has ``KEY_BYTES`` bytes and identifies the post within its crawl; ``content`` is a digest of
+    ``CONTENT_BYTES`` bytes, which differs (except by chance) between different posts with the same key.
     """
 
     offer: Offer
@@ -65,7 +65,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The result of a post, and the state of its URL; ``repeated``: it had been applied before, with this effect."""
+    """The effect of a post, and the state of its URL; ``repeated`` means that it had been applied before."""
 
     effect: Effect
     state: State | None
@@ -75,10 +75,10 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class UrlStatus:
-    """The state of a URL.
+    """The state of a URL, with its present offer.
 
-    Of one that has ended the frontier keeps nothing but why it failed or was blocked; one that was blocked while it was
-    queued or due has kept its offer.
+    Of a URL that has ended, only the reason why it failed or was blocked is stored; a URL blocked while it was queued
+    or due keeps its offer.
     """
 
     state: State
@@ -89,18 +89,18 @@ class UrlStatus:
 
 
 class Posting(Protocol):
-    """The operations of the service on a crawl's frontier. Errors are those of ``protocol.Scheduling``."""
+    """The operations of the web service on a crawl's frontier. Errors are those of ``protocol.Scheduling``."""
 
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
-        """Apply posts; the answer runs parallel to them.
+        """Apply posts; return their results, parallel to them.
 
-        Effects are remembered for at least a day, and of a post that is made again meanwhile nothing but the
-        remembered effect is returned. Very long sequences are applied in several atomic parts.
+        Effects are stored for at least a day; a post repeated within that time only returns the stored effect. Very
+        long sequences are applied in several atomic parts.
         """
         ...
 
     def status(self, url: str) -> UrlStatus | None:
-        """Return where a canonical URL is and its present score, None when it was never offered."""
+        """Return the state and present score of a canonical URL, None where it was never offered."""
         ...
 
 

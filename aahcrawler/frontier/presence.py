@@ -1,6 +1,6 @@
-"""The workers of a shared server: who is there, what each does, and who does what only one may.
+"""The workers of a shared server: which are alive, what each does, and which one holds each exclusive role.
 
-Nobody keeps a list. A worker says again and again that it is there; one that does not is gone after ``SILENCE``.
+There is no central list: a worker sends heartbeats, and counts as gone after ``SILENCE`` without one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ SILENCE = 15.0
 
 
 class Doing(NamedTuple):
-    """What a worker does for a crawl: the sites it fetches from, else the next one and when, in seconds since 1970.
+    """What a worker does for a crawl: the sites it fetches from, else its next site and when, in seconds since 1970.
 
     ``next_at`` is None where that is not known. ``pause`` says why it fetches nothing new, empty while it does.
     """
@@ -25,10 +25,10 @@ class Doing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker that is there. ``started_at`` are seconds since 1970.
+    """A worker that is alive. ``started_at`` is in seconds since 1970.
 
     ``crawls`` has the numbers of each crawl that it serves, counted since it was started: ``pages``, ``bytes`` and
-    others of the crawl's tallies, and ``out``, how many URLs it is fetching. ``doing`` is what it does for each.
+    other tallies of the crawl, and ``out``, the number of URLs it is fetching. ``doing`` is what it does for each.
     """
 
     name: str
@@ -42,20 +42,20 @@ class Worker:
 
 
 class Presence(Protocol):
-    """Errors are those of ``protocol.Scheduling``."""
+    """The register of workers. Errors are those of ``protocol.Scheduling``."""
 
     def heartbeat(self, worker: Worker) -> None:
-        """Say that a worker is there, and what it does."""
+        """Report that a worker is alive, and what it does."""
         ...
 
     def leave(self, name: str) -> None:
-        """Say that a worker leaves; its roles are free at once."""
+        """Unregister a worker; its roles are free at once."""
         ...
 
     def workers(self) -> Sequence[Worker]:
-        """Return all that are there, by name."""
+        """Return all workers that are alive, by name."""
         ...
 
     def hold(self, role: str, name: str) -> bool:
-        """Take an role that is free, or hold it for another ``SILENCE``; False while another worker has it."""
+        """Take a role that is free, or keep it for another ``SILENCE``; False while another worker has it."""
         ...

@@ -1,4 +1,4 @@
-"""Define the frontier's contract with the crawl (ARCOMEM, sections 4.3 and 4.4).
+"""The frontier's contract with the crawl (ARCOMEM, sections 4.3 and 4.4).
 
 A URL of a crawl is in exactly one of these states::
 
@@ -21,7 +21,28 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
+from aahcrawler.frontier.hops import Hop, ends_with
+
 Kind = Literal["page", "requisite"]
+"""What a URL counts as: only pages are bounded in number, and scored."""
+
+LISTING: Final = "#application="
+"""Marks a ``via`` that says of which listing of which application a URL is a page."""
+
+
+class Purpose(StrEnum):
+    """What the answer to a URL is read as. The counts of a crawl have the names of the lists."""
+
+    PAGE = "page"
+    REQUISITE = "requisite"
+    """A file that a page needs to be shown, or that an object consists of."""
+    SITEMAP = "sitemaps"
+    FEED = "feeds"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether nothing but the URLs in the answer is wanted."""
+        return self in (Purpose.SITEMAP, Purpose.FEED)
 
 
 class Update(StrEnum):
@@ -35,7 +56,7 @@ class Update(StrEnum):
 
 
 class State(StrEnum):
-    """The state of a URL."""
+    """The states of a URL."""
 
     QUEUED = "queued"
     LEASED = "leased"
@@ -77,9 +98,9 @@ RETRIES_USED_UP = "retries used up"
 class Offer:
     """A canonical URL, its queue (``urls.queue_of``) and its score; ``depth`` counts links from a seed.
 
-    Scores are kept to a millionth; they are not negative, but for ``UNSCORED``. Of several offers of one URL the first
-    one's ``via`` and ``path`` and the smallest ``depth`` stay. A queued requisite that is offered as a page becomes a
-    page with the score of that offer; a queued page that is offered as a requisite stays as it is.
+    Scores are kept to a millionth and are not negative, except ``UNSCORED``. Of several offers of one URL, the first
+    one's ``via`` and ``path`` and the smallest ``depth`` are kept. A queued page requisite that is offered as a page
+    becomes a page with the score of that offer; a queued page that is offered as a page requisite stays a page.
     """
 
     url: str
@@ -95,7 +116,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Rescore:
-    """A canonical URL and the score that it is to have from now on, whatever it had; kept to a millionth."""
+    """A canonical URL and its new score, which replaces any other; kept to a millionth."""
 
     url: str
     score: float
@@ -105,7 +126,7 @@ class Rescore:
 class Lease:
     """A URL that one worker may fetch until the lease runs out. ``attempt`` counts from 1.
 
-    ``score`` is 0 where nothing but ``UNSCORED`` offers were made, and ``is_scored`` False.
+    ``score`` is 0, and ``is_scored`` False, where all offers were ``UNSCORED``.
     """
 
     url: str
@@ -124,16 +145,31 @@ class Lease:
     left: int | None = None
     """The pages that ``pages_per_queue`` leaves the queue, those leased at once with this one taken; None: no bound."""
 
+    @property
+    def is_page(self) -> bool:
+        """Whether the URL counts as a page; a page of a listing does, although its ``purpose`` is that of a list."""
+        return self.kind == "page"
+
+    @property
+    def purpose(self) -> Purpose:
+        """What the answer is read as. A feed that a page merely links to is read as a page."""
+        if self.kind == "requisite" or LISTING in self.via:
+            if ends_with(self.path, Hop.SITEMAP):
+                return Purpose.SITEMAP
+            if ends_with(self.path, Hop.FEED):
+                return Purpose.FEED
+        return Purpose(self.kind)
+
 
 @dataclass(frozen=True, slots=True)
 class FrontierSettings:
     """The part of an ICD that the frontier acts on.
 
-    ``pages`` and ``pages_per_queue`` bound how many pages (requisites apart) are leased plus done; 0 is no bound.
-    ``lease_seconds`` is how long a worker may take; ``attempts`` how often a URL is tried before it has failed;
-    ``connections`` how many connections to one queue may be out at once. The URLs that one call leases from one
-    queue (``balance`` at most) share a connection: their worker fetches them one after another, and the connection
-    is free again when the last of them has been finished, retried or released.
+    ``pages`` and ``pages_per_queue`` bound the number of pages (not page requisites) that are leased or done; 0 means
+    no bound. ``lease_seconds`` is how long a lease lasts; ``attempts`` how often a URL is tried before it has failed;
+    ``connections`` how many connections to one queue may be in use at once. The URLs that one call leases from one
+    queue (``balance`` at most) share a connection: their worker fetches them one after another, and the connection is
+    free again when the last of them has been finished, retried or released.
     """
 
     update: Update = Update.MAX
@@ -153,11 +189,11 @@ class FrontierSettings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a lease as it is remembered: the reason, and the counts it adds (``CrawlStats``).
+    """How a lease ended: the reason, and the counts to be added (``CrawlStats``).
 
-    The URL's queue is not leased from again for ``delay`` seconds. ``learned`` is what the queue itself asks for, in
-    seconds between fetches: it is kept for whoever leases from it next, in any crawl (``Lease.learned``), and changes
-    no delay; None leaves what was kept, 0 forgets it.
+    The URL's queue is closed for ``delay`` seconds. ``learned`` is the delay that the site asks for, in seconds between
+    fetches: it is stored for the next lease from the queue, in any crawl (``Lease.learned``), and has no effect by
+    itself; None leaves the stored value, 0 removes it.
     """
 
     reason: str = ""
@@ -171,9 +207,9 @@ QUIET: Final = Outcome()
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of URLs by state, pages and requisites apart; ``queues`` counts queues that hold queued URLs.
+    """The numbers of URLs by state, pages and page requisites apart; ``queues`` counts queues that hold queued URLs.
 
-    ``reasons`` counts failed and blocked URLs by the reason given, those without one left out.
+    ``reasons`` counts failed and blocked URLs by their reason, leaving out those without one.
     """
 
     pages: Mapping[State, int]
@@ -184,7 +220,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """The numbers of pages of one queue that are queued, leased and done, and of queued requisites."""
+    """The numbers of queued, leased and done pages of one queue, and of its queued page requisites."""
 
     pages_queued: int
     pages_leased: int
@@ -195,114 +231,116 @@ class QueueCounts:
 class Scheduling(Protocol):
     """The operations of workers; each is atomic, and one round trip for a batch.
 
-    Scores may exceed 1 (SUM). An operation that ends a lease is safe to repeat. A repeated ``offer`` is applied
-    again, which shows under SUM and AVG. After a ``lease`` whose answer was lost, the next one of the same worker is
-    given the same leases, as far as they hold.
+    Scores may exceed 1 (SUM). An operation that ends a lease may be repeated safely. A repeated ``offer`` is applied
+    again, which matters under SUM and AVG. If the response to a ``lease`` was lost, the next ``lease`` of the same
+    worker returns the same leases, as far as they still hold.
 
     Operations raise ``FrontierAwayError`` when the server cannot be reached for now; nothing was lost then, and the
-    operation may or may not have been carried out. They raise another ``FrontierUnavailableError`` where it does not
-    serve and waiting does not mend that; nothing was changed then.
+    operation may or may not have been carried out. They raise another ``FrontierUnavailableError`` where the server
+    does not serve and waiting does not help; nothing was changed then.
     """
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
-        """Queue new URLs and re-score queued ones; the answer runs parallel to ``offers``.
+        """Queue new URLs and re-score queued ones; return the outcomes, parallel to ``offers``.
 
         Very long sequences are offered in several atomic parts.
         """
         ...
 
     def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
-        """Set the scores of queued pages, past the update function; the answer runs parallel: whether it was set.
+        """Set the scores of queued pages, bypassing the update function.
 
-        A score that was set counts as the only one its URL was offered with so far. Left alone is what is not queued,
-        and of what is queued: requisites, and pages whose present score somebody outside of the crawl has a part in
-        (``posting``). Very long sequences are set in several atomic parts. It may be repeated without harm.
+        Return, parallel to them, whether each was set.
+
+        The new score counts as if the URL had been offered once, with that score. Not changed are URLs that are not
+        queued, page requisites, and pages to whose present score a post contributed (``posting``). Very long sequences
+        are set in several atomic parts. The call may be repeated safely.
         """
         ...
 
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
-        """Lease at most ``n`` URLs: the best of the queue whose best URL scores highest, then of the next one.
+        """Lease at most ``n`` URLs: those of the queue whose best URL has the highest score, then of the next queue.
 
-        Of equal scores requisites come first, then what was offered first. Only queues are considered whose delay
-        has passed and that have fewer than ``connections`` connections out; up to ``balance`` URLs are taken from
-        one queue at a time. Queues with connections of another worker, whatever the crawl, are left to that one: all
-        that one process leases, it leases under one name. Leases that ran out are taken back first: their URLs are
-        queued again, or have failed when that was their last attempt, and the third at least.
+        Among equal scores page requisites come first, then the URL offered first. Only queues are considered whose
+        delay has passed and that have fewer than ``connections`` connections in use; at most ``balance`` URLs are taken
+        from one queue. Queues with connections of another worker, in whatever crawl, are left to that worker; so a
+        process must lease under one name only. Leases that ran out are taken back first: their URLs are queued again,
+        or have failed when that was their last attempt, and the third at least.
         """
         ...
 
     def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
         """Move a leased URL to ``done``, ``failed`` or ``blocked``, offer its links and add its counts, all or nothing.
 
-        Of more than 500 links, those before the last 500 are offered first, in atomic parts: a crash in
-        between offers them again later. The delay of a URL that is done is remembered as the queue's usual one: it is
-        also kept between connections that are out at once, and after a lease that was lost. Return False, and change
-        nothing, when the lease had been lost; a lease that has run out but was not taken back yet still counts. A
-        finish that is repeated returns True again.
+        Of more than 500 links, those before the last 500 are offered first, in atomic parts; after a crash in between
+        they are offered again. The delay of a URL that is done becomes the queue's usual delay, which also applies
+        between connections that are in use at once, and after a lost lease. Returns False, and changes nothing, when
+        the lease had been lost; a lease that has run out but was not taken back yet still counts. A repeated finish
+        returns True again.
         """
         ...
 
     def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
-        """Put a leased URL back, its queue to rest; ``FAILED`` after the last attempt.
+        """Put a leased URL back and close its queue for a while; return ``FAILED`` after the last attempt.
 
-        The outcome's reason (``RETRIES_USED_UP`` where it names none) is added where the URL fails, the rest of it
-        either way. Of a lost lease the URL's present state is returned.
+        The outcome's reason (``RETRIES_USED_UP`` where it has none) is used only if the URL fails, its other fields
+        always. For a lost lease, returns the URL's present state.
         """
         ...
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
-        """Put back what was leased and not fetched: the attempt does not count. Lost leases are passed over.
+        """Put back leased URLs that were not fetched, without counting the attempt. Lost leases are ignored.
 
-        Their queues rest for ``delay`` seconds.
+        Their queues are closed for ``delay`` seconds.
         """
         ...
 
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
-        """Let leases run for another ``lease_seconds`` from now; False for one that had been lost."""
+        """Extend leases to ``lease_seconds`` from now; return, parallel to them, False for each that had been lost."""
         ...
 
     def remember_delay(self, lease: Lease, delay: float) -> None:
-        """Make ``delay`` seconds the usual delay of a leased URL's queue, before the URL is asked for.
+        """Set the usual delay of a leased URL's queue to ``delay`` seconds, before the URL is fetched.
 
-        So the queue rests even where nothing of it was done yet when its worker dies. Lost leases are passed over.
+        If the worker dies before any URL of the queue is done, the queue is still closed for that delay. Lost leases
+        are ignored.
         """
         ...
 
     def recover(self) -> int:
-        """Requeue every lease that is out, whoever holds it; return how many. The attempts do not count.
+        """Requeue all leased URLs, whoever leased them, without counting the attempts; return how many.
 
-        For a crawl that is known to have no other worker: a restart after a crash. Queues that were being fetched
-        from rest for their usual delay.
+        Only for a crawl that is known to have no other worker, such as at a restart after a crash. Queues with
+        connections in use are closed for their usual delay.
         """
         ...
 
     def go_by(self, settings: FrontierSettings) -> None:
-        """Go by other settings from the next call on; queues that they hold back or let go are put where they belong.
+        """Use other settings from the next call on, and move the queues that they close or open.
 
-        Whoever shares the crawl's frontier has to be told as well. It may be repeated without harm, and is to be
-        repeated where it was cut off. Queues are gone through piece by piece.
+        All other processes that share the crawl's frontier have to be told as well. The call may be repeated safely,
+        and must be repeated if it was interrupted. Queues are processed piece by piece.
         """
         ...
 
     def next_ready(self) -> float | None:
-        """Return in how many seconds a lease may succeed (0: now), None when none ever will.
+        """Return the seconds until a lease may succeed (0: now), None when none ever will.
 
-        None means that this crawl has nothing leased or due, and nothing queued that its bounds allow; infinity that
-        it has, and that nothing can be leased until what is paused is resumed. What other workers finish in the
-        meantime may make it sooner.
+        None means that this crawl has no leased or due URL, and no queued one that its bounds allow; infinity, that it
+        has, but that nothing can be leased until a pause ends. Other workers may make it sooner by finishing URLs.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the connection; the state stays."""
+        """Close the connection; the state stays."""
         ...
 
 
 class Inspection(Protocol):
-    """The queries to a frontier; they change nothing."""
+    """Read-only queries to a frontier."""
 
     def counts(self) -> Counts:
-        """Count URLs by state, at one moment."""
+        """Count URLs by state, all at the same moment."""
         ...
 
     def queue_counts(self) -> Mapping[str, QueueCounts]:
@@ -310,48 +348,57 @@ class Inspection(Protocol):
         ...
 
     def state(self, url: str) -> State | None:
-        """Return where a canonical URL is, None when it was never offered."""
+        """Return the state of a canonical URL, None when it was never offered."""
         ...
 
     def iterate(self, n: int) -> Sequence[Offer]:
-        """Return the ``n`` best queued URLs, best first, politeness and bounds aside.
+        """Return the ``n`` best queued URLs, best first, regardless of politeness and bounds.
 
-        Read piece by piece beside workers, so that a URL which is being leased may be missing.
+        They are read piece by piece beside workers, so that a URL which is being leased may be missing.
         """
         ...
 
 
 class CrawlStats(Protocol):
-    """Numbers about a crawl that survive restarts and grow with its URLs: what its limits have been used up to."""
+    """Counters of a crawl that survive restarts and are updated together with its URLs.
+
+    Its limits are checked with them.
+    """
 
     def count(self, amounts: Mapping[str, float]) -> None:
-        """Add to numbers by name, atomically; each starts at 0."""
+        """Add to counters by name, atomically; each starts at 0."""
         ...
 
     def stats(self) -> Mapping[str, float]:
-        """Return every number that was ever added to."""
+        """Return every counter that was ever added to."""
         ...
 
 
 class Frontier(Scheduling, Inspection, CrawlStats, Protocol):
-    """All of it: what a crawl is given."""
+    """All operations of a frontier that a crawl uses."""
 
 
 class FrontierUnavailableError(Exception):
-    """The frontier's server cannot be reached or refuses to serve; the message says why, and what to do."""
+    """Raised where the frontier's server cannot be reached or refuses to serve.
+
+    The message says why, and what to do.
+    """
 
 
 class FrontierAwayError(FrontierUnavailableError):
-    """The frontier's server cannot be reached, or not yet: the same call may be made again until it can.
+    """Raised where the frontier's server cannot be reached for now; the call may be repeated until it can.
 
-    It is down, starting, cut off, held up, or no longer the primary of its replicas. Whether the call was carried out
-    is not known.
+    The server is down, starting, cut off, overloaded, or no longer the primary of its replicas. Whether the call was
+    carried out is not known.
     """
 
 
 class FrontierFullError(FrontierUnavailableError):
-    """The frontier's server cannot write to its disk. Nothing was changed, and the same call may be made again."""
+    """Raised where the frontier's server cannot write to its disk. Nothing was changed; the call may be repeated."""
 
 
 class FrontierUnreadableError(FrontierUnavailableError):
-    """No server here can read the files of a frontier. Nothing was changed. The message names no paths."""
+    """Raised where no server program here can read a frontier's files. Nothing was changed.
+
+    The message names no paths.
+    """

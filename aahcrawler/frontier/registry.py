@@ -23,7 +23,7 @@ MAX_CRAWLS = 10_000
 
 
 class CrawlState(StrEnum):
-    """Whether workers are to serve a crawl."""
+    """Whether workers should serve a crawl."""
 
     ACTIVE = "active"
     ENDED = "ended"
@@ -31,9 +31,9 @@ class CrawlState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition as it travels between machines: its text, and what is in the files that it names, by these names.
+    """A definition as it is sent between machines: its text, and the contents of the files it names, by name.
 
-    Raise ValueError for one that is too large to be sent.
+    Raises ValueError for one that is too large to be sent.
     """
 
     text: bytes
@@ -69,18 +69,18 @@ class Registered:
 
 
 class UnknownCrawlError(LookupError):
-    """The server knows no such crawl; the message says which."""
+    """Raised where the server knows no such crawl; the message names it."""
 
 
 class RegistryError(Exception):
-    """The server's entries of crawls cannot be read or written; the message says why and what to do."""
+    """Raised where the server's registry cannot be read or written; the message says why and what to do."""
 
 
 class Registry(Protocol):
-    """Every operation is atomic.
+    """The registry of crawls; every operation is atomic.
 
-    Errors of the server are those of ``protocol.Scheduling``; ``RegistryError`` is raised where what it keeps is
-    damaged or of another version.
+    Errors of the server are those of ``protocol.Scheduling``; ``RegistryError`` is raised where the registry is damaged
+    or of another version.
     """
 
     def submit(
@@ -94,8 +94,8 @@ class Registry(Protocol):
     ) -> Registered:
         """Register a crawl, or the next version of its definition where that differs from the last one.
 
-        It is active then. ``number`` is that of the crawl where it is a later one than the last of its definition,
-        which ended; ``begun_at`` is when it began, where that is not now. Raise ``RegistryError`` where there are too
+        The crawl is then active. ``number`` is that of the crawl where it is later than the last crawl of its
+        definition, which ended; ``begun_at`` is when it began, if not now. Raises ``RegistryError`` where there are too
         many crawls.
         """
         ...
@@ -105,17 +105,17 @@ class Registry(Protocol):
         ...
 
     def definition(self, crawl: str) -> tuple[int, Definition]:
-        """Return the newest version of a crawl's definition and its number. Raise ``UnknownCrawlError``."""
+        """Return the version number and the newest version of a crawl's definition. Raises ``UnknownCrawlError``."""
         ...
 
     def end(self, crawl: str, number: int, reason: str) -> bool:
-        """Note that a crawl is over; False, and nothing changes, where it is not the one that is active."""
+        """Record that a crawl has ended; returns False, and changes nothing, where it is not the active one."""
         ...
 
     def keep_topic(self, crawl: str, number: int, topic: str) -> None:
-        """Keep what one worker knows of a crawl's topic beyond its definition, for all others (``TopicState.text``)."""
+        """Store what one worker has learned of a crawl's topic, for all others (``TopicState.text``)."""
         ...
 
     def topic(self, crawl: str, number: int) -> str | None:
-        """Return what was kept last, None where nothing was."""
+        """Return the topic stored last, None where none was."""
         ...

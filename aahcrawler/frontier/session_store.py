@@ -1,26 +1,26 @@
-"""What sites know a crawl by, kept with its frontier: for all workers, and over restarts."""
+"""Stores a crawl's sessions with sites beside its frontier, for all workers and across restarts."""
 
 from typing import Protocol
 
 
 class SessionStore(Protocol):
-    """Texts by site, the pay-level domain that is also the name of a queue.
+    """Session texts by site, the pay-level domain that is also the name of a queue.
 
-    Leases of a queue are one worker's at a time (``protocol``), so what is read stays true until that one writes.
-    Errors are those of ``protocol.Scheduling``.
+    All leases of a queue belong to one worker at a time (``protocol``), so what is read stays valid until that worker
+    writes. Errors are those of ``protocol.Scheduling``.
     """
 
     def session(self, site: str) -> str:
-        """Return the text of a site, empty where there is none."""
+        """Return the session text of a site, empty where there is none."""
         ...
 
     def keep_session(self, site: str, text: str) -> None:
-        """Replace the text of a site; an empty one is removed."""
+        """Replace the session text of a site; an empty one is removed."""
         ...
 
 
 class LocalSessionStore:
-    """The sessions of a crawl that has a single process, for as long as that lives."""
+    """The sessions of a crawl with a single process, in memory only."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

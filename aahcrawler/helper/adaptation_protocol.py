@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
+from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page

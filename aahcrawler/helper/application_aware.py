@@ -13,20 +13,19 @@ from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, failures_of
 from aahcrawler.helper.detection import Attempts, Recognised, Recogniser, Watchdog
-from aahcrawler.helper.links.junk_urls import Ignored, junk_reason
-from aahcrawler.helper.links.navigation import Links, gives_aliases
-from aahcrawler.helper.links.reading_budget import beginning_of, links_alone, with_rest
+from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.navigation import Ignored, Links, gives_aliases
+from aahcrawler.helper.links.page_links import beginning_of, links_alone, with_rest
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.site_memory import Lesson, LinkJudge, Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from aahcrawler.page.date_order import NumericDates
-from aahcrawler.page.failed_stages import PageGivenUpError, is_of_machine
+from aahcrawler.page.generic import NumericDates
+from aahcrawler.page.page import PageGivenUpError, is_of_machine
 from aahcrawler.page.titles import ends, head_title
 from aahcrawler.webobject import WebObject
 from knowledge_base.behaviours import Act, Behaviour
-from knowledge_base.hosts import HostIndex
-from knowledge_base.matching import Sight
+from knowledge_base.matching import HostIndex, Sight
 from knowledge_base.model import Application, KnowledgeBase, Match
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, Outlink
@@ -248,7 +247,7 @@ class ApplicationAwareHelper:
         links = Links(page, self._sites, self._values)
         if ignored is not None:
             links.ignored = ignored
-        return generic_reading.read_generic(page, links)
+        return generic_reading.read_unknown(page, links)
 
     def _entered(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
         """Return links to an application's pages: of a list's entries and, on a page without objects, of its text."""

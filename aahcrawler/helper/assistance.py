@@ -8,8 +8,8 @@ from typing import Final
 
 from aahcrawler.induction.record_sets import NoObject
 from aahcrawler.page import Page
-from aahcrawler.page.failed_stages import FailedStages
 from aahcrawler.page.loose_xml import Mistakes
+from aahcrawler.page.page import FailedStages
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.model import Match
 from knowledge_base.url_rules import Reason

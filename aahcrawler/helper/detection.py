@@ -12,10 +12,10 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.adaptation_protocol import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
-from aahcrawler.helper.extraction.page_literals import literals_on
+from aahcrawler.helper.extraction.field_values import literals_on
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import Page
-from aahcrawler.page.failed_stages import PageGivenUpError, error_text, is_of_machine
+from aahcrawler.page.page import PageGivenUpError, describe_error, is_of_machine
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
 from knowledge_base.model import Action, Application, Condition, KnowledgeBase, PageLevel, Variant
 from knowledge_base.selectors import SourceLiterals
@@ -77,7 +77,7 @@ class Attempts:
         except Exception as error:
             if is_of_machine(error):
                 raise
-            self.fail(level, action, Failure.ERROR, error_text(error))
+            self.fail(level, action, Failure.ERROR, describe_error(error))
         return None
 
     def fail(

@@ -6,10 +6,9 @@ from functools import partial
 from itertools import islice
 
 from aahcrawler.helper.assistance import Assistance, Refused
-from aahcrawler.helper.links.anchors import Contexts, LinkCollector
 from aahcrawler.helper.links.junk_urls import is_challenge, refusals
 from aahcrawler.helper.links.navigation import Links, abroad
-from aahcrawler.helper.links.references import MEDIA, References
+from aahcrawler.helper.links.page_links import MEDIA, Contexts, LinkCollector, References
 from aahcrawler.helper.parts import generic_splitting
 from aahcrawler.helper.parts.generic_splitting import GenericSplit
 from aahcrawler.helper.site_memory import Sites, site_of
@@ -30,7 +29,7 @@ MAX_TITLE = 500
 LANGUAGE_SAMPLE = 600
 
 
-def read_generic(page: Page, links: Links) -> Assistance:
+def read_unknown(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
     attempt = page.attempt
     reading = page.once(generic_objects.read_objects)

@@ -13,7 +13,7 @@ from aahcrawler import urls
 from aahcrawler.page.dates import Order
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.sessions import without_session
-from knowledge_base.hosts import HostIndex
+from knowledge_base.matching import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
 from knowledge_base.url_rules import ParsedUrl, Reason
 from knowledge_base.url_shapes import Shape, Shapes

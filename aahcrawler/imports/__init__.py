@@ -1,1 +1,1 @@
-"""Takes WARC, ARC and WACZ files of other programs into a crawl's folder."""
+"""Imports WARC, ARC and WACZ files of other programs into a crawl's folder."""

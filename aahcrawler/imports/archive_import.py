@@ -1,4 +1,4 @@
-"""Imports WARC, ARC and WACZ files into a crawl's folder: each record once, whatever was interrupted or repeated."""
+"""Imports WARC, ARC and WACZ files into a crawl's folder: each record once, despite interruptions and repetitions."""
 
 import hashlib
 from array import array
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from zipfile import BadZipFile
 
+from aahcrawler.archive.folders import is_referred
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, PlaceNote, entries, note_all
@@ -19,8 +20,9 @@ from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, WaczPackage
 from aahcrawler.jobs import own_processes
-from aahcrawler.layout import ARCHIVE, IMPORTED, INDEXES, WARC
-from aahcrawler.segments import recover
+from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTED, INDEXES, WARC
+from aahcrawler.segments import recover, segments
+from aahcrawler.tallies import plural
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -37,9 +39,9 @@ class ImportRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImportFault:
-    """Something that is told of a file: of a record that is kept although it is wrong somewhere, or of one that is not.
+    """A fault found in a file: in a record that is kept nevertheless, or one that is not.
 
-    ``what`` says which record, empty where nobody can say.
+    ``what`` names the record, empty where it is unknown.
     """
 
     file: str
@@ -57,11 +59,11 @@ class ImportFault:
 class ArchiveImport:
     """An import into the folder ``root``, whose crawl is called ``name``; nobody else may be working there.
 
-    ``told`` is called with whatever is wrong, ``seen`` with the number of records that have been looked at since. With
+    ``told`` is called with each fault, ``seen`` with the number of records read since its last call. With
     ``by_reference`` files that can be read as they are stay where they are, and links lead to them. With several
-    ``processes`` one reads ahead of the one that writes, and all of them make the index of files that are referred to;
-    the outcome is the same. After a kill the next import of the same files goes on where this one stopped: what was
-    written is found there.
+    ``processes`` one reads ahead of the one that writes, and all of them index the files that are referred to; the
+    result is the same. After a kill the next import of the same files resumes where this one stopped, as it finds what
+    was written.
     """
 
     root: Path
@@ -75,9 +77,9 @@ class ArchiveImport:
     _noted: set[str] = field(default_factory=set)
 
     def run(self, paths: Sequence[Path]) -> ImportCounts:
-        """Import files, and return what became of all their records.
+        """Import files, and return the counts of what happened to their records.
 
-        Raises ``SegmentError``, ``DamageError`` where nobody knows what was taken down, and ``OSError``.
+        Raises ``SegmentError``, ``DamageError`` where the list of what was taken down cannot be read, and ``OSError``.
         """
         archive = self.root / ARCHIVE
         archive.mkdir(parents=True, exist_ok=True)
@@ -87,10 +89,12 @@ class ArchiveImport:
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
         ):
-            importing = _Importing(writer, ledger, TakenDown.of(self.root))
+            taken_down = TakenDown.of(self.root)
             for path in paths:
+                # A crawl's folder may refer to a file which still holds what was taken down there.
+                hidden = taken_down | TakenDown.of(path.parent.parent) if is_referred(path) else taken_down
                 with path.open("rb") as file:
-                    self._import(path, file, importing)
+                    self._import(path, file, _Importing(writer, ledger, hidden))
             self._index_referred()
             missing = ledger.missing_originals()
             note_all(
@@ -103,9 +107,9 @@ class ArchiveImport:
         return self.counts
 
     def said(self) -> Iterator[str]:
-        """Yield what is to be said at the end, a line for each matter."""
+        """Yield the lines to be printed at the end."""
         counts = self.counts
-        line = f"kept {counts.kept:,} of {counts.records:,} records"
+        line = f"kept {counts.kept:,} of {plural(counts.records, 'record')}"
         others = (
             (counts.already, "already there"),
             (counts.removed, "of pages that were taken down"),
@@ -115,9 +119,9 @@ class ArchiveImport:
             line += f"; {counts.records - counts.kept:,} not: {', '.join(told)}"
         yield line
         if counts.noted:
-            yield f"{counts.noted:,} records are kept although something about them is wrong"
+            yield f"{plural(counts.noted, 'record is', 'records are')} kept although something is wrong there"
         if counts.passed:
-            yield f"{counts.passed:,} places hold something else than records"
+            yield f"{plural(counts.passed, 'place holds', 'places hold')} something else than records"
 
     def _import(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
         if file.read(len(ZIP)) == ZIP:
@@ -132,7 +136,7 @@ class ArchiveImport:
             self._copy(source, file, importing, array("Q"), path if is_shared else None)
 
     def _refer(self, path: Path, source: SourceFile, file: BinaryIO, importing: "_Importing") -> bool:
-        """Refer to a file by a link, and return whether it can be read as it is, with nothing in it known already."""
+        """Link to a file if it can be read as it is and none of its records is known; return whether that was done."""
         records = 0
         for found in ForeignRecords(file, source.size, self.root):
             if not (isinstance(found, ForeignRecord) and found.is_standard and importing.takes_as_it_is(found)):
@@ -155,14 +159,14 @@ class ArchiveImport:
         return True
 
     def _index_referred(self) -> None:
-        """Make the index of the files that are referred to, each in one of several processes."""
+        """Index the files that are referred to, each in one of several processes."""
         if len(self._referred) < 2 or self.processes < 2:
             return
         with own_processes(self.processes) as pool:
             list(pool.map(partial(index_file, folder=self.root / INDEXES), self._referred))
 
     def _import_package(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
-        """Copy what a package holds. Raises ``BadZipFile`` where it cannot be opened."""
+        """Copy the content of a package. Raises ``BadZipFile`` where it cannot be opened."""
         whole = SourceFile(path.name, path.stat().st_size, digest_of(file))
         counts = ImportCounts()
         with closing(ImportNotes(whole)) as notes:
@@ -197,7 +201,7 @@ class ArchiveImport:
         offsets: "array[int]",
         path: Path | None = None,
     ) -> None:
-        """Copy the records of a file, and note where they begin in ``offsets``; another process may read ``path``."""
+        """Copy the records of a file, and add their beginnings to ``offsets``; another process may read ``path``."""
         importing.writer.begin(source)
         with closing(ImportNotes(source)) as notes:
             copying = _Copying(source, importing, notes, self.told)
@@ -219,14 +223,14 @@ class ArchiveImport:
 
 @dataclass(frozen=True, slots=True)
 class _Importing:
-    """Where records go, and which are known or must not be kept."""
+    """Where records are written, which are known, and which must not be kept."""
 
     writer: ImportWriter
     ledger: ImportLedger
     taken_down: TakenDown
 
     def takes_as_it_is(self, found: ForeignRecord) -> bool:
-        """Return whether nothing has to be mended in a record, none of its id is known, and its URL is wanted."""
+        """Return whether a record needs no mending, its id is unknown, and its URL was not taken down."""
         try:
             kept = kept_record(found)
         except UnusableError:
@@ -291,7 +295,7 @@ class _Copying:
         self.tell(loss.place, loss.what, f"{loss.reason}; passed over up to {loss.end}", is_kept=False)
 
     def _placed(self, kept: KeptRecord) -> tuple[KeptRecord, bool]:
-        """Return a record under the id that it is kept by, and whether the folder has it."""
+        """Return a record with the id under which it is kept, and whether the folder already has it."""
         known = self.importing.ledger.identity(kept.record_id)
         if known is None or known == kept.identity:
             return kept, known is not None
@@ -315,7 +319,7 @@ class _Copying:
 
 
 def digest_of(file: BinaryIO) -> str:
-    """Return the SHA-256 of a file, which is read to its end."""
+    """Return the SHA-256 of a file, reading it to its end."""
     digest = hashlib.sha256()
     file.seek(0)
     while piece := file.read(_PIECE):
@@ -329,9 +333,12 @@ def _named(record: ForeignRecord) -> str:
 
 
 def sources_in(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and those in folders among them, in the order of their names."""
+    """Yield files, and those in folders among them, in the order of their names; of crawls' folders the WARC files."""
     for path in paths:
-        if path.is_dir():
-            yield from (each for each in sorted(path.rglob("*")) if each.is_file())
-        else:
+        if (path / DEFINITION).is_file() and (path / ARCHIVE).is_dir():
+            yield from segments(path / ARCHIVE, WARC)
+        elif path.is_dir():
+            inner = sorted(path.iterdir())
+            yield from sources_in([each for each in inner if each.is_file() or not each.is_symlink()])
+        elif path.is_file():
             yield path

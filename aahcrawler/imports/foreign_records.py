@@ -1,7 +1,7 @@
-"""The records of a WARC or ARC file of whatever origin: each whole one is given, and of all others is told where.
+"""Reads the records of a WARC or ARC file of any origin: yields whole records, and the places of all others.
 
-No damage costs more than the records it lies in, as far as others can be told from it: in gzip members of their own
-and in plain text those behind it are found again; in a gzip member of many records, those before it.
+Damage costs only the records it affects, as far as others can be recognised: records in gzip members of their own, or
+in plain text, are found again after it; in a gzip member of many records, only those before it.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ _MIDDLE: Final = re.compile(r" ([0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f.]*:[0-9
 
 @dataclass(frozen=True, slots=True)
 class ArcHeader:
-    """What the header line of an ARC record says, as it is written there."""
+    """The fields of an ARC record's header line, as written there."""
 
     line: str
     url: str
@@ -52,7 +52,7 @@ class ArcHeader:
 
 
 def arc_header(line: bytes) -> ArcHeader | None:
-    """Return what the header line of a record says, None where it is none."""
+    """Parse the header line of an ARC record, None where it is none."""
     text = line.strip(b"\r\n\t ").decode("utf-8", "replace")
     middle = _MIDDLE.search(text)
     if middle is None or not _URL.match(text):
@@ -76,12 +76,12 @@ ARC: Final = "ARC"
 
 @dataclass(frozen=True, slots=True)
 class ForeignRecord:
-    """A whole record. ``lines`` are those of its header as they stand, the version apart; ``block`` is read once.
+    """A whole record. ``lines`` are its header lines as they stand, without the version; ``block`` can be read once.
 
-    ``version`` is ``WARC/1.0`` and the like, ``ARC`` for what was made from an ARC record. ``digest`` is the SHA-1 of
-    the block, ``payload_digest`` that of the payload, empty where it holds none. ``notes`` tell what is wrong with it.
-    ``is_standard`` says whether it is a gzip member of its own, framed as the standard wants it. ``http`` is the head
-    of the HTTP message in it, ``body`` what a request sent.
+    ``version`` is ``WARC/1.0`` and the like, ``ARC`` where the record was converted from ARC. ``digest`` is the SHA-1
+    of the block, ``payload_digest`` that of the payload, empty where it holds none. ``notes`` list its faults.
+    ``is_standard`` says that it is a gzip member of its own, framed as the standard wants it. ``http`` is the head of
+    the HTTP message in it, ``body`` the body of a request.
     """
 
     place: FilePlace
@@ -100,7 +100,7 @@ class ForeignRecord:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bytes of a file up to ``end`` that could not be taken, and why. ``what`` says of which record, where it can."""
+    """Bytes of a file up to ``end`` that could not be read as a record, and why. ``what`` names the record if known."""
 
     place: FilePlace
     end: FilePlace
@@ -114,14 +114,14 @@ class Loss:
 
 
 class _WrongLengthError(Exception):
-    """The bytes behind a block are not those that end a record."""
+    """Raised where the bytes after a block are not the end of a record."""
 
 
 class ForeignRecords:
-    """Reads the records of a file, one after another; memory use depends neither on their sizes nor on their number.
+    """Reads the records of a file one by one; memory use depends neither on their sizes nor on their number.
 
-    Blocks of more than 4 MiB lie in ``folder`` while they are read. Each record's block is closed when the next one is
-    asked for. Raises ``OSError`` alone.
+    Blocks of more than 4 MiB are kept in ``folder`` while they are read. Each record's block is closed when the next
+    one is requested. Raises ``OSError`` only.
     """
 
     def __init__(self, file: BinaryIO, size: int, folder: Path, begin: int = 0) -> None:
@@ -160,7 +160,7 @@ class ForeignRecords:
             yield self._passed(text, begin, damage)
 
     def _passed(self, text: SourceText, begin: int, damage: TextDamageError) -> Loss:
-        """Go on behind damage, and return what it costs."""
+        """Skip damage, and return what was lost."""
         text.file_end = self._beginnings.after(damage.offset + 1)
         reason = f"its compressed data are damaged ({damage})"
         if self._unproven:
@@ -169,7 +169,7 @@ class ForeignRecords:
         return Loss(text.place(begin), FilePlace(text.file_end), reason)
 
     def _next(self, text: SourceText) -> ForeignRecord | Loss:
-        """Return the record at which the text is, or what is there in its place. Raises ``TextDamageError``."""
+        """Return the record at the present position, or the loss there. Raises ``TextDamageError``."""
         if text.is_member_start(text.position):
             self._unproven = 0
         start = text.peek(128)
@@ -279,9 +279,9 @@ class ForeignRecords:
         )
 
     def _end(self, text: SourceText, source: "_Source", check: BlockCheck) -> Iterator[str]:
-        """Take what ends a record, and see that its gzip member is sound where it ends with the record.
+        """Consume the end of a record, and check its gzip member where that ends with it.
 
-        Yield what is wrong with that and costs nothing. Raises ``_WrongLengthError`` and ``TextDamageError``.
+        Yields faults that cost nothing. Raises ``_WrongLengthError`` and ``TextDamageError``.
         """
         is_begun = text.is_member_start(source.begin)
         is_unproven = is_begun and not check.is_proven
@@ -304,9 +304,9 @@ class ForeignRecords:
         self._unproven += not check.is_proven
 
     def _resumed(self, text: SourceText, source: "_Source", block: IO[bytes], reason: str) -> Loss:
-        """Go on at the first record that begins behind the header of one that is not as long as it says.
+        """Resume at the first record that begins after the header of a record of wrong length.
 
-        Return what was lost. The block is closed once what is read again of it has been.
+        Returns what was lost. The block is closed once the bytes put back from it have been read again.
         """
         size = block.seek(0, os.SEEK_END)
         begin, inner = text.place(source.begin), beginning_in(block, 0, size)
@@ -321,7 +321,7 @@ class ForeignRecords:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The header of a record as it was read, and what has to follow its block."""
+    """The header of a record as read, and the bytes that must follow its block."""
 
     begin: int
     version: str
@@ -345,7 +345,7 @@ class _Digests:
 
 
 def _header_at(text: SourceText) -> bytes | None:
-    """Return the header of the record at which the text is, not taken; None where it does not end."""
+    """Return the header of the record at the present position without consuming it; None where it does not end."""
     size = 1 << 12
     while True:
         found = text.peek(size)
@@ -360,7 +360,7 @@ def _header_at(text: SourceText) -> bytes | None:
 
 
 def _named(header: Header) -> str:
-    """Return what a record is, as far as its header says."""
+    """Return a description of a record, as far as its header gives one."""
     return " ".join(filter(None, (header.get("WARC-Type"), header.get("WARC-Target-URI").strip("<>")[:200])))
 
 
@@ -369,10 +369,10 @@ ARC_HEADER: Final = "AAH-ARC-Header"
 
 
 def warc_header_of(told: ArcHeader, beginning: bytes) -> Header:
-    """Return the fields that an ARC record has as a WARC record, given how its block begins; its id is to be added.
+    """Return the WARC header of an ARC record, without an id, given how its block begins.
 
-    What has a status line is a response, what describes the file is its ``warcinfo``; anything else, such as answers
-    of name servers, is a resource of the media type that the ARC record names.
+    A block with a status line becomes a response, the description of the file a ``warcinfo``; everything else, such as
+    the responses of name servers, becomes a resource of the media type in the ARC header.
     """
     kind, media_type = "resource", told.media_type
     if told.describes_file:
@@ -408,13 +408,16 @@ def begins_warc(text: bytes) -> bool:
 
 
 def first_beginning(window: bytes) -> int | None:
-    """Return where in some bytes the first record begins, None where none does."""
+    """Return the offset of the first record that begins in some bytes, None where none does."""
     found = [at for at in (_first_warc(window), _first_arc(window)) if at is not None]
     return min(found, default=None)
 
 
 def beginning_in(file: IO[bytes], begin: int, end: int) -> int | None:
-    """Return the first place between two in a file where a record begins, as the bytes stand; None without any."""
+    """Return the offset of the first record that begins between two places of an uncompressed file.
+
+    None without any.
+    """
     while begin < end:
         file.seek(begin)
         window = file.read(min(_WINDOW, end - begin))
@@ -428,9 +431,9 @@ def beginning_in(file: IO[bytes], begin: int, end: int) -> int | None:
 
 
 class Beginnings:
-    """The places in a file at which records begin, plain or in gzip members, as far as their first bytes tell.
+    """The offsets in a file at which records begin, plain or in gzip members, judging by their first bytes.
 
-    Each byte of the file is looked at a bounded number of times, in whatever order it is asked.
+    Each byte of the file is examined a bounded number of times, whatever the order of calls.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -439,13 +442,13 @@ class Beginnings:
         """Between these two bytes no gzip member begins; at the second one does, or the file ends."""
 
     def after(self, begin: int) -> int:
-        """Return the first such place from a byte on, the size of the file where there is none."""
+        """Return the first such offset from a byte on, or the size of the file."""
         packed = self._next_packed(begin)
         plain = beginning_in(self._file, begin, packed)
         return packed if plain is None else plain
 
     def skip_to_next(self, text: SourceText) -> None:
-        """Take at least one byte of a text, and then all up to its next record. Raises ``TextDamageError``."""
+        """Skip at least one byte of a text, and then all up to its next record. Raises ``TextDamageError``."""
         text.take(1)
         if not text.is_packed:
             here = text.place(text.position).offset

@@ -1,4 +1,4 @@
-"""``imports.jsonl``: which files were imported into a crawl's folder, and what of them was told, a line for each."""
+"""``imports.jsonl``: the files imported into a crawl's folder and the faults found in each, one line an entry."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -21,10 +21,10 @@ _LINES_AT_ONCE: Final = 1_000
 
 @dataclass(slots=True)
 class ImportCounts:
-    """What became of the records of a file.
+    """What happened to the records of a file.
 
-    ``already`` were in the folder, ``removed`` are of pages that were taken down there, ``lost`` could not be taken,
-    and ``noted`` are kept although something about them is wrong. ``passed`` counts places that hold no record.
+    ``already`` were in the folder, ``removed`` belong to pages taken down there, ``lost`` could not be read, and
+    ``noted`` are kept although they have faults. ``passed`` counts places that hold no record.
     """
 
     kept: int = 0
@@ -36,12 +36,12 @@ class ImportCounts:
 
     @property
     def records(self) -> int:
-        """All records that were met."""
+        """The number of all records found."""
         return self.kept + self.already + self.removed + self.lost
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of the file was left."""
+        """Whether nothing of the file was lost."""
         return not (self.lost or self.passed)
 
     def add(self, other: "ImportCounts") -> None:
@@ -52,7 +52,7 @@ class ImportCounts:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """A file that was imported: what it is called, its SHA-256, when it was done (ISO 8601), and what became of it.
+    """A file that was imported: its name, its SHA-256, when it was imported (ISO 8601), and its counts.
 
     ``how`` is ``copy`` or ``reference``, or ``package`` for a WACZ file, whose archive files have entries of their own.
     """
@@ -67,7 +67,7 @@ class ImportedFile:
 
 @dataclass(frozen=True, slots=True)
 class PlaceNote:
-    """What is told of a place in the file with a digest: of a record, or of bytes that are none."""
+    """A note on a place in the file with that digest: on a record, or on bytes that are no record."""
 
     sha256: str
     place: FilePlace
@@ -76,7 +76,7 @@ class PlaceNote:
     kept: bool = True
 
     def line(self) -> str:
-        """Return it as a line of ``imports.jsonl``, without its end."""
+        """Return the note as a line of ``imports.jsonl``, without its line break."""
         told = {
             "entry": "told",
             "sha256": self.sha256,
@@ -91,7 +91,7 @@ class PlaceNote:
 
 @dataclass(slots=True)
 class ImportNotes:
-    """What is told of one file: kept on disk until it is written, all at once, when the file is done."""
+    """The notes on one file: kept in a temporary file until they are written, all at once, when the file is done."""
 
     source: SourceFile
     _spool: IO[bytes] = field(
@@ -99,13 +99,13 @@ class ImportNotes:
     )
 
     def tell(self, place: FilePlace, what: str, why: str, *, kept: bool) -> None:
-        """Take a note on a record, or on bytes that are none."""
+        """Add a note on a record, or on bytes that are no record."""
         self._spool.write(
             PlaceNote(self.source.sha256, place, what, why, kept).line().encode("utf-8", "replace") + b"\n"
         )
 
     def write(self, root: Path, counts: ImportCounts, how: str) -> None:
-        """Append what was told of the file, and what became of it. Raises ``OSError``."""
+        """Append the notes on the file, and its counts. Raises ``OSError``."""
         file = root / IMPORTS
         self._spool.seek(0)
         while piece := self._spool.read(_AT_ONCE):
@@ -123,21 +123,21 @@ class ImportNotes:
         append_line(file, json.dumps(said, ensure_ascii=False))
 
     def close(self) -> None:
-        """Let go of what was told."""
+        """Discard the notes."""
         self._spool.close()
 
 
 def note_all(root: Path, notes: Iterable[PlaceNote]) -> None:
-    """Append notes on files whose entries are written already. Raises ``OSError``."""
+    """Append notes on files whose entries are already written. Raises ``OSError``."""
     lines = (note.line().encode("utf-8", "replace").decode() for note in notes)
     while some := tuple(islice(lines, _LINES_AT_ONCE)):
         append_line(root / IMPORTS, "\n".join(some))
 
 
 def entries(root: Path, begin: int = 0) -> Iterator[tuple[ImportedFile | PlaceNote | None, int]]:
-    """Yield what stands in ``imports.jsonl`` from the beginning of a line on, each with the byte behind it.
+    """Yield the entries of ``imports.jsonl`` from the beginning of a line on, each with the offset after it.
 
-    None stands for lines that say nothing of a file, or cannot be read. There are none without the file.
+    None stands for a line that cannot be read. Yields nothing without the file.
     """
     path = root / IMPORTS
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Writes the records of other archives to the WARC files of a crawl's folder, with their lines of the index."""
+"""Writes the records of other archives, and their index lines, to the WARC files of a crawl's folder."""
 
 import hashlib
 import sqlite3
@@ -27,9 +27,9 @@ _PIECE: Final = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that records are taken from: its name, its size in bytes, and its SHA-256 in hexadecimal digits.
+    """A file from which records are imported: its name, its size in bytes, and its SHA-256 in hexadecimal digits.
 
-    ``package`` is the name of the WACZ file that it lies in, empty where it lies in none.
+    ``package`` is the name of the WACZ file that contains it, empty where there is none.
     """
 
     name: str
@@ -39,14 +39,14 @@ class SourceFile:
 
     @property
     def label(self) -> str:
-        """The name by which it is told of."""
+        """The name used in messages."""
         return f"{self.package}/{self.name}" if self.package else self.name
 
 
 class ImportWriter:
-    """Appends records to WARC files in ``root``, each a gzip member, behind a ``warcinfo`` record of their source.
+    """Appends records to WARC files in ``root``, each as a gzip member, after a ``warcinfo`` record on their source.
 
-    What has been appended is with the operating system when ``write`` returns. Raises ``SegmentError``.
+    What has been appended has reached the operating system when ``write`` returns. Raises ``SegmentError``.
     """
 
     def __init__(self, root: Path, name: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -69,7 +69,7 @@ class ImportWriter:
             self._index.close()
 
     def begin(self, source: SourceFile) -> None:
-        """Go on with another source."""
+        """Continue with another source."""
         self._source, self._is_told = source, False
 
     def write(self, kept: KeptRecord, record: ForeignRecord, member: bytes = b"") -> Span:
@@ -102,7 +102,7 @@ class ImportWriter:
         return self._told(file)
 
     def _told(self, file: str) -> Iterator[bytes]:
-        """Yield a ``warcinfo`` record that says where the records behind it come from."""
+        """Yield the ``warcinfo`` record that names the source of the records after it."""
         source = self._source
         told = [("software", f"AAHCrawler/{__version__}"), ("format", "WARC File Format 1.1")]
         if source is not None:
@@ -145,7 +145,7 @@ _HOLDING: Final = frozenset({"response", "resource"})
 
 @dataclass(frozen=True, slots=True)
 class MissingOriginal:
-    """A revisit that shows what no record holds: the file it came from, its place there, and its URL."""
+    """A revisit without an original in any record: the file it came from, its place there, and its URL."""
 
     file: str
     sha256: str
@@ -154,9 +154,9 @@ class MissingOriginal:
 
 
 class ImportLedger:
-    """The records of the WARC files in ``archive``, noted in the file ``path``. For one process at a time.
+    """The register, in the file ``path``, of the records of the WARC files in ``archive``. For one process at a time.
 
-    What is noted is on disk after ``commit``; a kill before costs the time to read it from the files again. ``spool``
+    Entries are on disk after ``commit``; a kill before only costs the time to read them from the files again. ``spool``
     is a folder for large blocks. Raises ``OSError`` and ``sqlite3.Error``.
     """
 
@@ -176,12 +176,12 @@ class ImportLedger:
         self._base.close()
 
     def identity(self, record_id: str) -> bytes | None:
-        """Return the identity of the record of an id, None where there is none."""
+        """Return the identity of the record with an id, None where there is none."""
         found = self._base.execute("SELECT identity FROM record WHERE id = ?", (record_id,)).fetchone()
         return None if found is None else bytes(found[0])
 
     def add(self, record: KeptRecord, file: str, end: int) -> None:
-        """Note a record that ends at a byte of a file, all before which has been noted."""
+        """Register a record that ends at a byte of a file, everything before which is registered."""
         self._note(record)
         self._base.execute("INSERT OR REPLACE INTO file VALUES (?, ?)", (file, end))
         self._waiting += 1
@@ -189,7 +189,7 @@ class ImportLedger:
             self.commit()
 
     def await_original(self, revisit: KeptRecord, source: SourceFile, place: FilePlace) -> None:
-        """Note that a revisit, from a place of a file, needs the record whose payload it has again."""
+        """Register that a revisit, from a place of a file, needs the record that holds its payload."""
         header = revisit.header
         refers, digest = header.get("WARC-Refers-To").strip("<>"), header.get("WARC-Payload-Digest")
         url = header.get("WARC-Target-URI").strip("<>")
@@ -197,7 +197,7 @@ class ImportLedger:
         self._base.execute("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def missing_originals(self) -> list[MissingOriginal]:
-        """Return the revisits that show what no record holds, until they are forgotten."""
+        """Return the registered revisits without an original."""
         self._base.execute(
             "DELETE FROM revisit WHERE refers IN (SELECT id FROM record) OR digest IN (SELECT digest FROM payload)"
         )
@@ -207,12 +207,12 @@ class ImportLedger:
         return [MissingOriginal(source, sha256, FilePlace(at, within), url) for source, sha256, at, within, url in rows]
 
     def forget_revisits(self) -> None:
-        """Forget the revisits: they have been told."""
+        """Remove the registered revisits once they have been reported."""
         self._base.execute("DELETE FROM revisit")
         self.commit()
 
     def commit(self) -> None:
-        """Keep what was noted."""
+        """Commit the entries to disk."""
         self._base.commit()
         self._waiting = 0
 
@@ -239,7 +239,7 @@ class ImportLedger:
             self._base.execute("INSERT OR IGNORE INTO payload VALUES (?)", (digest,))
 
     def catch_up(self) -> None:
-        """Read what the files hold beyond what is noted; begin anew where something that was noted is gone."""
+        """Register what the files hold beyond the register; rebuild it where something registered is gone."""
         sizes = {path.name: (path, path.stat().st_size) for path in segments(self._archive, WARC)}
         noted = dict[str, int](self._base.execute("SELECT name, end FROM file"))
         if any(name not in sizes or sizes[name][1] < end for name, end in noted.items()):

@@ -1,9 +1,10 @@
-"""The folder of imported archives: one like that of a crawl which has ended, by a definition that says what it is."""
+"""The folder of imported archives, which looks like that of an ended crawl, with a definition that describes it."""
 
 import json
+import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ from aahcrawler.crawls import is_import
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.imports.archive_import import ImportRefusedError
 from aahcrawler.layout import ARCHIVE, CREATED, DEFINITION, FRONTIER, IMPORTS, INDEX, INDEXES, OBJECTS, SUMMARY, WARC
+from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import append_line, private, segments
@@ -24,6 +26,14 @@ from aahcrawler.tombstones import replace_durably
 from online_analysis.icd import Icd
 from online_analysis.icd.new_definition import suggested_id
 
+_PAGES: Final = """CREATE TABLE page (
+  url TEXT PRIMARY KEY, at TEXT, capture TEXT, relevant, unchanged, application TEXT, level TEXT, type TEXT
+) WITHOUT ROWID"""
+_LATEST: Final = """INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET (at, capture, relevant, unchanged, application, level, type) = (
+  excluded.at, excluded.capture, excluded.relevant, excluded.unchanged, excluded.application, excluded.level,
+  excluded.type
+) WHERE (excluded.at, excluded.capture) > (at, capture)"""
 CRAWL_NUMBER: Final = 1
 """The number that imported captures have among those of their folder."""
 NOBODY: Final = "http://nobody.invalid/"
@@ -33,10 +43,10 @@ _PRIVATE: Final = 0o700
 
 @contextmanager
 def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
-    """Make the folder of an import, or open one, with nobody else working there; give the definition it goes by.
+    """Create or open the folder of an import, locked against others; yield its definition.
 
-    That is ``icd``, or what the folder was imported with before, or one that asks for nothing. Raises
-    ``ImportRefusedError``, ``ArchiveError`` while somebody works there, and ``OSError``.
+    That is ``icd``, else the one the folder was imported with before, else an empty one. Raises ``ImportRefusedError``,
+    ``ArchiveError`` while somebody works there, and ``OSError``.
     """
     is_known = is_import(root)
     if root.is_file():
@@ -88,23 +98,33 @@ def _asking_for_nothing(root: Path) -> Icd:
 
 
 def asks_for_nothing(icd: Icd) -> bool:
-    """Return whether a definition is that of an import without one: what it names as contact and seed is nobody."""
+    """Return whether a definition is the placeholder of an import without one, whose contact and seed are dummies."""
     return icd.seeds == (NOBODY,)
+
+
+def _counted(rows: Iterable[PageRow]) -> tuple[Mapping[str, int], Mapping[str, Mapping[str, int]]]:
+    """Return how many pages there are, and of what kinds; each counts once, by its last capture, as in the indexes."""
+    status: Counter[str] = Counter()
+    with closing(sqlite3.connect("", isolation_level=None)) as base:
+        base.execute(_PAGES)
+        for row in rows:
+            status[str(row.status)] += 1
+            if row.is_page:
+                kinds = row.application or "unknown", row.level or "none", row.media_type or "unknown"
+                judged = bool(row.relevant), row.unchanged is not None
+                base.execute(_LATEST, (row.url, row.fetched_at, row.capture, *judged, *kinds))
+        sums = base.execute("SELECT count(*), total(relevant), total(unchanged) FROM page").fetchone()
+        counts = dict(zip(("pages", "relevant", "unchanged"), map(int, sums), strict=True))
+        groups = {
+            name: dict(base.execute(f"SELECT {name}, count(*) FROM page GROUP BY 1"))  # noqa: S608 (fixed names)
+            for name in ("application", "level", "type")
+        }
+    return counts, {**groups, "status": status}
 
 
 def write_summary(root: Path, icd: Icd) -> None:
     """Write ``crawl.json``: what the folder holds, as that of a crawl that has ended. Raises ``ReadError``."""
-    counts: Counter[str] = Counter()
-    groups = {name: Counter[str]() for name in ("application", "level", "status", "type")}
-    for row in page_rows(root):
-        groups["status"][str(row.status)] += 1
-        if row.is_page:
-            counts["pages"] += 1
-            counts["relevant"] += bool(row.relevant)
-            counts["unchanged"] += row.unchanged is not None
-            groups["application"][row.application or "unknown"] += 1
-            groups["level"][row.level or "none"] += 1
-            groups["type"][row.media_type or "unknown"] += 1
+    counts, groups = _counted(page_rows(root))
     objects = object_counts(root).types
     index = root / INDEXES / INDEX
     answers = sum(1 for _ in index_lines(index)) if index.exists() else 0

@@ -1,4 +1,4 @@
-"""Makes of a foreign record the one that is kept: WARC 1.1, with what it lacks added and what cannot be read mended."""
+"""Converts foreign records to the WARC 1.1 records that are kept, adding what they lack and mending faults."""
 
 import hashlib
 import re
@@ -26,14 +26,14 @@ _PAYLOADS: Final = frozenset({"response", "resource"})
 
 
 class UnusableError(Exception):
-    """Raised for a record that nobody could look up or read if it were kept; the message says why."""
+    """Raised for a record that could never be looked up or read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRecord:
-    """A record as it is to be written, its block apart. ``identity`` is the same for equal records of equal ids.
+    """A record to be written, without its block. ``identity`` is the same for equal records with equal ids.
 
-    ``notes`` tell what was mended. Digests that it lacked are among its ``lines``.
+    ``notes`` tell what was mended. Missing digests have been added to its ``lines``.
     """
 
     record_id: str
@@ -43,13 +43,13 @@ class KeptRecord:
     notes: tuple[str, ...] = ()
 
     def renamed(self) -> "KeptRecord":
-        """Return the record under an id that follows from its own and from what it holds."""
+        """Return the record with a new id, derived from its own and its content."""
         new = uuid5(_OURS, f"{self.record_id} {self.identity.hex()}").urn
         note = f"its id {self.record_id} is that of another record: it is kept as {new}"
         return KeptRecord(new, _set(self.lines, "WARC-Record-ID", f"<{new}>"), self.header, self.identity, (note,))
 
     def naming(self, ids: Callable[[str], str]) -> "KeptRecord":
-        """Return the record with the records that it belongs to under the ids that they are kept by."""
+        """Return the record with its references to other records replaced by the ids under which these are kept."""
         lines = self.lines
         for name in ("WARC-Concurrent-To", "WARC-Refers-To"):
             named = self.header.get(name).strip("<>")
@@ -60,18 +60,18 @@ class KeptRecord:
         )
 
     def head(self) -> bytes:
-        """Return the header as it is written."""
+        """Return the header in the form in which it is written."""
         return b"\r\n".join((b"WARC/1.1", *self.lines)) + b"\r\n\r\n"
 
     @property
     def fields(self) -> Header:
-        """The header as it is written, as fields."""
+        """The header in the form in which it is written, as fields."""
         text = (line.decode("utf-8", "replace").partition(":") for line in self.lines if _FIELD.match(line))
         return Header(tuple((name.strip(), value.strip()) for name, _, value in text))
 
 
 def kept_record(record: ForeignRecord) -> KeptRecord:
-    """Return what is kept of a record. Raises ``UnusableError``."""
+    """Return the record to keep for a foreign one. Raises ``UnusableError``."""
     header, notes = record.header, list[str]()
     lines = tuple(line for line in record.lines if line[:1] in {b" ", b"\t"} or _FIELD.match(line))
     kind = header.get("WARC-Type").lower()
@@ -110,7 +110,7 @@ def _with_digests(lines: tuple[bytes, ...], record: ForeignRecord, kind: str) ->
 
 
 def _date(written: str) -> str:
-    """Return a date as WARC 1.1 writes it; one that says so already stays. Raises ``UnusableError``."""
+    """Return a date in the form of WARC 1.1, unchanged if it has that form. Raises ``UnusableError``."""
     if timestamp(written) is not None:
         return written
     digits = written if written.isascii() and written.isdecimal() else ""
@@ -126,7 +126,7 @@ def _date(written: str) -> str:
 
 
 def _set(lines: tuple[bytes, ...], name: str, value: str) -> tuple[bytes, ...]:
-    """Return lines in which the first field of a name has another value; it comes last where there was none."""
+    """Return lines with the first field of a name set to a value, or with the field added at the end."""
     new, wanted = f"{name}: {value}".encode(), name.lower().encode()
     for at, line in enumerate(lines):
         if line.partition(b":")[0].strip().lower() == wanted:

@@ -1,7 +1,7 @@
-"""Reads the records of a file in a process of its own, while those before them are being written.
+"""Reads the records of a file in a separate process, while the records before them are being written.
 
-What takes time is done there: unpacking, digests, and packing what is kept. What is kept, and in which order, is
-decided where it is written, so that the outcome is that of one process.
+That process does the slow work: unpacking, digests and compression. What is kept, and in which order, is decided by the
+writing process, so that the result is that of a single process.
 """
 
 import pickle
@@ -32,9 +32,9 @@ _IN_MEMORY: Final = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A record with what is kept of it, or why nothing is; for bytes that are no whole record a ``Loss`` alone.
+    """A record with what is kept of it, or why nothing is; for bytes that are no whole record only a ``Loss``.
 
-    ``member`` is what is kept as a gzip member, empty where it has not been packed yet.
+    ``member`` is the kept record as a gzip member, empty where it has not been compressed yet.
     """
 
     found: ForeignRecord | Loss
@@ -52,7 +52,7 @@ class Prepared:
 
 
 def prepared(file: BinaryIO, size: int, folder: Path) -> Iterator[Prepared]:
-    """Yield what a file holds, as ``ForeignRecords`` gives it."""
+    """Yield the prepared records of a file, in the order of ``ForeignRecords``."""
     for found in ForeignRecords(file, size, folder):
         yield Prepared(found, None if isinstance(found, Loss) else _kept(found))
 
@@ -65,7 +65,7 @@ def _kept(found: ForeignRecord) -> KeptRecord | UnusableError:
 
 
 def read_ahead(path: Path, size: int, folder: Path) -> Iterator[Prepared]:
-    """Yield the same, read by another process, which is ended with this iterator. Raises ``OSError``."""
+    """Yield the same from another process, which ends with this iterator. Raises ``OSError``."""
     context = get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_read, args=(path, size, folder, sending), daemon=True)
@@ -101,7 +101,7 @@ def _received(receiving: Connection, path: Path, folder: Path) -> Iterator[Prepa
 
 
 def _read(path: Path, size: int, folder: Path, sending: Connection) -> None:
-    """Send what a file holds, some records together, and None at its end. Ends where nobody receives it any more."""
+    """Send the content of a file, several records at a time, and None at its end. Stops when there is no receiver."""
     waiting: list[Prepared] = []
     held = 0
 
@@ -133,7 +133,7 @@ def _read(path: Path, size: int, folder: Path, sending: Connection) -> None:
 
 
 def _to_send(each: Prepared, *, is_packed: bool) -> Prepared:
-    """Return a record without its block, which is in the member where it is packed."""
+    """Return a record without its block if it is packed, as the member contains the block."""
     found, kept = each.found, each.kept
     if isinstance(found, Loss):
         return each

@@ -1,6 +1,6 @@
-"""The text of an archive file, whether it lies in gzip members or plain, with the place of each byte in the file.
+"""The text of an archive file, whether in gzip members or plain, with the file offset of each of its bytes.
 
-A text ends where its kind does: a file may begin plain and go on in gzip members. What is damaged ends it too.
+A text ends where its kind changes: a file may begin plain and continue in gzip members. Damage ends it as well.
 """
 
 import io
@@ -25,7 +25,7 @@ _TRIED: Final = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """A place in a file: a byte, and how many bytes into the text of the gzip member that begins there."""
+    """A place in a file: an offset, and an offset into the text of the gzip member that begins there."""
 
     offset: int
     within: int = 0
@@ -46,10 +46,10 @@ class TextDamageError(Exception):
 
 
 class SourceText:
-    """The text of a file from a place on, read forwards, with as much look ahead as is asked for.
+    """The text of a file from a place on, read forwards with lookahead.
 
-    ``position`` counts its bytes from 0. ``file_end`` is where in the file it ends, once it has been read to its end.
-    ``is_packed`` says whether it lies in gzip members.
+    ``position`` counts its bytes from 0. ``file_end`` is where it ends in the file, once it has been read to its end.
+    ``is_packed`` says whether it is in gzip members.
     """
 
     is_packed = False
@@ -67,7 +67,7 @@ class SourceText:
         raise NotImplementedError
 
     def place(self, position: int) -> FilePlace:
-        """Return where in the file a byte of the text is, of those not yet forgotten."""
+        """Return the place in the file of a byte of the text that is not yet forgotten."""
         raise NotImplementedError
 
     def is_member_start(self, position: int) -> bool:  # noqa: ARG002 - plain text has none
@@ -75,16 +75,16 @@ class SourceText:
         return False
 
     def is_member(self, begin: int) -> bool:  # noqa: ARG002
-        """Return whether what has been taken from there on is one whole gzip member, blanks behind it apart."""
+        """Return whether the text consumed since ``begin`` is one whole gzip member, apart from blanks after it."""
         return False
 
     def forget(self) -> None:
-        """Forget the places of what has been read."""
+        """Forget the places of what has been consumed."""
 
     def peek(self, size: int) -> bytes:
-        """Return the next ``size`` bytes without taking them; fewer at the end, and before damage.
+        """Return the next ``size`` bytes without consuming them; fewer at the end, and before damage.
 
-        ``met`` has the damage then. Raises ``TextDamageError`` where there are none before the damage.
+        ``met`` then has the damage. Raises ``TextDamageError`` where there are none before the damage.
         """
         found, known = [self._pending], len(self._pending)
         try:
@@ -100,19 +100,19 @@ class SourceText:
         return self._pending[:size]
 
     def take(self, size: int) -> None:
-        """Take some bytes, or all that are left."""
+        """Consume ``size`` bytes, or all that are left."""
         while size > 0 and (piece := self.read(size)):
             size -= len(piece)
 
     def read(self, size: int) -> bytes:
-        """Take the next bytes, at most ``size`` of them; none at the end."""
+        """Consume and return at most ``size`` bytes; none at the end."""
         piece = self._pending or self._more()
         taken, self._pending = piece[:size], piece[size:]
         self.position += len(taken)
         return taken
 
     def skip_blank(self) -> None:
-        """Take line ends and blanks."""
+        """Skip line ends and blanks."""
         while piece := self.peek(1):
             stripped = self._pending.lstrip(BLANK)
             self.position += len(self._pending) - len(stripped)
@@ -121,18 +121,18 @@ class SourceText:
                 return
 
     def unread(self, spool: IO[bytes], begin: int, end: int) -> None:
-        """Put bytes that were taken before back in front, from a file that is closed once they are taken again."""
+        """Put bytes that were consumed back in front, from a file that is closed once they are consumed again."""
         rest, self._pending = self._pending, b""
         self._sources.append(iter((rest,) if rest else ()))
         self._sources.append(_pieces_of(spool, begin, end))
         self.position -= end - begin
 
     def end_here(self) -> None:
-        """End the text before what has not been taken of it."""
+        """End the text at the present position."""
         self.file_end = self.place(self.position).offset
 
     def close(self) -> None:
-        """Let go of what was put back."""
+        """Close the files of bytes that were put back."""
         while self._sources:
             source = self._sources.pop()
             if hasattr(source, "close"):
@@ -225,9 +225,9 @@ def text_at(file: BinaryIO, offset: int) -> SourceText:
 
 
 def member_beginnings(file: BinaryIO, begin: int) -> Iterator[tuple[int, bytes]]:
-    """Yield each place from ``begin`` on where a gzip member may begin, with the first bytes of its text.
+    """Yield each offset from ``begin`` on where a gzip member may begin, with the first bytes of its text.
 
-    The cost of each is bounded, so that a file of nothing but beginnings takes no longer than its length warrants.
+    The cost of each is bounded, so that even a file of nothing but beginnings takes linear time.
     """
     for place in magic_places(file, begin):
         file.seek(place)
@@ -257,10 +257,9 @@ def _pieces_of(spool: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
 
 
 def _before_the_damage(file: BinaryIO, offset: int, skipped: int) -> Iterator[bytes]:
-    """Yield what a damaged member still holds behind its first ``skipped`` bytes of text.
+    """Yield the text of a damaged member before the damage, after its first ``skipped`` bytes.
 
-    With what is damaged, an inflater throws away what it has unpacked before it in the same call; so the last call is
-    made again byte by byte.
+    An inflater discards the output of a call in which it meets damage, so the last call is repeated byte by byte.
     """
     inflate, position, left = zlib.decompressobj(wbits=31), offset, skipped
     size = file.seek(0, os.SEEK_END)

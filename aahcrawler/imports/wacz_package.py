@@ -1,4 +1,4 @@
-"""The archive files in a WACZ package, a ZIP file (WACZ 1.1.1): read where they lie, never unpacked by their names."""
+"""Reads the archive files in a WACZ package, a ZIP file (WACZ 1.1.1), in place, without unpacking them to disk."""
 
 import gzip
 import io
@@ -41,10 +41,10 @@ Tell = Callable[[str, str], object]
 
 
 class Window(io.RawIOBase):
-    """Some bytes of a file, as a file."""
+    """A range of a file, as a file."""
 
     def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
-        """Give ``size`` bytes of a file from ``begin`` on; nobody else may move it meanwhile."""
+        """Open ``size`` bytes of a file from ``begin`` on; nobody else may move the file's position meanwhile."""
         self._file, self._begin, self._size, self._at = file, begin, size, 0
 
     def readable(self) -> bool:
@@ -56,13 +56,13 @@ class Window(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Go to a byte of it, and return which that is."""
+        """Move to a position, and return it."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         self._at = max(0, base + offset)
         return self._at
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer from where it is on, and return how many bytes came."""
+        """Fill a buffer from the present position on, and return how many bytes were read."""
         with memoryview(buffer) as view:
             self._file.seek(self._begin + self._at)
             piece = self._file.read(max(0, min(len(view), self._size - self._at)))
@@ -73,7 +73,7 @@ class Window(io.RawIOBase):
 
 @dataclass(slots=True)
 class PackedArchive:
-    """An archive file in a package: its name, its bytes as a file, and where records were found in it, in order."""
+    """An archive file in a package: its name, its bytes as a file, and the offsets of records found in it, in order."""
 
     name: str
     file: BinaryIO
@@ -82,9 +82,9 @@ class PackedArchive:
 
 
 class WaczPackage:
-    """The archive files of a package. What is wrong with it is told, and the rest is given.
+    """The archive files of a package. Faults are reported, and everything else is read.
 
-    Raises ``BadZipFile`` where it is no ZIP file that can be read, as one that was cut off.
+    Raises ``BadZipFile`` where it is no readable ZIP file, such as one that was cut off.
     """
 
     def __init__(self, file: BinaryIO, spool: Path, tell: Tell) -> None:
@@ -93,7 +93,7 @@ class WaczPackage:
         self._offsets: dict[str, array[int]] = {}
 
     def archives(self) -> Iterator[PackedArchive]:
-        """Yield the archive files, each open until the next one is asked for. Raises ``OSError``."""
+        """Yield the archive files, each open until the next one is requested. Raises ``OSError``."""
         seen: set[int] = set()
         for info in self._zip.infolist():
             if info.is_dir() or not self._is_archive(info):
@@ -110,7 +110,7 @@ class WaczPackage:
                 yield packed
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 that the package claims of its files, in hexadecimal digits, by their names."""
+        """Return the SHA-256 digests that the package states for its files, in hexadecimal digits, by their names."""
         try:
             with self._zip.open(_PACKAGE) as file:
                 said = json.loads(file.read(_MAX_PACKAGE_LENGTH))
@@ -124,7 +124,7 @@ class WaczPackage:
         return {name: digest.lower() for name, (algorithm, _, digest) in pairs if algorithm.lower() == "sha256"}
 
     def check_indexes(self) -> None:
-        """Tell which lines of the package's indexes lead to no record; all archive files must have been read."""
+        """Report the lines of the package's indexes that lead to no record; all archive files must have been read."""
         for info in self._zip.infolist():
             if not info.filename.startswith(_INDEXES) or info.is_dir() or info.filename.endswith(".idx"):
                 continue
@@ -181,7 +181,7 @@ class WaczPackage:
         return PackedArchive(info.filename, copy, copy.tell())
 
     def _data_of(self, info: ZipInfo) -> int | None:
-        """Return where in the package the bytes of a file begin that is stored as it is."""
+        """Return the offset in the package of an uncompressed file's bytes, None for a compressed file."""
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER)
         if len(header) < _LOCAL_HEADER or not header.startswith(ZIP):
@@ -209,7 +209,7 @@ _UNREADABLE: Final = (OSError, EOFError, BadZipFile, zlib.error, NotImplementedE
 
 
 def _place(line: bytes) -> tuple[str, int] | None:
-    """Return the file and the byte that a line of an index leads to, None where it is no such line."""
+    """Return the file and the offset that an index line names, None where it cannot be read."""
     with suppress(ValueError, KeyError, IndexError, TypeError, RecursionError):
         said = json.loads(line.split(b" ", 2)[2])
         return str(said["filename"]).removeprefix(_DATA), int(said["offset"])

@@ -1,6 +1,6 @@
-"""Find the records that one page of unknown software repeats: posts, comments, entries of lists.
+"""Finds the records that one page of unknown software repeats: posts, comments, entries of lists.
 
-Each page is read by itself, without expressions. Expressions for all pages of a template are induced from labelled
+Each page is read on its own, without expressions. Expressions for all pages of a template are induced from labelled
 pages by `aahcrawler.wrapper_induction`.
 """
 

@@ -1,4 +1,4 @@
-"""Decide whether a page is about one article, and find its text."""
+"""Decides whether a page is about one article, and finds the article's text."""
 
 import re
 from bisect import bisect_right
@@ -93,9 +93,9 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The subject of a page of repeated structure. ``sets`` are its records, ``posts`` those that are objects.
+    """What a page with repeated structure is about. ``sets`` are its records, ``posts`` those that are objects.
 
-    ``reason`` tells why there is neither an article nor a post; None where there is one.
+    ``reason`` says why there is neither an article nor a post; None where there is one.
     """
 
     sets: tuple[RecordSet, ...]
@@ -119,10 +119,10 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
 def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
-    ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
-    any text. One that asks not to be indexed is an article if its text is long and has a heading, if it names no other
-    URL of its content, and unless it is a query whose links it does not want followed; posts alone on such a page are
-    mostly copies, as those of print views are.
+    ``given`` are the items that the page declares. A page that declares itself an article is believed if it has any
+    text. A page that asks not to be indexed is an article if its text is long and has a heading, and it names no other
+    URL of its content; but not if it is a query whose links are not to be followed. Posts alone on such a page are
+    mostly copies, as on print views.
     """
     says = claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
@@ -174,8 +174,9 @@ def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], give
 def _own(text: ArticleText, read: ArticleText, structure: ArticleText) -> ArticleText:
     """Return the text of an article that was read together with comments on it, which often quote it.
 
-    ``text`` is what is left of ``read`` without the comments. Where that is less than half, or the structure of the
-    page has it and more sentences, the comments were taken for the article, and its structure gives the text.
+    ``text`` is what remains of ``read`` without the comments. If that is less than half, or the text by the page's
+    ``structure`` contains it and more sentences, the comments were mistaken for the article, and the structure's text
+    is used.
     """
     if text.letters < MOSTLY_LISTED * read.letters:
         return structure if structure.letters >= text.letters else text
@@ -184,15 +185,15 @@ def _own(text: ArticleText, read: ArticleText, structure: ArticleText) -> Articl
 
 
 def _is_loose(each: RecordSet) -> bool:
-    """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
+    """Return whether records may be parts of one text: they have little evidence, even less if they have URLs."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
 
 
 def _are_above_comments(prepared: PreparedPage, each: RecordSet, sets: Sequence[RecordSet]) -> bool:
-    """Return whether a few records stand above a section of comments, without permalinks and by nobody with a page.
+    """Return whether a few records are above a section of comments, without permalinks or authors with a page.
 
-    Sources and meetings that a text names with their days look like that.
+    Sources and meetings that a text lists by date look like that.
     """
     if len(each.records) > _FEW or any(
         record.permalink or (record.author is not None and (record.author.href or record.author.labelled))
@@ -204,9 +205,9 @@ def _are_above_comments(prepared: PreparedPage, each: RecordSet, sets: Sequence[
 
 
 def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether most of some records have no author, and no date with an address: parts of a text, days of it.
+    """Return whether most records have no author and no date with a URL: parts of a text, such as days of a diary.
 
-    So are several records of nobody, one of which has nearly all of their text.
+    Also True for several records without authors, one of which has nearly all of their text.
     """
     if each.confidence >= DOUBTFUL or is_of(prepared.outline, each, prepared.shapes) or _section(prepared, each):
         return False
@@ -221,9 +222,9 @@ def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
 
 
 def _are_signed_apart(each: RecordSet) -> bool:
-    """Return whether all records show a date and an author outside their texts, and not all of them the same.
+    """Return whether all records show a date and an author outside of their texts, and not all the same ones.
 
-    A text that names dates and people names them within its sentences.
+    A text that mentions dates and people does so within its sentences.
     """
     marks = [(record.author, record.date, record.body) for record in each.records]
     named = [
@@ -239,15 +240,15 @@ def _are_signed_apart(each: RecordSet) -> bool:
 
 
 def _lies_within(element: Element, others: Sequence[Element]) -> bool:
-    """Return whether an element is or lies in one of others."""
+    """Return whether an element is one of others or a descendant of one."""
     return any(above in others for above in (element, *element.iterancestors()))
 
 
 def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape.
+    """Return whether records are certainly posts: several, most of which the page gives URLs, or of a known shape.
 
-    So is a single one whose identifier calls it a post, with an author and a date, unless it has the page's heading:
-    software calls articles posts, too.
+    A single record counts, too, if its identifier calls it a post and it has an author and a date, unless it has the
+    page's heading, since software also calls articles posts.
     """
     if is_of(prepared.outline, each, prepared.shapes):
         return True
@@ -261,7 +262,7 @@ def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
 
 
 def _is_headed(prepared: PreparedPage, record: Record) -> bool:
-    """Return whether the heading of the page stands in a record: its only first one, or one that its title has."""
+    """Return whether a record contains the heading of the page: its only first-level one, or one in its title."""
     outline, title = prepared.outline, bare(prepared.names.title)
     places = (place for first, end in _extents(prepared, record) for place in range(first, end))
     headings = [place for place in places if outline.tags[place] in _HEADINGS]
@@ -276,7 +277,7 @@ def _section(prepared: PreparedPage, each: RecordSet) -> CommentSection | None:
 
 
 def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[int, int]]:
-    """Return the places of what is no text of an article: comments, and posts beyond doubt."""
+    """Return the extents that are no text of an article: comments, and certain posts."""
     proven = [each for each in sets if each.nature is Nature.POSTS and _is_thread(prepared, each)]
     places = [extent for each in proven for record in each.records for extent in _extents(prepared, record)]
     places += [extent for each in proven for extent in _heading_of(prepared, each)]
@@ -284,7 +285,7 @@ def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[
 
 
 def _heading_of(prepared: PreparedPage, each: RecordSet) -> Iterator[tuple[int, int]]:
-    """Yield the extent of the heading right above some records, which announces them: ``History``."""
+    """Yield the extent of the heading directly above some records, which announces them: ``History``."""
     outline = prepared.outline
     first = min(outline.places[record.element] for record in each.records)
     number = outline.number_of_piece(first) - 1
@@ -311,13 +312,13 @@ def _is_told(prepared: PreparedPage, section: CommentSection, sets: Sequence[Rec
 
 
 def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
-    """Return whether the text of an article is that of records and more."""
+    """Return whether the text of an article contains that of the records and more."""
     bodies = [record.body.plain() for each in loose for record in each.records if record.body is not None]
     return text.holds(bodies) and text.letters > sum(map(letters, bodies))
 
 
 def _is_split_off(each: RecordSet, text: ArticleText) -> bool:
-    """Return whether records are parts of the text of an article: it has theirs, and not all of them have an author."""
+    """Return whether records are parts of an article's text: it contains theirs, and not all have an author."""
     return any(record.author is None for record in each.records) and _is_of_text((each,), text)
 
 
@@ -328,12 +329,12 @@ def teasers_of(page: Page, given: Sequence[Item]) -> frozenset[Element]:
 
 
 def stands_in(element: Element, teasers: frozenset[Element]) -> bool:
-    """Return whether an element is or lies in one of others."""
+    """Return whether an element is one of others or a descendant of one."""
     return bool(teasers) and (element in teasers or not teasers.isdisjoint(element.iterancestors()))
 
 
 def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
-    """Return whether the text of a supposed article is that of teasers."""
+    """Return whether the text of a supposed article consists of teasers."""
     return any(
         stands_in(element, teasers) or not teasers.isdisjoint(element.iter()) for element in article.body.elements
     )
@@ -356,7 +357,7 @@ def _are_comments(each: RecordSet) -> bool:
 
 
 def _is_beside(prepared: PreparedPage, part: MainPart, each: RecordSet) -> bool:
-    """Return whether posts are not comments on an article but lie beside it: messages, sources."""
+    """Return whether posts are independent of an article beside them (messages, sources), not its comments."""
     before = any(prepared.outline.places[record.element] < part.place for record in each.records)
     return before and bool(part.title) and part.running > OUTWEIGHS * _running(prepared, (each,))
 
@@ -372,7 +373,7 @@ def _is_signed(part: MainPart) -> bool:
 
 
 def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText) -> NoObject | None:
-    """Return why a page that calls itself an article is none; None where it is one."""
+    """Return why a page that declares itself an article is none; None where it is one."""
     if text.letters < MIN_LETTERS:
         return NoObject.LITTLE_TEXT
     return NoObject.LIST if _is_of_teasers(prepared, part, text) else None
@@ -381,7 +382,7 @@ def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText
 def _without_objection(
     page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> tuple[ArticleText, NoObject | None]:
-    """Return what of a text is the page's own, and why that is no article; None where it is one."""
+    """Return the page's own part of a text, and why that is no article; None where it is one."""
     own = _own_text(prepared, part, text, sets)
     return (text, NoObject.LIST) if own is None else (own, _objection(page, prepared, part, own, sets))
 
@@ -389,7 +390,7 @@ def _without_objection(
 def _objection(
     page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> NoObject | None:
-    """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
+    """Return why the main part of a page is no article but frames a list or a form; None where it is an article."""
     running = max(part.running, text.running)
     # What a script would show stands in a template or in ``noscript``, and has no weight on the page.
     if part.title and running < MIN_RUNNING <= text.sentences:
@@ -428,7 +429,7 @@ def _verses(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet]) -> Ar
 
 
 def _few_words(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Article | None:
-    """Return the article of a ticket of a few words: they stand below a label of their own, beside labelled values."""
+    """Return the article of a ticket of a few words, found below a label of its own, beside labelled values."""
     outline = prepared.outline
     valued = Extents(_labelled(prepared))
     below = [text_below(outline, place) for place in text_headings(outline)]
@@ -446,7 +447,7 @@ def _few_words(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Article | N
 
 
 def _stands_below(prepared: PreparedPage, text: ArticleText) -> bool:
-    """Return whether most of a text stands below the form to write in, as the rules of an editor do."""
+    """Return whether most of a text is below the form to write in, such as the rules of an editor."""
     if prepared.writing is None:
         return False
     above = apart_from(text, prepared.outline, ((prepared.writing, len(prepared.outline.tags)),))
@@ -456,7 +457,7 @@ def _stands_below(prepared: PreparedPage, text: ArticleText) -> bool:
 def _best_text(
     page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> tuple[ArticleText, NoObject | None]:
-    """Return the text of a page that is an article, and why it is none: as it was read, by its structure, or short."""
+    """Return the best text of an article, and why it is none: as extracted, by its structure, or a short one."""
     own, objection = _without_objection(page, prepared, part, text, sets)
     if objection is not NoObject.LITTLE_TEXT:
         return own, objection
@@ -471,7 +472,7 @@ def _best_text(
 
 
 def _is_short(page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
-    """Return whether a text is a short article: a piece of news, the part of a text that is shown for nothing."""
+    """Return whether a text is a short article: a news item, or the free beginning of a paid text."""
     least = SHORT_DATED if part.date is not None else SHORT_TITLED
     is_tool = bool(urlsplit(prepared.names.here).query) or claims.is_front_page(page) or claims.heads_teasers(page)
     is_text = bool(part.title) and text.sentences >= least and text.linked <= text.letters
@@ -490,7 +491,10 @@ def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordS
 
 
 def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> ArticleText:
-    """Return a text without the entries of a list; all of it where they have less than half, or one most of theirs."""
+    """Return a text without the entries of a list.
+
+    All of it is returned where that leaves less than half, or one entry has most of the entries' text.
+    """
     listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
     entries = [_extents(prepared, record) for each in listed for record in each.records]
     entries += [(extent,) for extent in dated_entries(prepared.outline, _dated(prepared), prepared.names)]
@@ -520,10 +524,10 @@ _MAX_LOOKED_AT = 30
 def _own_text(
     prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> ArticleText | None:
-    """Return a text without entries of a list, which stand below headings that lead to other pages of the site.
+    """Return a text without the entries of a list, which are below headings that link to other pages of the site.
 
-    None where the text is that of a list: of its only entry, or mostly of several. What stands beside several is a text
-    of its own where it is long and has the page's heading.
+    None where the text is a list's: the only entry, or mostly several entries. Text beside several entries is a text of
+    its own if it is long and has the page's heading.
     """
     extents = _led_extents(prepared, part)
     own = apart_from(text, prepared.outline, extents)
@@ -538,11 +542,11 @@ def _own_text(
 
 
 def _led_extents(prepared: PreparedPage, part: MainPart) -> Sequence[tuple[int, int]]:
-    """Return the extents of what stands below headings that lead to other pages of the site.
+    """Return the extents of text below headings that link to other pages of the site.
 
-    An extent ends at the next heading, and with the element that holds both heading and text. Some headings have no
-    text below them: those above the heading of the text itself, those in a row, those of its author, and those in a box
-    of their own that interrupts a text.
+    An extent ends at the next heading, and with the element that contains both heading and text. Some headings have no
+    text below them: those above the heading of the text itself, consecutive ones, those of its author, and those in a
+    box of their own that interrupts a text.
     """
     outline, title = prepared.outline, fold(prepared.names.title).casefold()
     first = part.heading if part.heading is not None and part.heading < part.place else 0
@@ -573,7 +577,7 @@ def _led_extents(prepared: PreparedPage, part: MainPart) -> Sequence[tuple[int, 
 def _interrupts(
     outline: Outline, branch: int, heading: int, long: Sequence[int], led: Sequence[tuple[int, int]]
 ) -> bool:
-    """Return whether a box that holds no more than a heading stands amid a text, which goes on behind it."""
+    """Return whether a box with nothing but a heading interrupts a text, which continues after it."""
     if branch == heading or outline.tags[branch] == "header":
         return False
     before = max((end for _, end in led), default=0)
@@ -590,7 +594,7 @@ def _long_before(outline: Outline) -> Sequence[int]:
 
 
 def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
-    """Return whether nearly all of a text is short pieces below headings that lead to other pages of the site."""
+    """Return whether nearly all of a text is short pieces below headings that link to other pages of the site."""
     extents = _led_extents(prepared, part)
     if apart_from(text, prepared.outline, extents).letters >= text.letters / 10:
         return False
@@ -612,7 +616,7 @@ def _heading_text(prepared: PreparedPage, place: int) -> str:
 
 
 def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
-    """Return whether a page asks not to be indexed and does not call itself the URL of its content either."""
+    """Return whether a page asks not to be indexed and does not declare its own URL as that of its content."""
     robots = claims.meta(page).get("robots", "").lower()
     return "noindex" in robots and not prepared.names.canonical
 
@@ -620,8 +624,8 @@ def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
 def _is_proven(page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
     """Return whether a text is an article although its page asks not to be indexed.
 
-    Software asks so of copies, which name the URL of what they are copies of, and of tools such as histories, whose
-    links it does not want followed either, and which are queries on a page.
+    Software marks copies so, which declare the URL of the original, and tools such as histories, which are queries on a
+    page and whose links are not to be followed either.
     """
     is_copy = bool(prepared.names.own - {prepared.names.here})
     least = MIN_TITLED if _is_signed(part) else MIN_RUNNING
@@ -630,5 +634,5 @@ def _is_proven(page: Page, prepared: PreparedPage, part: MainPart, text: Article
 
 
 def _is_preview(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether records lie below a form to write in, such as an answer form, on a page without an article."""
+    """Return whether records are below a form to write in, such as a reply form, on a page without an article."""
     return prepared.writing is not None and prepared.writing < prepared.outline.places[each.records[0].element]

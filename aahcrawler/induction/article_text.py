@@ -1,7 +1,7 @@
-"""Read the text of a page's article, as the best libraries and the page's structure agree on it.
+"""Extracts the text of a page's article, combining the best libraries with the page's structure.
 
-Trafilatura reads it. If it misses most of the content that both resiliparse and the structure of the page find, or
-returns several times as much, their text is used instead. Lines that consist of links, and the page's heading, are left
+Trafilatura's text is used. If it misses most of the content that both resiliparse and the structure of the page give,
+or is several times as long, their text is used instead. Lines that consist of links, and the page's heading, are left
 out; the standfirst between heading and text is included.
 """
 
@@ -102,7 +102,7 @@ class ArticleText:
     agreed: bool = False
 
     def holds(self, texts: Iterable[str]) -> bool:
-        """Return whether the text has most of the running lines of others."""
+        """Return whether the text contains most of the running lines of given texts."""
         own = SearchedText("".join(map(_key, self.lines)))
         long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
         return bool(long) and sum(len(key) for key in long if own.has(key)) >= MISSED * sum(map(len, long))
@@ -139,7 +139,7 @@ class ArticleText:
 
     @property
     def digests(self) -> tuple[int, ...]:
-        """The digests of the first and the last lines, by which those that other pages of the site repeat are told."""
+        """The digests of the first and the last lines, to recognise lines repeated on other pages of the site."""
         first, last = self.lines[:DIGESTED], self.lines[DIGESTED:][-DIGESTED:]
         return tuple(digest(key) for line in (*first, *last) if (key := _key(line)))
 
@@ -167,10 +167,13 @@ class ArticleText:
         return replace(self, lines=found, lead=sum(number < self.lead for number in kept), whole=whole)
 
     def agreed_with(self, declared: str, *, shown: bool) -> str:
-        """Return the text, given its declared form; ``shown`` if that is a part of the page's markup.
+        """Return the text, given the form in which the page declares it.
 
-        If the declaration has nearly all of the text, the result is the part in both. If the text misses much of a
-        declaration that is in no markup, or has nothing of it, the result is the declaration. An excerpt is ignored.
+        ``shown`` if that is a part of the page's markup.
+
+        If the declaration contains nearly all of the text, the result is what both contain. If the text misses much of
+        a declaration that is in no markup, or contains nothing of it, the result is the declaration. An excerpt is
+        ignored.
         """
         declared_key = _key(declared)
         declares = SearchedText(declared_key)
@@ -213,7 +216,7 @@ def structure_text(prepared: PreparedPage, part: MainPart) -> ArticleText:
 def _finished(
     prepared: PreparedPage, part: MainPart | None, shown: "_Shown", lines: Sequence[str], *, agreed: bool
 ) -> ArticleText:
-    """Return lines as a text: without the page's heading and byline, and with the standfirst above them."""
+    """Return lines as a text, without the page's heading and byline, but with the standfirst above them."""
     title = shown.headings | {_key(prepared.names.title)} | {_key(part.title) if part is not None else ""}
     begun = _below_heading(shown, lines, part)
     whole = tuple(dropwhile(_announces_text, _without_byline(_without_title(begun, title), part)))
@@ -226,9 +229,9 @@ def _finished(
 
 
 def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, int]]) -> ArticleText:
-    """Return the text without the lines that the page shows in some extents alone, given by their first place and end.
+    """Return the text without the lines that the page shows only in given extents, each a first place and an end.
 
-    A line that it shows elsewhere as well, such as one that a comment quotes, is kept as often as it stands there.
+    A line that is also shown elsewhere, such as one quoted by a comment, is kept as often as it occurs there.
     """
     if not taken:
         return text
@@ -244,7 +247,7 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
 
 
 def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -> list[int]:
-    """Return the numbers of lines but those that only some extents show; one shown nowhere goes with the one before."""
+    """Return the numbers of lines shown outside of extents; a line shown nowhere is treated like the one before."""
     within = {each.key for each in blocks if taken.cover(each.pieces[0].owner)}
     free = Counter(each.key for each in blocks if not taken.cover(each.pieces[0].owner))
     found: list[int] = []
@@ -260,7 +263,7 @@ def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -
 
 
 def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
-    """Return how many lines of a text are the most part of a link with a few words, and their letters."""
+    """Return how many lines of a text consist mostly of a link with a few words, and their number of letters."""
     linked = {each.key for each in outline.once(0, _shown).blocks if each.linked >= _FREE and not each.says}
     found = [len(key) for key in map(_key, text.lines) if key in linked]
     return len(found), sum(found)
@@ -279,7 +282,7 @@ def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None)
 
 
 def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
-    """Return the lines that most readings agree on, and whether they are those of the structure."""
+    """Return the lines on which most extractions agree, and whether they are those of the structure."""
     if read.is_dump_of(structure) or shown.runs_together(read.lines):
         return structure.lines, True
     if read.agrees_with(structure, MISSED):
@@ -299,9 +302,9 @@ def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") ->
 
 
 def _forgets(read: "_Lines", structure: "_Lines", other: "_Lines") -> bool:
-    """Return whether trafilatura read little, and little of what resiliparse and the structure have in common.
+    """Return whether trafilatura found little, and little of what resiliparse and the structure have in common.
 
-    What they have in common is at least half of the structure's text.
+    What they have in common must be at least half of the structure's text.
     """
     shared = [key for key in structure.long if other.keys.has(key)]
     size = sum(map(weight, shared))
@@ -311,10 +314,10 @@ def _forgets(read: "_Lines", structure: "_Lines", other: "_Lines") -> bool:
 
 
 def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> Sequence[str]:
-    """Return lines with the lists amid them that were left out, and that the structure of the page has.
+    """Return lines with the lists inserted that were left out between them, but are in the structure's text.
 
-    Such a list follows a line in the same element, holds running text and no links, and another line of the text
-    follows it, or each of its own ends a sentence.
+    Such a list follows a line in the same element, contains running text and no links, and is followed by another line
+    of the text, unless each of its own lines ends a sentence.
     """
     has = set(map(_key, lines))
     known = dict(zip(structure.letters, structure.lines, strict=True))
@@ -339,7 +342,7 @@ def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> S
 
 
 def _stands_beside(shown: "_Shown", blocks: Sequence["_Block"], place: int, has: Collection[str]) -> bool:
-    """Return whether a line is one of some, and stands in the element that holds another element."""
+    """Return whether a line is one of given ones, in the parent of a given element."""
     outline = shown.outline
     return any(
         each.key in has and outline.common(each.pieces[0].owner, place) == outline.parents[place] for each in blocks
@@ -387,21 +390,21 @@ class _Lines:
         return SearchedText("".join(self.letters))
 
     def agrees_with(self, other: "_Lines", least: float) -> bool:
-        """Return whether of the running text of each a share of at least ``least`` is in the other."""
+        """Return whether each text contains a share of at least ``least`` of the other's running text."""
         return min(self.share_in(other), other.share_in(self)) >= least
 
     def is_shown_in(self, shown: AbstractSet[str]) -> bool:
-        """Return whether the page shows any running line, and the text is neither all of its text nor a script's."""
+        """Return whether the page shows any running line, and the text is not the page's whole text or a script's."""
         return not shown.isdisjoint(self.long)
 
     def is_dump_of(self, other: "_Lines") -> bool:
-        """Return whether these are several lines of a page in one, all those of another reading among them."""
+        """Return whether lines of the page were run together, including all those of another extraction."""
         return len(self.lines) == 1 and bool(other.letters) and all(map(self.keys.has, other.letters))
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
-        """Return the lines without the short ones behind the last one that another reading has as well.
+        """Return the lines without the short ones after the last line that another extraction also has.
 
-        Several sentences there are steps of a list.
+        Several sentences there are kept, as steps of a list.
         """
         kept = self.lines_of((other,))
         last = len(self.lines) - self.lines[::-1].index(kept[-1]) if kept else len(self.lines)
@@ -416,13 +419,13 @@ class _Lines:
         return sum(weight(key) for key in self.long if other.keys.has(key)) / (self.running or 1)
 
     def lines_before(self, lines: Sequence[str]) -> list[str]:
-        """Return the running lines above the first line that is among others."""
+        """Return the running lines before the first line that is among the given ones."""
         known = set(map(_key, lines))
         above = takewhile(lambda line: _key(line) not in known, self.lines)
         return [line for line in above if len(_key(line)) >= RUNNING]
 
     def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
-        """Return the lines from the first one that one of others has as well to the last such line."""
+        """Return the lines from the first to the last that any of the others also has."""
         keys = [each.keys for each in others]
         has = [number for number, key in enumerate(self.letters) if any(each.has_line(key) for each in keys)]
         return self.lines[has[0] : has[-1] + 1] if has else []
@@ -442,9 +445,9 @@ class _Block:
 
     @cached_property
     def linked(self) -> float:
-        """The share of its text that is links, of all but the words before a headline ("Read more:") that is one.
+        """The share of its text in links, not counting words before a headline ("Read more:") that is a link.
 
-        A number in brackets counts what a link leads to, and is no text.
+        A number in brackets counts the items behind a link, and is ignored.
         """
         whole = sum(piece.weight for piece in self.pieces if piece.linked or _says(piece.text))
         linked = sum(piece.weight for piece in self.pieces if piece.linked)
@@ -503,7 +506,7 @@ class _Shown:
         return frozenset(each.key for each in self.blocks if inside(each.pieces[0].owner, ("h1",)))
 
     def framing(self, keys: Collection[str]) -> Iterator[str]:
-        """Yield those of some lines that each of its places calls part of a frame, or a short one above links alone."""
+        """Yield those of some lines that, wherever they occur, belong to a frame or are short and above links only."""
         for key in keys:
             numbers = self._numbers.get(key, ())
             if numbers and all(self._is_framing(number) for number in numbers):
@@ -538,7 +541,7 @@ class _Shown:
         return is_heading or not block.pieces[-1].text.rstrip(_QUOTES).endswith(_STATEMENT)
 
     def runs_together(self, lines: Sequence[str]) -> bool:
-        """Return whether lines are one that has several of the page's links in it: the whole of the page's text."""
+        """Return whether the text is a single line that contains several of the page's links: the page's whole text."""
         key = _key("".join(lines)) if len(lines) == 1 else ""
         if not key or key in self.keys:
             return False
@@ -599,15 +602,15 @@ def _holders(outline: Outline) -> Sequence[int]:
 
 
 def _without_lone(lines: Sequence[str], others: Sequence[_Lines]) -> Sequence[str]:
-    """Return lines without the short ones that no other reading has: labels, counts, what buttons say."""
+    """Return lines without short ones that no other extraction has: labels, counts, texts of buttons."""
     return [line for line in lines if len(key := _key(line)) >= RUNNING or any(each.flow.has(key) for each in others)]
 
 
 def _without_frame(shown: "_Shown", lines: Sequence[str]) -> Sequence[str]:
-    """Return lines without those that the page shows around a text or between its paragraphs, and nowhere else.
+    """Return lines without those that the page shows only around a text or between its paragraphs.
 
-    These are captions, what lies in menus, footers, advertising and notices, and short lines above links alone that
-    are no sentences, such as "Read also". Where they are half of the text they are the text.
+    These are captions, lines in menus, footers, advertising and notices, and short lines above links only that are no
+    sentences, such as "Read also". If they are half of the text, they are kept as the text.
     """
     left = frozenset(shown.framing({_key(line) for line in lines}))
     kept = [line for line in lines if _key(line) not in left]
@@ -633,7 +636,7 @@ def _without_byline(lines: Iterable[str], part: MainPart | None) -> Iterator[str
 
 
 def _without_mark(shown: _Shown, line: str) -> str:
-    """Return a line without the link to itself that shows a sign alone: ``The winch¶``."""
+    """Return a line without the link to itself that shows only a sign: ``The winch¶``."""
     marks = shown.marks.get(_key(line), "")
     return line.strip(marks + " ") if marks else line
 

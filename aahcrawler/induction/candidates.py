@@ -1,4 +1,4 @@
-"""Find candidates for records: elements that repeat, each around one date, one number or one shape."""
+"""Finds candidates for records: repeated elements, each around one date, one number or one shape."""
 
 import re
 from collections import Counter, defaultdict
@@ -56,9 +56,9 @@ def candidates(
     sections: Sequence[CommentSection] = (),
     messages: Sequence[tuple[int, ...]] = (),
 ) -> tuple[Candidate, ...]:
-    """Return the sets worth a closer look, the one with most text first; comments are sought in ``sections``.
+    """Return the sets worth a closer examination, the one with most text first; comments are sought in ``sections``.
 
-    ``messages`` stand alone on their page; they come last, and always.
+    ``messages`` are alone on their page; they are always included, last.
     """
     found: dict[tuple[tuple[int, ...], ...], Candidate] = {}
     clusters = [("date", places) for places in _date_clusters(outline, shown)]
@@ -124,8 +124,7 @@ def _single(outline: Outline, shown: Sequence[Shown]) -> Iterator[tuple[int, ...
     """Yield elements with a date whose identifier calls them a numbered post or comment, the only one of the page."""
     groups: dict[str, list[int]] = defaultdict(list)
     for place, element in enumerate(outline.elements):
-        prefix = called_record(element)
-        if prefix and outline.tags[place] in _REPEATED:
+        if outline.tags[place] in _REPEATED and (prefix := called_record(element)):
             groups[prefix].append(place)
     for places in groups.values():
         dated = sum(outline.contains(places[0], each.place) for each in shown)
@@ -134,7 +133,7 @@ def _single(outline: Outline, shown: Sequence[Shown]) -> Iterator[tuple[int, ...
 
 
 def called_record(element: Element) -> str:
-    """Return what is before the number in an identifier that calls an element a post or a comment; else ""."""
+    """Return the part before the number in an identifier that marks an element as a post or a comment; else ""."""
     parts = numbered(element.get("id"))
     return parts[0] if parts and _RECORD_WORD.fullmatch(parts[0].rstrip("-_")) else ""
 
@@ -229,6 +228,6 @@ def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int,
 
 
 def _leads(outline: Outline, children: Sequence[int], at: Sequence[int], lead: int, period: Sequence[str]) -> bool:
-    """Return whether the elements before the first member belong to it: then as many are missing behind the last."""
+    """Return whether the elements before the first member belong to it: then as many are missing after the last."""
     behind = [outline.tags[place] for place in children[at[-1] + 1 :]]
     return lead > 0 and behind[: len(period)] != list(period)

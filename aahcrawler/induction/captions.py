@@ -1,4 +1,4 @@
-"""Read what is written beside pictures: their titles, their descriptions, who took them and when."""
+"""Extracts the captions of pictures: titles, descriptions, photographers and dates."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -90,7 +90,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What is written beside a picture; each field is empty, or None, where it is not told."""
+    """The caption of a picture; each field is empty, or None, where unknown."""
 
     title: str = ""
     body: str = ""
@@ -200,7 +200,7 @@ class Captions:
         return [self._caption(number, lines, title) for number, lines in enumerate(kept)]
 
     def kept(self, number: int) -> tuple[list[Line], Caption]:
-        """Return the lines of one picture that may belong to its caption, and the author and date that others tell."""
+        """Return the lines of one picture that may be its caption, and the author and date given by other lines."""
         kept = [each for each in self.lines[number] if self._is_caption(number, each)]
         facts = self._facts.get(number, {})
         date = facts.get("date")
@@ -308,7 +308,7 @@ def _rank(slot: tuple[str, ...]) -> float:
 
 
 def _once(lines: Sequence[Line]) -> list[Line]:
-    """Return lines without those that say what another one says, or a part of it; shown ones are preferred."""
+    """Return lines without those that repeat another one or a part of it; visible ones are preferred."""
     kept: list[Line] = []
     for each in sorted(lines, key=lambda line: line.place is None):
         said = bare(each.text)

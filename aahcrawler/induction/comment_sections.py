@@ -1,4 +1,4 @@
-"""Find the sections of a page in which readers comment on its text: by their names, and by headings that count."""
+"""Finds the sections of a page with readers' comments, by their names and by headings that count comments."""
 
 import re
 from bisect import bisect_left
@@ -127,7 +127,7 @@ def _is_short(outline: Outline, place: int) -> bool:
 
 
 def _below(outline: Outline, place: int, dated: Sequence[int]) -> CommentSection:
-    """Return what a heading is above: the rest of its parent up to the next such heading, with a date in it."""
+    """Return the section below a heading: the rest of its parent up to the next such heading that contains a date."""
     heading = place
     for _ in range(_HIGHEST):
         above = outline.parents[heading]
@@ -185,7 +185,7 @@ def lone_comment(outline: Outline, section: CommentSection, shown: Sequence[Show
 
 
 def _narrowed(outline: Outline, place: int) -> int:
-    """Return the innermost element with all of the text of one, down to the first that has an identifier."""
+    """Return the innermost descendant with all of an element's text, stopping at the first one with an identifier."""
     while True:
         shown = outline.free(place) + outline.linked(place)
         inner = [each for each in outline.children(place) if outline.free(each) + outline.linked(each) == shown]

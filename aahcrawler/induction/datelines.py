@@ -1,7 +1,7 @@
-"""Find the publication date of an article: the one shown beside the heading, and the declared one.
+"""Finds the publication date of an article: the one shown beside the heading, and the declared one.
 
-A date that is both shown and declared comes first, then one declared of the publication, then one shown, and last those
-of meta elements that many systems fill with the day of the last change.
+A date that is both shown and declared is preferred, then one declared as that of publication, then one shown, and last
+dates in meta elements that many systems fill with the day of the last change.
 """
 
 import re
@@ -46,9 +46,9 @@ def published(page: Page, prepared: PreparedPage, title: str, item: Item | None 
 
 
 def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
-    """Return the dates with a year near the heading with a title, without those that words before them call a change's.
+    """Return the dates with a year near the heading with a title, without dates of changes by the words before them.
 
-    Those that the markup calls so come last.
+    Dates that only the markup marks as those of changes come last.
     """
     outline = prepared.outline
     found: dict[int, Shown] = {}
@@ -72,7 +72,7 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
 
 
 def _exact(shown: Sequence[Shown]) -> datetime | None:
-    """Return the first of some dates, with the time of day where another one of that day tells it."""
+    """Return the first date, with the time of day from another one of the same day that has it."""
     same = (each for each in shown if each.read.timed and each.moment.date() == shown[0].moment.date())
     return next((each.moment for each in (*same, *shown)), None)
 
@@ -111,7 +111,7 @@ def _tells_change(prepared: PreparedPage, each: Shown) -> bool:
 
 
 def _is_same_day(shown: Shown, moment: datetime) -> bool:
-    """Return whether a shown date is that of a time, in one of the orders of day and month that it allows."""
+    """Return whether a shown date is the day of a time, in some possible order of day and month."""
     one, other = shown.moment.date(), moment.date()
     exchanged = (one.year, one.month, one.day) == (other.year, other.day, other.month)
     return one == other or (exchanged and re.match(r"\D*\d{1,2}[/.-]\d{1,2}[/.-]", shown.text) is not None)

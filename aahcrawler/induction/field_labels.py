@@ -1,4 +1,4 @@
-"""The labels beside fields of posts: ``Author: X``, ``Reported by``, ``Last edited``, in tables, lists and lines."""
+"""Recognises the labels of posts' fields in tables, lists and lines: ``Author: X``, ``Reported by``."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ _MIN_WORDS = 3
 
 
 class FieldLabel(StrEnum):
-    """What a label says of the value behind it."""
+    """The meaning of a label for the value after it."""
 
     AUTHOR = "author"
     DATE = "date"
@@ -154,7 +154,7 @@ def is_turn(words: str) -> bool:
 
 
 def tells_of_change(text: str) -> bool:
-    """Return whether words before a date or a name tell of a later change, or of the person: not of the writing.
+    """Return whether words before a date or a name refer to a later change, or to the person, not to the writing.
 
     >>> tells_of_change("Last edited"), tells_of_change("Posted"), tells_of_change("Member since")
     (True, False, True)
@@ -414,7 +414,16 @@ def is_byline_word(word: str) -> bool:
     >>> is_byline_word("remarked:"), is_byline_word("Boyd")
     (True, False)
     """
+    return _is_short_byline_word(word) if len(word) <= _MAX_KEPT else _is_short_byline_word.__wrapped__(word)
+
+
+@lru_cache(maxsize=20_000)
+def _is_short_byline_word(word: str) -> bool:
     return word.casefold().strip(_BYLINE_MARKS) in WORDS or not word.strip(_BYLINE_MARKS)
+
+
+_MAX_KEPT = 60
+"""The longest word of which is remembered whether it belongs to a byline: pages show the same words again and again."""
 
 
 def name_in(text: str) -> str:

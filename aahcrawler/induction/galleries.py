@@ -1,4 +1,4 @@
-"""Find the photographs of a page: those of an album, and the one that a page is about."""
+"""Finds the photographs of a page: those of an album, or the one that a page is about."""
 
 import re
 from bisect import bisect_right
@@ -220,7 +220,7 @@ class _Reading:
         return Gallery(photographs, None, about if about.title and about.body else None, comments, lists)
 
     def _is_called(self, anchor: int, entries: Sequence[Cell]) -> bool:
-        """Return whether the URL or the title of the page, or names of elements around its cells, tell of pictures."""
+        """Return whether the page's URL or title, or names of elements around its cells, indicate pictures."""
         parts = urlsplit(self.page.url)
         outline = self.outline
         around = {anchor, *islice(outline.ancestors(anchor), 3), 0, entries[0].roots[0], entries[0].picture.place}
@@ -229,7 +229,7 @@ class _Reading:
         return _ALBUM.search(f"{parts.path} {parts.query} {self.prepared.names.title} {names}") is not None
 
     def _is_contact_sheet(self, entries: Sequence[Cell]) -> bool:
-        """Return whether entries are small pictures of one size with few words, to pages numbered beside this one."""
+        """Return whether entries are small pictures of one size with few words, linking to pages numbered alike."""
         shapes = {_shape(each.picture.target or "") for each in entries}
         sizes = {(each.picture.width, each.picture.height) for each in entries}
         words = sum(piece.weight for cell in entries for piece in cell.pieces(self.outline))

@@ -1,4 +1,4 @@
-"""Make web objects of a page of no known application: declared ones, its article, and its repeated records."""
+"""Makes web objects of a page of no known application: declared ones, its article, and its repeated records."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
 from aahcrawler.induction.script_data import script_text
-from aahcrawler.page import Page, claims, generic, schemaorg_texts, tiddlers
+from aahcrawler.page import Page, claims, generic, schemaorg, tiddlers
 from aahcrawler.page.claims import Claim
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
@@ -155,7 +155,7 @@ def _read(page: Page) -> GenericReading:
 
 def _gallery(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet], given: Sequence[Item]) -> Gallery | None:
     """Return the photographs of a page that declares no text of its own."""
-    if claims.says_article(page, given) or claims.work_of(page) is not None or any(map(schemaorg_texts.kind_of, given)):
+    if claims.says_article(page, given) or claims.work_of(page) is not None or any(map(schemaorg.kind_of, given)):
         return None
     return gallery(page, prepared, sets)
 
@@ -296,7 +296,7 @@ def _is_number_of_page(title: str) -> bool:
 
 
 def _opening(records: Sequence[Record]) -> int:
-    """Return the number of the record that the others answer: the first one, the last where the newest come first."""
+    """Return the index of the record that the others reply to: the first, or the last where the newest come first."""
     moments = [record.date.told for record in records if record.date is not None and record.date.told is not None]
     falls = len(moments) == len(records) > 1 and all(first >= second for first, second in pairwise(moments))
     return len(records) - 1 if falls and moments[0] > moments[-1] else 0

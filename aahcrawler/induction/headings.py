@@ -1,4 +1,4 @@
-"""Find a page's titles, and the heading that repeats them."""
+"""Finds a page's titles, and the heading that repeats them."""
 
 import re
 from collections.abc import Collection, Sequence

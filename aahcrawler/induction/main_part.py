@@ -1,4 +1,4 @@
-"""Find the one article of a page, if it has one: its place, its author and date, and its text."""
+"""Finds the one article of a page, if it has one: its place, its author and date, and its text."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Find messages without a repeated frame: one alone on its page, those in preformatted text, posts of other sites."""
+"""Finds messages without a repeated frame: a single one on its page, those in preformatted text, embedded posts."""
 
 import re
 from bisect import bisect_left
@@ -123,7 +123,7 @@ _MARKS = " *\t#"
 
 
 class _Mark(Flag):
-    """What sets a header off that a template made from one that somebody quotes."""
+    """What distinguishes a header made by a template from one that somebody quotes."""
 
     NONE = 0
     ANCHOR = auto()

@@ -1,4 +1,4 @@
-"""Find the first post of a thread where it stands apart from its replies, in a frame of its own."""
+"""Finds the first post of a thread where it is apart from its replies, in a frame of its own."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_sets import RecordSet
 from aahcrawler.induction.record_shapes import follow, shape_of
 from aahcrawler.induction.shown_dates import Shown
-from aahcrawler.page.record_shape import PathStep, Trail
+from aahcrawler.page.record_shape import Trail, TrailStep
 
 
 def with_opening(outline: Outline, found: RecordSet, shown: Sequence[Shown]) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ def _is_telling(trail: Trail) -> bool:
 
 def _loosened(trail: Trail) -> Trail:
     """Return a trail whose first element may have any class, unless it is the last: ``question``, ``answer``."""
-    return (PathStep(trail[0].tag), *trail[1:]) if len(trail) > 1 else trail
+    return (TrailStep(trail[0].tag), *trail[1:]) if len(trail) > 1 else trail
 
 
 def _roots(outline: Outline, dated: int, trail: Trail) -> Iterator[int]:

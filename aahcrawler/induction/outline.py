@@ -35,6 +35,7 @@ CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option",
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
 _DENSE_SCRIPT = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIGIT = re.compile(r"\d")
+_UNMADE = object()
 _TAIL_NUMBER = re.compile(r"(?P<prefix>.*?[^\d])??(?P<number>\d{1,19})")
 
 
@@ -84,45 +85,43 @@ class Outline:
     def once(self, place: int, make: Callable[["Outline", int], T]) -> T:
         """Return the result of a function of a place, computed once, as candidates for records share places."""
         key = (make, place)
-        if key not in self._made:
-            self._made[key] = make(self, place)
-        return cast("T", self._made[key])
+        made = self._made.get(key, _UNMADE)
+        if made is _UNMADE:
+            made = self._made[key] = make(self, place)
+        return cast("T", made)
 
     def _walk(self, body: Element) -> None:
-        open_places: list[int] = []
-        links = 0
+        elements, ends, open_places = self.elements, self.ends, list[int]()
+        add_element, add_parent, add_depth = elements.append, self.parents.append, self.depths.append
+        links = number = 0
         walk = iterwalk(body, events=("start", "end", "comment", "pi"))
         for event, element in walk:
             if event == "start":
-                if element.tag in _SKIPPED or len(self.elements) >= MAX_ELEMENTS:
+                tag = element.tag
+                if tag in _SKIPPED or number >= MAX_ELEMENTS:
                     walk.skip_subtree()
                     open_places.append(-1)
                     continue
                 if len(open_places) >= MAX_DEPTH:
                     open_places.append(open_places[-1])
-                    links += element.tag == "a"
-                    self._add(element.text, open_places[-1], links)
-                    continue
-                place = len(self.elements)
-                self.elements.append(element)
-                self.parents.append(open_places[-1] if open_places else -1)
-                self.depths.append(len(open_places))
-                self.ends.append(place + 1)
-                open_places.append(place)
-                links += element.tag == "a"
-                self._add(element.text, place, links)
-                continue
-            if event == "end":
-                place = open_places.pop()
-                if place >= 0:
-                    self.ends[place] = len(self.elements)
-                    links -= element.tag == "a"
-            if open_places and element is not body:
-                self._add(element.tail, open_places[-1], links)
-
-    def _add(self, text: str | None, owner: int, links: int) -> None:
-        if text and (shown := fold(text)):
-            self.pieces.append(Piece(owner, shown, weight(shown), links > 0, len(self.elements)))
+                else:
+                    add_element(element)
+                    add_parent(open_places[-1] if open_places else -1)
+                    add_depth(len(open_places))
+                    open_places.append(number)
+                    number += 1
+                    ends.append(number)
+                links += tag == "a"
+                text = element.text
+            else:
+                if event == "end":
+                    place = open_places.pop()
+                    if place >= 0:
+                        ends[place] = number
+                        links -= element.tag == "a"
+                text = element.tail if open_places and element is not body else None
+            if text and not text.isspace() and (shown := fold(text)):
+                self.pieces.append(Piece(open_places[-1], shown, weight(shown), links > 0, number))
 
     def _count_text(self) -> None:
         self._before = [piece.before for piece in self.pieces]
@@ -169,7 +168,7 @@ class Outline:
         self._running = (0, *accumulate(running))
 
     def rename(self, old: str, new: str) -> None:
-        """Take all elements of one name for such of another."""
+        """Treat all elements with one name as if they had another."""
         self.tags = [new if tag == old else tag for tag in self.tags]
 
     def free(self, place: int) -> int:
@@ -210,8 +209,10 @@ class Outline:
 
     def pieces_of(self, place: int, without: "Extents | None" = None) -> Iterator[Piece]:
         """Yield the text within an element, in document order, but for that in some extents."""
-        number, end = self.number_of_piece(place), self.ends[place]
-        while number < len(self.pieces) and (piece := self.pieces[number]).before <= end:
+        pieces, number, end = self.pieces, self.number_of_piece(place), self.ends[place]
+        last = self.number_of_piece(end)
+        while number < last:
+            piece = pieces[number]
             number += 1
             if not place <= piece.owner < end:
                 continue
@@ -259,10 +260,10 @@ class Extents:
 
     def cover(self, place: int) -> bool:
         """Return whether a place is in one of them."""
-        return self.end_at(place) > 0
+        return bool(self._starts) and self.end_at(place) > 0
 
     def end_at(self, place: int) -> int:
-        """Return the end of the one that a place is in, 0 where it is in none."""
+        """Return the end of the extent that contains a place, 0 where there is none."""
         number = bisect_right(self._starts, place) - 1
         return self._ends[number] if number >= 0 and place < self._ends[number] else 0
 
@@ -280,11 +281,16 @@ def _words(given: str) -> tuple[str, ...]:
     return tuple(sorted({word for word in given.split()[:12] if len(word) < 60 and not _DIGIT.search(word)}))
 
 
+@lru_cache(maxsize=20_000)
+def _split_number(text: str) -> tuple[str, str] | None:
+    found = _TAIL_NUMBER.fullmatch(text)
+    return (found["prefix"] or "", found["number"]) if found else None
+
+
 def numbered(text: str | None) -> tuple[str, str] | None:
     """Split an identifier that ends with a number.
 
     >>> numbered("post_123"), numbered("content"), numbered("123")
     (('post_', '123'), None, ('', '123'))
     """
-    found = _TAIL_NUMBER.fullmatch(text) if text and len(text) <= 80 else None
-    return (found["prefix"] or "", found["number"]) if found else None
+    return _split_number(text) if text and len(text) <= 80 else None

@@ -1,4 +1,4 @@
-"""Tell the later pages of a thread, or of an article's comments, from its first one."""
+"""Distinguishes later pages of a thread, or of an article's comments, from its first one."""
 
 import re
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ _ABOVE = 4
 
 
 def is_continued(page: Page) -> bool:
-    """Return whether a page is a later one of several: by its address, its link to the one before, or its paginator."""
+    """Return whether a page is a later one of several: by its URL, its link to the previous page, or its paginator."""
     return _is_numbered(page.url) or _follows(page) or _is_marked(page)
 
 
 def _is_numbered(url: str) -> bool:
-    """Return whether an address names a page beyond the first, or entries to be passed over."""
+    """Return whether a URL names a page beyond the first, or a number of entries to skip."""
     parts = urlsplit(url)
     found = _IN_PATH.search(parts.path)
     if found is not None and int(found[1]) > 1:
@@ -46,7 +46,7 @@ def _is_numbered(url: str) -> bool:
 
 
 def _follows(page: Page) -> bool:
-    """Return whether a page links to one before it whose address is its own but for what numbers it."""
+    """Return whether a page links to an earlier one whose URL differs only in the number."""
     links = (each for each in islice(page.tree.iter("link", "a"), MAX_LINKS) if _is_previous(each))
     targets = (resolve(page.base_url, each.get("href") or "") for each in links)
     return any(target is not None and _is_before(target, page.url) for target in targets)
@@ -57,9 +57,9 @@ def _is_previous(link: Element) -> bool:
 
 
 def _is_before(target: str, own: str) -> bool:
-    """Return whether an address is that of an earlier page of the same thread.
+    """Return whether a URL is that of an earlier page of the same thread.
 
-    Addresses of several numbers differ in the last one; in those with one number, that is the thread's.
+    Of URLs with several numbers, the last one must differ; with a single number, that is the thread's.
     """
     if target.rstrip("/") != own.rstrip("/") and own.startswith(target.rstrip("/")):
         return own[len(target.rstrip("/"))] in "/?&;-_."

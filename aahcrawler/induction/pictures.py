@@ -1,4 +1,4 @@
-"""Find the pictures that are content of a page, and what each of them leads to: its file, or a page of its own."""
+"""Finds the pictures that are content of a page, and the target of each: its file, or a page of its own."""
 
 import re
 from collections import Counter
@@ -11,10 +11,9 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import Page, requisites
-from aahcrawler.page.hidden import Hidden
 from aahcrawler.page.linked_files import kind_of_file, linked_file
 from aahcrawler.page.text import fold
-from aahcrawler.page.zones import Zone, Zones
+from aahcrawler.page.zones import Hidden, Zone, Zones
 from aahcrawler.urls import queue_of, resolve
 
 MAX_PICTURES: Final = 2_000

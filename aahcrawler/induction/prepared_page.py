@@ -1,4 +1,4 @@
-"""A page prepared for induction."""
+"""The data of a page that induction computes once."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,8 +21,8 @@ from aahcrawler.induction.headings import Names, headed_places, headings
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.shown_dates import DateReader, Shown, shown_dates
 from aahcrawler.page import Page
-from aahcrawler.page.hidden import Hidden
 from aahcrawler.page.record_shape import RecordShape
+from aahcrawler.page.zones import Hidden
 
 MUCH_OF_TEXT, NEARLY_ALL = 0.3, 0.8
 """The share of a page's running text in asides that makes them no asides: with the page's heading, and without it."""

@@ -1,4 +1,4 @@
-"""The text of one record, or of an article: which elements within it are the body, and which are beside it."""
+"""Finds the text of one record, or of an article: which elements in it are the body, and which are not."""
 
 import re
 from bisect import bisect_left
@@ -70,7 +70,7 @@ class Part:
 
     def pieces(self, outline: Outline) -> Iterator[Piece]:
         """Yield its text, except that of records within it."""
-        holes = Extents((hole, outline.ends[hole]) for hole in self.holes)
+        holes = Extents((hole, outline.ends[hole]) for hole in self.holes) if self.holes else None
         for root in self.roots:
             yield from outline.pieces_of(root, holes)
 
@@ -128,7 +128,7 @@ class Content:
         return piece.weight < _SHORT and (piece.owner in self.dated or names_nobody(piece.text))
 
     def _name(self, part: Part, least: int, names: dict[tuple[str, tuple[str, ...]], str]) -> None:
-        """Give each element the trail of names that leads to it from its record; ``names`` are those found so far."""
+        """Compute the trail of names from each record to each of its elements; ``names`` caches those found so far."""
         outline = self.outline
         for number, root in enumerate(part.roots):
             self.slots[root] = (f"{outline.tags[root]}{number}",)
@@ -162,7 +162,7 @@ class Content:
 
 
 def _size_beside_date(piece: Piece) -> int:
-    """Return the weight of the words beside a date: those without digits that are none of bylines."""
+    """Return the weight of the words beside a date, without those with digits and those of bylines."""
     words = (word for word in piece.text.split() if not any(map(str.isdigit, word)) and not is_byline_word(word))
     return min(piece.weight, sum(weight(word) + 1 for word in words))
 

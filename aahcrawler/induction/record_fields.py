@@ -1,4 +1,4 @@
-"""Read the authors, dates and titles of records, each at the same place in all of them."""
+"""Extracts the authors, dates and titles of records, each from the same place in all of them."""
 
 import re
 from collections import Counter, defaultdict
@@ -420,7 +420,7 @@ class _Names:
 
 
 def _are_kin(one: Slot, other: Slot) -> bool:
-    """Return whether two trails, labels last, differ in the classes of one element above that which they lead to.
+    """Return whether two trails, labels last, differ only in the classes of one element above their target.
 
     The head of a first post often has a class of its own.
 
@@ -507,7 +507,7 @@ def _name_places(outline: Outline, _: int) -> Sequence[int]:
 
 
 def name_at(outline: Outline, place: int, number: int) -> Name | None:
-    """Return the name that an element shows for the record of a number, None if it shows none."""
+    """Return the name shown by an element, for the record with that number; None if it shows none."""
     text = outline.once(place, _name)
     return Name(text, place, outline.once(place, _address), number) if text else None
 

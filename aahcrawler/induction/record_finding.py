@@ -1,4 +1,4 @@
-"""Find the records of a page and decide what they are."""
+"""Finds the records of a page and decides what kind they are."""
 
 import re
 from bisect import bisect_left, bisect_right

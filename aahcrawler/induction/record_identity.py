@@ -1,8 +1,9 @@
-"""Find the URLs of records: fragments of their page, and links of their own."""
+"""Finds the URLs of records: fragments of their page, and permalinks."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lxml.etree import _Element as Element
 
@@ -38,6 +39,8 @@ _DEED = re.compile(
     r"mode=|action=|do=",
     re.IGNORECASE,
 )
+_MAX_KEPT = 200
+"""The longest reference that is remembered as one to a deed or not: most links of a page are on others as well."""
 _PERMALINK = re.compile(r"permalink|permalien|bookmark|direct ?link|anchor|\burl\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\W*\d{1,7}\W*")
 _LINK_WORD = re.compile(
@@ -169,7 +172,7 @@ def _own_links(outline: Outline, part: Part, base: str, own: frozenset[str], *, 
     titled: set[str] = set()
     for place in part.places(outline):
         href = outline.elements[place].get("href") if outline.tags[place] == "a" else None
-        if not href or len(href) > 2_000 or _DEED.search(href):
+        if not href or len(href) > 2_000 or _is_deed(href):
             continue
         plain, fragment = _halves(href)
         url = resolve(base, plain) if plain else None
@@ -194,11 +197,22 @@ def _identifier(address: str) -> str:
     >>> _identifier("/post/120/"), _identifier("/list/message/4TQWXH2Z7K/"), _identifier("/wiki/Harbour")
     ('120', '4TQWXH2Z7K', '')
     """
-    last = _LAST.split(address.rstrip("/"))[-1]
-    tail = None if _DIGEST.fullmatch(last) else numbered(address.rstrip("/"))
+    address = address.rstrip("/")
+    last = _LAST.split(address)[-1]
+    tail = None if _DIGEST.fullmatch(last) else numbered(address)
     if tail is not None:
         return tail[1]
     return last if _IDENTIFIER.fullmatch(last) or _DIGEST.fullmatch(last) else ""
+
+
+def _is_deed(href: str) -> bool:
+    """Return whether a reference leads to something that can be done to a record. Short ones are remembered."""
+    return _is_short_deed(href) if len(href) <= _MAX_KEPT else _DEED.search(href) is not None
+
+
+@lru_cache(maxsize=20_000)
+def _is_short_deed(href: str) -> bool:
+    return _DEED.search(href) is not None
 
 
 def _halves(href: str) -> tuple[str, str]:
@@ -208,7 +222,7 @@ def _halves(href: str) -> tuple[str, str]:
 
 def _rank(plain: str, fragment: str, known: frozenset[str], numbers: frozenset[str]) -> int:
     """Return how surely a reference within a record leads to the record itself; 0 if it does not."""
-    if _DEED.search(plain):
+    if _is_deed(plain):
         return 0
     if fragment in known:
         return 4 if plain else 2
@@ -240,7 +254,7 @@ def _templated(text: str, number: str) -> str:
 
 
 def _is_marked(outline: Outline, place: int) -> bool:
-    """Return whether a link is marked as the URL of what it stands in: by its words, its number or a date in it."""
+    """Return whether a link is marked as the permalink of its record: by its words, a number or a date."""
     return says_link(outline, place) or _NUMBER.fullmatch(excerpt(outline.elements[place], 40)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Learn the shape of a page's records, and find records of a known shape, be there only one."""
+"""Learns the shape of a page's records, and finds records of a known shape, even a single one."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_sets import Nature, Record, RecordSet
-from aahcrawler.page.record_shape import PathStep, RecordShape, Trail, common_trail
+from aahcrawler.page.record_shape import RecordShape, Trail, TrailStep, common_trail
 
 SURE = 0.82
 """The confidence of records whose shape is learned."""
@@ -49,7 +49,7 @@ def is_of(outline: Outline, found: RecordSet, shapes: Sequence[RecordShape]) -> 
 
 
 def known_shapes(shapes: Sequence[RecordShape]) -> Iterator[RecordShape]:
-    """Yield shapes as they are, then those of records that are told by themselves, wherever they stand."""
+    """Yield shapes as they are, then the shapes of recognisable records without regard to where they are."""
     yield from shapes
     yield from (each.anywhere for each in shapes if each.is_signed)
 
@@ -102,16 +102,16 @@ def shape_of(outline: Outline, records: Sequence[Record]) -> RecordShape:
 
 def _shared(trails: Sequence[Trail]) -> Trail:
     """Return what is at the same places of trails, as far as they have the same tags."""
-    shared: list[PathStep] = []
+    shared: list[TrailStep] = []
     for steps in zip(*trails, strict=False):
         if len({step.tag for step in steps}) > 1:
             break
-        shared.append(PathStep(steps[0].tag, frozenset.intersection(*(step.words for step in steps))))
+        shared.append(TrailStep(steps[0].tag, frozenset.intersection(*(step.words for step in steps))))
     return tuple(shared)
 
 
-def _step(outline: Outline, place: int) -> PathStep:
-    return PathStep(outline.tags[place], frozenset(outline.tokens[place]))
+def _step(outline: Outline, place: int) -> TrailStep:
+    return TrailStep(outline.tags[place], frozenset(outline.tokens[place]))
 
 
 def _around(outline: Outline, place: int) -> Trail:
@@ -122,7 +122,7 @@ def _trail(outline: Outline, record: Record, element: Element) -> tuple[int, Tra
     """Return the trail from a record to one of its fields."""
     roots = [outline.places[each] for each in record.elements]
     place = outline.places.get(element)
-    trail: list[PathStep] = []
+    trail: list[TrailStep] = []
     while place is not None and place >= 0:
         if place in roots:
             return roots.index(place), tuple(reversed(trail))

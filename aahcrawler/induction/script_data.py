@@ -1,4 +1,4 @@
-"""Read the article of a page from the data in its scripts, where the page itself shows none.
+"""Extracts the article of a page from the data in its scripts, where the page itself shows none.
 
 Frameworks put what a page is made of beside its markup, as JSON: ``__NEXT_DATA__`` of Next.js, the state of Apollo or
 Redux, ``Fusion.globalContent``. The article is the object in it whose title is the page's; its text is the member of

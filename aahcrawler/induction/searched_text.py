@@ -1,4 +1,4 @@
-"""Look for many texts in one, in work that is counted and bounded whatever the texts are."""
+"""Searches for many texts in one, in a counted and bounded amount of work."""
 
 from typing import Final
 

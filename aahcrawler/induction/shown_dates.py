@@ -1,4 +1,4 @@
-"""Find the dates that a page shows: the evidence that most records have."""
+"""Finds the dates that a page shows, which are the evidence for most records."""
 
 import re
 from collections import defaultdict
@@ -26,7 +26,7 @@ _NEAR_NUMBERS = re.compile(
     r"(?:[^\W\d_]+\W{1,3}){0,2}(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?"
 )
 _NUMBERS = re.compile(r"(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
-_DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
+_DAY_AND_YEAR = re.compile(r"[\d年月日](?:(?<=[年月日])|\d{3}|[./-]\d|\s?[:h]\s?\d)")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
 _NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[°º])\s?\d{1,7}(?!\w)\W*", re.IGNORECASE)
 """What boards write before the date of an answer: ``« Reply #1 on: ``, of which words before the date may stay."""

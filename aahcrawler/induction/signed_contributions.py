@@ -1,4 +1,4 @@
-"""Find contributions that have no element of their own: runs of blocks, each up to a name and a date."""
+"""Finds contributions without an element of their own: runs of blocks that end with a name and a date."""
 
 import re
 from collections.abc import Iterator, Sequence

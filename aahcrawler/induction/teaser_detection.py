@@ -1,4 +1,4 @@
-"""Recognise teasers among records: entries of a list that lead to pages of their own."""
+"""Recognises teasers among records: entries of a list that link to pages of their own."""
 
 import re
 from bisect import bisect_left
@@ -180,7 +180,6 @@ _SHORTEST = 4
 _DIFFERING = 0.3
 """The share of entries that lead to a page of their own; several changes may be of one page."""
 _DIGITS = re.compile(r"\d+")
-_LAST = re.compile(r"[^/=&?]+/?$")
 _TIME_OF_DAY = re.compile(r"(?<!\d)[012]?\d:[0-5]\d(?!\d)")
 
 
@@ -194,7 +193,7 @@ def dated_entries(outline: Outline, dated: Collection[int], names: Names) -> Seq
     shown = sorted({*timed, *dated})
     groups: dict[tuple[int, str, tuple[str, ...], str], dict[int, str]] = defaultdict(dict)
     for place, url in _links(outline, names):
-        shape = _LAST.sub("*", _DIGITS.sub("#", url))
+        shape = _shape(url)
         for above in (place, *outline.ancestors(place))[: _HIGHEST + 1]:
             if outline.tags[above] in _ENTRIES:
                 name = (outline.depths[above], outline.tags[above], outline.tokens[above], shape)
@@ -205,6 +204,18 @@ def dated_entries(outline: Outline, dated: Collection[int], names: Names) -> Seq
         if len(told) >= FEWEST and len(set(told.values())) >= max(2, _DIFFERING * len(told)):
             found.update((place, _end(outline, place)) for place in told)
     return sorted(found)
+
+
+def _shape(url: str) -> str:
+    """Return a URL with a sign in place of each number, and of its last part.
+
+    >>> _shape("http://a.test/2024/harbour-7/"), _shape("http://a.test/?t=7"), _shape("http://a.test//")
+    ('http://a.test/#/*', 'http://a.test/?t=*', 'http://a.test//')
+    """
+    shape = _DIGITS.sub("#", url)
+    whole = shape.removesuffix("/")
+    last = 1 + max(map(whole.rfind, "/=&?"))
+    return shape if last == len(whole) else f"{whole[:last]}*"
 
 
 def _links(outline: Outline, names: Names) -> Sequence[tuple[int, str]]:

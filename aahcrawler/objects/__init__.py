@@ -1,1 +1,1 @@
-"""Web objects and captures as RDF."""
+"""Web objects and captures as RDF statements."""

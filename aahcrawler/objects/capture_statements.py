@@ -1,7 +1,7 @@
-"""What a segment states of one capture: its description, its objects, and how it came to be read.
+"""The statements of a segment about one capture: its description, its web objects, and how it was read.
 
-The lines are those of ``aahcrawler.objects.writer``, with one space between their terms: to take them apart so costs a
-third of parsing them.
+Lines are those of ``aahcrawler.objects.writer``, with one space between terms: splitting them takes a third of the time
+of parsing N-Quads.
 """
 
 import re
@@ -28,10 +28,10 @@ _MEANT: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 class ObjectRow:
     """A web object as its newest capture has it.
 
-    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
-    the offset that the page names; a date that the application's rules could not read stands as the page has it. Of
-    several values the first is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at
-    which a capture found the object gone, None while there is one that has it: posts move between the pages of a
+    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with the
+    offset that the page names; a date that the application's rules could not read is given as on the page. Of several
+    values the first is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the time, ISO 8601 in UTC, at which a
+    capture found the object gone; None while another capture still has it, since posts move between the pages of a
     thread. ``inferred`` names the fields that no action of the knowledge base found, and what they were inferred from.
     """
 
@@ -52,11 +52,11 @@ class PageRow:
     """A captured page. ``level`` is the role of its page level, ``level_name`` that level's name.
 
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
-    number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
-    same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
-    latest reading, ``method`` tells how it came to be read so. ``title`` is what the page calls itself. ``trap`` says
-    that it repeats another page of the site (``near_duplicate``), or tells of an error with the status of a success
-    (``soft_404``). The rest is as in ``CaptureDescription``, None where that is empty.
+    number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture with the same
+    payload, and so the same objects; a page that answered 304 counts as a page as well. The contents are those of its
+    latest reading, and ``method`` says how that was made. ``title`` is the page's own. ``trap`` says that it repeats
+    another page of the site (``near_duplicate``), or is an error page sent with a status of success (``soft_404``). The
+    rest is as in ``CaptureDescription``, None where that is empty.
     """
 
     url: str
@@ -81,9 +81,9 @@ class PageRow:
 
     @property
     def is_page(self) -> bool:
-        """Return whether it counts as a page: no redirect, no error by status or by what it says, unless unchanged.
+        """Return whether the row counts as a page: not a redirect, an error or a soft 404, unless unchanged.
 
-        A redirect that named no place was read as a page, and has a score.
+        A redirect without a target was read as a page, and has a score.
         """
         is_content = self.status < 300 or (self.status < 400 and self.score is not None)
         return (is_content or self.unchanged is not None) and self.trap != v.SOFT_404
@@ -91,10 +91,10 @@ class PageRow:
 
 @dataclass(frozen=True)
 class CaptureStatements:
-    """What one reading of a capture states: values by subject and predicate, in the order of writing.
+    """The statements of one reading of a capture: values by subject and predicate, in the order of writing.
 
-    Values are IRIs and the texts of literals. ``capture`` is the IRI of the capture, which may be read by some of its
-    statements alone. Raises ``ValueError`` where a value is none of its kind.
+    Values are IRIs and the texts of literals. ``capture`` is the IRI of the capture; some of its statements may be
+    given alone. Raises ``ValueError`` where a value is of the wrong kind.
     """
 
     capture: str
@@ -106,7 +106,7 @@ class CaptureStatements:
         return values[0] if values else None
 
     def own(self, predicate: str) -> Sequence[str]:
-        """Return what is stated of the capture itself."""
+        """Return the values that the capture itself has of a predicate."""
         return self.values.get(self.capture, {}).get(predicate, ())
 
     @property
@@ -117,17 +117,17 @@ class CaptureStatements:
 
     @property
     def is_requisite(self) -> bool:
-        """Whether the capture is one of what pages need to be shown."""
+        """Whether the capture is a page requisite."""
         return v.REQUISITE in self.own(v.RDF_TYPE)
 
     @property
     def edited(self) -> Sequence[str]:
-        """The IRIs of the objects that were found edited since ``former``."""
+        """The IRIs of the objects that were found edited since the capture ``former``."""
         return self.own(v.EDITED)
 
     @property
     def deleted(self) -> Sequence[str]:
-        """The IRIs of the objects that were found gone since ``former``."""
+        """The IRIs of the objects that were found gone since the capture ``former``."""
         return self.own(v.DELETED)
 
     @property
@@ -151,7 +151,7 @@ class CaptureStatements:
 
     @cached_property
     def row(self) -> PageRow:
-        """The capture as a page; ``url`` is empty where nothing is stated of it."""
+        """The capture as a page; ``url`` is empty where nothing is stated of the capture itself."""
         own = self.values.get(self.capture, {})
 
         def first(predicate: str) -> str | None:
@@ -214,7 +214,7 @@ class CaptureStatements:
 
     @cached_property
     def description(self) -> CaptureDescription:
-        """What is stated of the capture, without what was found to have changed since a former one."""
+        """The description of the capture, without the changes found since a former one."""
         row = self.row
         return CaptureDescription(
             iri=self.capture,
@@ -244,7 +244,7 @@ class CaptureStatements:
         )
 
     def _reading(self) -> Reading | None:
-        """Return the reading that the statements are of, None for a first one."""
+        """Return the later reading that made the statements, None for a first reading."""
         if not self._later:
             return None
         superseded = self.first(self._later, v.REVISION_OF) or self._later
@@ -252,7 +252,7 @@ class CaptureStatements:
 
     @property
     def said(self) -> frozenset[tuple[str, str, str]]:
-        """All statements but those on who read the capture, and when."""
+        """All statements except those on who read the capture, and when."""
         return frozenset(
             (subject, predicate, value)
             for subject, stated in self.values.items()
@@ -264,7 +264,7 @@ class CaptureStatements:
 
 
 def read_statements(text: bytes) -> CaptureStatements:
-    """Return what the statements of one reading of a capture say."""
+    """Parse the statements of one reading of a capture."""
     found: dict[str, dict[str, list[str]]] = {}
     for line in text.decode("utf-8", "replace").split("\n"):
         parts = line.split("> ", 2)
@@ -278,7 +278,7 @@ def read_statements(text: bytes) -> CaptureStatements:
 
 
 def of_quads(graph: str, quads: Iterable[ox.Quad]) -> CaptureStatements:
-    """Return the same of statements that were parsed, all of one graph."""
+    """Return the statements of parsed quads, which are all of one graph."""
     found: dict[str, dict[str, list[str]]] = {}
     for subject, predicate, value, _ in quads:
         found.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
@@ -286,19 +286,19 @@ def of_quads(graph: str, quads: Iterable[ox.Quad]) -> CaptureStatements:
 
 
 def number_of(crawl: str | None) -> int:
-    """Return the number of a crawl by its IRI, 1 where it has none."""
+    """Return the number of a crawl, given its IRI; 1 without one."""
     number = (crawl or "").rpartition(":")[2]
     return int(number) if number.isascii() and number.isdecimal() else 1
 
 
 def time_of(value: str | None) -> datetime:
-    """Return a time that is stated, which is in UTC where it says nothing else; ``NEVER`` where none is."""
+    """Return a stated time, in UTC where it has no offset; ``NEVER`` where none is stated."""
     moment = datetime.fromisoformat(value) if value else NEVER
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _value(written: str) -> str:
-    """Return an IRI, or the text of a literal, as a line ends with it; no graph's name has a quotation mark."""
+    """Return the IRI or literal text that ends a line; names of graphs contain no quotation mark."""
     if written.startswith("<"):
         return written[1 : written.find(">")]
     text = written[1 : written.rfind('"')]

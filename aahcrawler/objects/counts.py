@@ -1,4 +1,4 @@
-"""Counts the web objects of a crawl as its tables show them, and their fields: each object once."""
+"""Counts the web objects of a crawl and their fields, each object once, as the crawl's tables show them."""
 
 import re
 from array import array
@@ -28,7 +28,7 @@ _FIELDS = {
 class ObjectCounts:
     """The number of web objects of each type, and of those that have a title, an author or a date.
 
-    ``complete`` has type and ``title``, ``author`` or ``date`` as its keys.
+    The keys of ``complete`` are pairs of a type and ``title``, ``author`` or ``date``.
     """
 
     types: Mapping[str, int] = field(default_factory=dict)
@@ -38,8 +38,8 @@ class ObjectCounts:
 def object_counts(crawl: Path, number: int | None = None) -> ObjectCounts:
     """Return how many objects a crawl's folder holds; with ``number``, those that this crawl found.
 
-    Of an object that several pages show, what the last one shows counts. Memory use grows by some fifty bytes for each
-    time that a page shows an object, and with the number of captures. Raises ``ReadError``.
+    Where several pages show an object, the fields on the last of them count. Memory use grows by some fifty bytes each
+    time a page shows an object, and with the number of captures. Raises ``ReadError``.
     """
     found = _Objects()
     for text in texts(crawl):
@@ -50,9 +50,9 @@ def object_counts(crawl: Path, number: int | None = None) -> ObjectCounts:
 
 
 class _Objects:
-    """The objects as captures state them: hashes of their IRIs, their types, and the numbers of their captures.
+    """The objects stated by captures: hashes of their IRIs, their types, and the numbers of their captures.
 
-    Of their fields it has hashes of IRI and capture.
+    Of each field it holds hashes of IRI and capture.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class _Objects:
         self._former: dict[int, int] = {}
 
     def add_captures(self, text: bytes, number: int) -> None:
-        """Take in which crawl made captures, and which former ones they have the payloads of."""
+        """Add which crawl made which captures, and which former captures they share the payload of."""
         for subject, _, crawl, graph in _said(text, _MADE):
             if subject == graph:
                 capture = self._number(subject)
@@ -76,7 +76,7 @@ class _Objects:
             self._former[self._number(subject)] = self._number(former)
 
     def add_objects(self, text: bytes) -> None:
-        """Take in which objects captures state."""
+        """Add the objects that captures state."""
         for subject, object_type, _, graph in _said(text, _TYPED):
             capture = self._number(graph)
             self._stating.add(capture)
@@ -88,7 +88,7 @@ class _Objects:
             having.extend(hash(subject_and_graph) for subject_and_graph in _said(text, _FIELDS[name]))
 
     def holders(self) -> frozenset[int]:
-        """Return the captures that state what the wanted ones hold: of an unchanged page, the last such capture."""
+        """Return the captures that state the contents of the wanted ones: for an unchanged page, a former capture."""
         last: dict[int, int] = {}
         for capture in sorted(self._stating):
             last[self._former.get(capture, capture)] = capture
@@ -96,7 +96,7 @@ class _Objects:
         return frozenset(held)
 
     def counts(self, holders: frozenset[int] | None) -> ObjectCounts:
-        """Return the numbers of objects, of some captures or of all."""
+        """Return the numbers of objects stated by ``holders``, or by all captures where that is None."""
         last = self._last(holders)
         types = np.frombuffer(self._types, np.uint16)[last]
         stated = np.frombuffer(self._stated, np.int64)[last]
@@ -109,7 +109,7 @@ class _Objects:
         return ObjectCounts({name: found[code] for code, name in names.items() if found[code]}, complete)
 
     def _last(self, holders: frozenset[int] | None) -> npt.NDArray[np.intp]:
-        """Return the place of the last statement of each object, of those that some captures state or of all."""
+        """Return the index of the last statement of each object, among those of ``holders`` or of all captures."""
         names, places = np.frombuffer(self._names, np.int64), np.arange(len(self._names))
         if holders is not None:
             held = np.isin(np.frombuffer(self._captures, np.uint64), np.fromiter(holders, np.uint64, len(holders)))
@@ -122,7 +122,10 @@ class _Objects:
 
 
 def _said(text: bytes, wanted: tuple[bytes, re.Pattern[bytes]]) -> Iterator[tuple[bytes, ...]]:
-    """Yield the statements of a predicate: subject, literal or IRI, and graph. To look for it beats to parse all."""
+    """Yield the statements of a predicate: subject, literal or IRI, and graph.
+
+    A search is faster than parsing all lines.
+    """
     predicate, parts = wanted
     place = text.find(predicate)
     while place >= 0:

@@ -1,4 +1,4 @@
-"""N-Quads text, made of plain values so that every line parses whatever a page had in it. No blank nodes."""
+"""Writes N-Quads from plain values; every line parses whatever a page contained. There are no blank nodes."""
 
 import gzip
 import os
@@ -33,7 +33,7 @@ _PERSON = "urn:aahcrawler:person:"
 
 
 def iri(address: str) -> str:
-    """Return an IRI term. An invalid IRI is percent-encoded where that helps, else named by a URN of ours.
+    """Return an IRI term. An invalid IRI is percent-encoded where that makes it valid, else replaced by a URN of ours.
 
     >>> iri("http://a.test/x y"), iri("no address")
     ('<http://a.test/x%20y>', '<urn:aahcrawler:invalid:no%20address>')
@@ -42,7 +42,7 @@ def iri(address: str) -> str:
 
 
 def bounded(name: str) -> str:
-    """Return an IRI, or a URN made of its digest where it is too long for parsers."""
+    """Return an IRI, or a URN made from its digest where it is too long for parsers."""
     written = name.encode(errors="replace")
     return name if len(written) <= MAX_IRI_LENGTH else _digest(written).decode()
 
@@ -71,7 +71,7 @@ def typed(value: str, datatype: str) -> str:
 
 
 def quads(triples: Sequence[str], graph: str) -> bytes:
-    """Return triples, each ``subject predicate object`` in terms, as the lines of a graph, in UTF-8.
+    """Return triples, each written ``subject predicate object``, as the lines of a graph, in UTF-8.
 
     Lone surrogates, which no encoding can express, become U+FFFD.
     """
@@ -87,7 +87,7 @@ def quads(triples: Sequence[str], graph: str) -> bytes:
 
 
 def shortened(triple: bytes) -> Iterator[bytes]:
-    """Yield a triple, with its literal cut at ``MAX_LITERAL_LENGTH`` and a triple that says so where it is longer."""
+    """Yield a triple with its literal cut at ``MAX_LITERAL_LENGTH``, and another triple saying so if it was cut."""
     parts = _LITERAL.fullmatch(triple) if len(triple) > MAX_LITERAL_LENGTH else None
     if parts is None or len(parts[3]) <= MAX_LITERAL_LENGTH:
         yield triple
@@ -98,7 +98,7 @@ def shortened(triple: bytes) -> Iterator[bytes]:
 
 
 def mended(graph: bytes) -> bytes:
-    """Return the lines of a graph with every IRI and literal bounded that is too long for parsers."""
+    """Return the lines of a graph with every IRI and literal that is too long for parsers shortened."""
     lines = []
     for line in _LONG_IRI.sub(lambda found: _digest(found[0]), graph).splitlines(keepends=True):
         triple, space, name = line.rpartition(b" .")[0].rpartition(b" ")
@@ -107,7 +107,7 @@ def mended(graph: bytes) -> bytes:
 
 
 def _cut(written: bytes) -> bytes:
-    """Return the beginning of an escaped text, without half a character or half an escape at its end."""
+    """Return the beginning of an escaped text, with no half character or half escape at its end."""
     kept = written[:MAX_LITERAL_LENGTH].decode(errors="ignore").encode()
     return kept[:-1] if (len(kept) - len(kept.rstrip(b"\\"))) % 2 else kept
 
@@ -117,7 +117,7 @@ def _digest(name: bytes) -> bytes:
 
 
 def moment(value: datetime) -> str:
-    """Return an ``xsd:dateTime`` with the offset of a moment; a naive one counts as UTC.
+    """Return a time as ``xsd:dateTime`` with its offset; a naive one counts as UTC.
 
     >>> moment(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     '"2026-01-02T03:04:05Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
@@ -132,7 +132,7 @@ def moment(value: datetime) -> str:
 
 
 def term(value: Value, site: str) -> str:
-    """Return a property's value as a term; a person is named by the IRI that ``person`` gives."""
+    """Return a property's value as a term; a person becomes the IRI that ``person`` gives."""
     match value:
         case str():
             return text(value)
@@ -180,7 +180,7 @@ def person(somebody: Person, site: str) -> str:
 
 @lru_cache(maxsize=64)
 def site_of(url: str) -> str:
-    """Return whose names are meant on a page: its host without a leading ``www.``.
+    """Return the site that the names on a page belong to: the page's host without a leading ``www.``.
 
     >>> site_of("https://www.A.test:8080/x")
     'a.test'
@@ -218,10 +218,10 @@ _PART = ".part"
 
 
 def mend(folder: Path) -> Iterator[str]:
-    """Bound lines that are too long in each segment of a folder, as they are bounded today; yield what was done.
+    """Shorten the lines that are too long in each segment of a folder by today's rules; yield what was done.
 
-    What comes before the first such line in a segment keeps its bytes, and so its place. Nobody may write meanwhile.
-    Raises ``SegmentError`` where a segment is damaged or cannot be written.
+    The part of a segment before its first such line keeps its bytes and offsets. No process may write meanwhile. Raises
+    ``SegmentError`` where a segment is damaged or cannot be written.
     """
     recover(folder, NQUADS)
     for path in (path for path in segments(folder, NQUADS) if not is_open(path)):
@@ -251,7 +251,7 @@ def _mended(text: bytes) -> bytes:
 
 
 def _members(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each gzip member of a file, as it is and as its text."""
+    """Yield each gzip member of a file, compressed and as text."""
     pending = file.read(_CHUNK)
     while pending:
         inflate, member, text = zlib.decompressobj(wbits=31), [], []

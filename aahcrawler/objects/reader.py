@@ -46,14 +46,14 @@ _UNSEEN: _Seen = (NEVER, -1, "")
 
 
 class ReadError(Exception):
-    """Raised for a folder without a crawl or a damaged segment; the message tells the segment and the remedy."""
+    """Raised for a folder without a crawl, or a damaged segment; the message names the segment and the remedy."""
 
 
 def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
     """Yield each web object of a crawl's folder once, from its newest capture, in the order of these captures.
 
-    Deleted ones are among them. With ``number``, those that this crawl of the folder found: on a page that had not
-    changed, those that the page had before. A crawl that is running is read as it was when the reading began. Raises
+    Deleted objects are included. With ``number``, only those that this crawl of the folder found, including the known
+    objects of pages that it found unchanged. A running crawl is read as it was when the reading began. Raises
     ``ReadError``.
     """
     kept = Statements.of(crawl)
@@ -68,9 +68,9 @@ def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
 
 
 def objects_of(crawl: Path, captures: frozenset[str]) -> Iterator[ObjectRow]:
-    """Yield the web objects that some captures state, as these state them. Raises ``ReadError``.
+    """Yield the web objects of given captures, as these state them. Raises ``ReadError``.
 
-    What comes after the last of the captures is not read.
+    Statements after the last of the captures are not read.
     """
     missing = set(captures)
     for text in Statements.of(crawl).texts():
@@ -83,7 +83,7 @@ def objects_of(crawl: Path, captures: frozenset[str]) -> Iterator[ObjectRow]:
 
 @dataclass(frozen=True, slots=True)
 class ObjectChanges:
-    """How many web objects a crawl found first, found to say something else than before, and found gone."""
+    """The numbers of objects that a crawl found for the first time, found edited, and found gone."""
 
     added: int
     edited: int
@@ -93,8 +93,8 @@ class ObjectChanges:
 def object_changes(crawl: Path, number: int) -> ObjectChanges:
     """Return what one crawl of a folder changed in its web objects, each counted once. Raises ``ReadError``.
 
-    Of a page that was captured before, those are added that were not there by the reading of today: what a knowledge
-    base finds since it was taught better was there at the former capture.
+    An object of a page captured before counts as added only if today's reading of the former capture lacks it: what
+    only an improved knowledge base finds was there before.
     """
     kept = Statements.of(crawl)
     past = _past(kept)
@@ -117,11 +117,11 @@ def object_changes(crawl: Path, number: int) -> ObjectChanges:
 
 
 def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
-    """Yield each capture of a page, redirect or error answer in the order of time; page requisites are left out.
+    """Yield each capture of a page, redirect or error response in the order of time; page requisites are left out.
 
-    It does not matter which worker wrote what, and when. Captures of one time come in the order of writing.
-    With ``number``, only those of that crawl among the ones of the folder. Raises ``ReadError``, also where the
-    folder has captures and none of that crawl.
+    The order does not depend on which worker wrote what. Captures of the same time come in the order of writing. With
+    ``number``, only those of that crawl of the folder. Raises ``ReadError``, also where the folder has captures but
+    none of that crawl.
     """
     newest, found = 0, False
     for stated in Statements.of(crawl).in_time():
@@ -139,21 +139,22 @@ def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
 def statements(crawl: Path) -> Iterator[str]:
     """Yield the statements of the latest reading of each capture as lines, line break included. Raises ``ReadError``.
 
-    The graph of every one is named like its capture.
+    The graph of each reading is named like its capture.
     """
     return (line.decode() for text in texts(crawl) for line in BytesIO(text))
 
 
 def texts(crawl: Path) -> Iterator[bytes]:
-    """Yield the same in UTF-8, a text for each capture. Raises ``ReadError``."""
+    """Yield the statements of the latest reading of each capture in UTF-8, one text a capture. Raises ``ReadError``."""
     return Statements.of(crawl).texts()
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What the segments of a crawl state: the first readings of its captures, and the latest ones where these differ.
+    """The statements in a crawl's segments: the first readings of captures, and the latest ones where these differ.
 
-    They are as they were when this object was made, but for what is appended to open segments. All raise ``ReadError``.
+    They are as of the creation of this object, except for what is appended to open segments. All methods raise
+    ``ReadError``.
     """
 
     files: tuple[Path, ...]
@@ -161,12 +162,12 @@ class Statements:
 
     @classmethod
     def of(cls, crawl: Path) -> Self:
-        """Return those of a crawl's folder."""
+        """Return the statements of a crawl's folder."""
         folder = crawl / OBJECTS
         if not folder.is_dir():
             what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
             raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
-        # A capture's later readings are written after its first one, and looked for before it.
+        # A capture's later readings are written after its first one, but looked up before it.
         with _explained(folder):
             readings = Readings(folder)
         return cls(first_segments(folder), readings)
@@ -176,14 +177,14 @@ class Statements:
         return (text for _, text in self._texts())
 
     def each(self, read: Callable[[bytes], CaptureStatements]) -> Iterator[CaptureStatements]:
-        """Yield what is read of them."""
+        """Yield what ``read`` makes of the latest reading of each capture."""
         for path, text in self._texts():
             with _explained(path):
                 stated = read(text)
             yield stated
 
     def _texts(self) -> Iterator[tuple[Path, bytes]]:
-        """Yield them, each with the segment in which its capture was described first."""
+        """Yield the latest reading of each capture, with the segment in which the capture was described first."""
         waiting = set(self.readings)
         for number, path in enumerate(self.files):
             for _, text in self._members(number):
@@ -197,10 +198,10 @@ class Statements:
         yield from ((Path(name), self._text(name)) for name in sorted(waiting))
 
     def in_time(self) -> Iterator[CaptureStatements]:
-        """Yield what is stated of each capture itself by its latest reading, in the order of time.
+        """Yield the statements about each capture itself by its latest reading, in the order of time.
 
-        Memory is needed for 16 bytes of each capture: the files are gone through once for the times of the captures,
-        and then read in their order.
+        Takes 16 bytes of memory for each capture: the files are scanned once for the times of the captures, then read
+        in their order.
         """
         waiting = set(self.readings)
         runs = [self._run(number, waiting) for number in range(len(self.files))]
@@ -232,7 +233,7 @@ class Statements:
         return ((time, number, begin) for time, begin in zip(times, begins, strict=True))
 
     def _members(self, number: int) -> Iterator[tuple[int, bytes]]:
-        """Yield where the statements of each capture begin in a segment, and their text."""
+        """Yield the offset of each capture's statements in a segment, and their text."""
         path = self.files[number]
         with _explained(path), open_segment(path) as file:
             members = Members(file)
@@ -241,13 +242,13 @@ class Statements:
                 yield begin, members.member()
 
     def places(self) -> Iterator[tuple[str, int, int]]:
-        """Yield each capture with the place of its first reading: the number of the segment, and a byte of it."""
+        """Yield each capture with the place of its first reading: the number of the segment, and an offset."""
         for number in range(len(self.files)):
             for begin, text in self._members(number):
                 yield graph_of(text), number, begin
 
     def latest(self, capture: str, first: tuple[int, int] | None) -> bytes:
-        """Return the statements of a capture's latest reading, given the place of its first; empty where none is."""
+        """Return the statements of a capture's latest reading, given the place of its first; empty if there is none."""
         if capture in self.readings:
             return self._text(capture)
         if first is None:
@@ -261,7 +262,7 @@ class Statements:
 
 
 class _OpenSegments:
-    """Segments that are read at many places, of which only so many are open as a process may have open."""
+    """Segments that are read at many places; no more are open than a process may have open."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
@@ -275,7 +276,7 @@ class _OpenSegments:
         self._closing.close()
 
     def member(self, number: int, begin: int) -> bytes:
-        """Return the text of the member that begins at a byte of one of the segments. Raises ``ReadError``."""
+        """Return the text of the gzip member at an offset of a segment. Raises ``ReadError``."""
         with _explained(self._paths[number]):
             if number not in self._opened:
                 if len(self._opened) >= _MAX_OPEN:
@@ -296,7 +297,7 @@ def _seen(group: CaptureStatements, order: int) -> _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Deletion:
-    """A capture that found an object gone: when that was, in which crawl, and the capture that still had it."""
+    """A capture that found an object gone: its time, its crawl, and the capture that still had the object."""
 
     time: datetime
     deleted_at: str
@@ -307,14 +308,14 @@ class _Deletion:
 
 @dataclass(frozen=True, slots=True)
 class _Sighting:
-    """A capture that has an object, or one whose payload is that of such a capture."""
+    """A capture that has an object, or one with the same payload."""
 
     time: datetime
     capture: str
     crawl: str | None
 
     def refutes(self, deletion: _Deletion) -> bool:
-        """Return whether an object that was found gone is elsewhere: it was seen later, or by the same crawl."""
+        """Return whether a deleted object exists elsewhere, because it was seen later or by the same crawl."""
         if self.capture == deletion.capture:
             return False
         by_the_same = self.crawl is not None and self.crawl == deletion.crawl and self.capture != deletion.former
@@ -331,7 +332,7 @@ class _Past:
 
 
 def _holders(kept: Statements, number: int) -> frozenset[str]:
-    """Return the captures that state what one crawl of a folder found, those of pages that it found unchanged too."""
+    """Return the captures that state what one crawl found; for its unchanged pages, the former captures."""
     holders: set[str] = set()
     stating: dict[str, _Seen] = {}
     for order, group in enumerate(kept.each(_history)):
@@ -376,24 +377,24 @@ def _deleted(kept: Statements, past: _Past) -> dict[str, str]:
 
 
 def _moment(text: bytes) -> int:
-    """Return the time of the capture that statements are of, in microseconds since 1970; 0 where they tell none."""
+    """Return the time of a capture, given its statements, in microseconds since 1970; 0 where they have none."""
     found = _TIME.search(text)
     return 0 if found is None else (time_of(found[2].decode("utf-8", "replace")) - _EPOCH) // _MICROSECOND
 
 
 def _history(text: bytes) -> CaptureStatements:
-    """Read the statements about the provenance of versions, and a few others."""
+    """Parse only the statements on the provenance of versions, and a few others."""
     return read_statements(b"".join(line for line in BytesIO(text) if _PROVENANCE.search(line)))
 
 
 def _parsed(text: bytes) -> CaptureStatements:
-    """Read statements, and raise ``SyntaxError`` where they are no N-Quads."""
+    """Parse statements. Raises ``SyntaxError`` where they are not N-Quads."""
     return of_quads(graph_of(text), ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True))
 
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Raise trouble in reading as a ``ReadError``."""
+    """Raise errors in reading as a ``ReadError``."""
     try:
         yield
     except MemoryError as error:

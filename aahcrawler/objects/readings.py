@@ -1,8 +1,8 @@
-"""Readings of captures: what a capture was found to hold, by which reader, how, and which reading is the latest.
+"""Readings of captures: what was found in a capture, by which reader and method, and which reading is the latest.
 
 The first reading of a capture is the graph that is named like the capture. A later one has a graph of its own, in a
-segment that holds later readings alone, and supersedes those before it. So nothing that was written is ever changed,
-and whoever reads a crawl's objects asks ``Readings`` what its captures hold by now.
+segment that holds later readings alone, and supersedes those before it. So nothing written is ever changed, and readers
+of a crawl's objects ask ``Readings`` for the latest contents of a capture.
 """
 
 import re
@@ -25,7 +25,7 @@ _READ_AT: Final = re.compile(rb"<[^<> ]*> <%s> \"([^\"]*)\"" % re.escape(GENERAT
 
 
 class Method(StrEnum):
-    """The ways in which a capture comes to be read."""
+    """The ways in which a capture is read."""
 
     FIRST = "first"
     """When it was captured."""
@@ -60,7 +60,7 @@ def reading(capture: str, reader: str, method: Method) -> str:
 
 
 def capture_of(graph: str) -> str:
-    """Return the capture that a graph is a reading of; records of other programs may have ids of other kinds.
+    """Return the id of the capture that a graph is a reading of; ids of other programs may have any form.
 
     >>> capture_of("urn:aahcrawler:reading:7f1c:ab:reread"), capture_of("urn:uuid:7f1c")
     ('urn:uuid:7f1c', 'urn:uuid:7f1c')
@@ -74,20 +74,20 @@ def capture_of(graph: str) -> str:
 
 
 def graph_of(text: bytes) -> str:
-    """Return the name of the graph that the statements of one reading stand in, empty where there are none."""
+    """Return the name of the graph of a reading's statements, empty where there are none."""
     begin = text.rfind(b" <")
     return text[begin + 2 : text.rfind(b"> .")].decode("utf-8", "replace") if begin >= 0 else ""
 
 
 def renamed(text: bytes) -> bytes:
-    """Return the statements of a later reading in the graph that is named like its capture."""
+    """Return the statements of a later reading with their graph renamed to that of the capture."""
     graph = graph_of(text)
     return text.replace(f" <{graph}> .\n".encode(), f" <{capture_of(graph)}> .\n".encode())
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A later reading in its segment."""
+    """The place of a later reading in its segment."""
 
     read_at: datetime
     path: Path
@@ -97,12 +97,12 @@ class _Place:
 class Readings:
     """The latest readings of those captures of a crawl that were read more than once.
 
-    They are as they were when this object was made: what a running crawl appends since then is not among them. Memory
-    use grows with the number of captures that were read again.
+    They are as of the creation of this object: what a running crawl appends later is not included. Memory use grows
+    with the number of captures that were read again.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Find them in a folder of segments. Raises ``OSError``, and ``DamageError`` for a damaged segment."""
+        """Find the readings in a folder of segments. Raises ``OSError``, and ``DamageError`` for a damaged segment."""
         self._latest: dict[str, _Place] = {}
         self._ends: dict[Path, int] = {}
         for path in segments(folder, READINGS):
@@ -111,7 +111,7 @@ class Readings:
 
     @property
     def ends(self) -> Mapping[Path, int]:
-        """Up to which byte the segments of later readings were looked at."""
+        """The offset up to which each segment of later readings was scanned."""
         return self._ends
 
     def __len__(self) -> int:
@@ -133,7 +133,7 @@ class Readings:
             return renamed(Members(file, place.begin).member())
 
     def is_latest(self, path: Path, begin: int, text: bytes) -> bool:
-        """Say whether the statements at a byte of a segment are a capture's latest reading."""
+        """Return whether the statements at an offset of a segment are a capture's latest reading."""
         if not self._latest:
             return True
         place = self._latest.get(capture_of(graph_of(text)))
@@ -153,12 +153,12 @@ class Readings:
 
 
 def first_segments(folder: Path) -> tuple[Path, ...]:
-    """Return the segments of a folder that hold the first readings of captures, in the order of their beginning."""
+    """Return the segments of a folder that hold first readings, in the order in which they were begun."""
     return tuple(path for path in segments(folder, NQUADS) if not is_later(path))
 
 
 def is_later(path: Path) -> bool:
-    """Say whether a segment holds later readings alone."""
+    """Return whether a segment holds later readings only."""
     return path.name.removesuffix(OPEN).endswith(f".{READINGS}")
 
 

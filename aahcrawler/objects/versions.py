@@ -1,7 +1,7 @@
 """Compares the objects of a page between two captures of it, and names their versions.
 
-An edit is what a person would call one: another title, text, author, date, tag, image or link. White space, scores,
-counters, profile URLs and everything else that a page shows of an object change without an edit.
+Only changes made by a person count as edits: of title, text, author, date, tags, images or links. White space, scores,
+counters, profile URLs and whatever else a page shows of an object may change without an edit.
 """
 
 import re
@@ -36,7 +36,7 @@ _Telling = tuple[Callable[[WebObject], object], bool]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The IRIs of a page's objects that are new, that say something else, and that are gone since a former capture."""
+    """The IRIs of a page's objects that are new, edited, and gone since a former capture."""
 
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
@@ -63,10 +63,11 @@ class Changes:
 def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
     """Return the changes from the objects of one capture of a page to those of the next (ARCOMEM, section 4.1).
 
-    Added and edited ones come in the order of ``now``, deleted ones in that of ``former``. Objects are the same by
-    their IRIs, once each has the IRI that it was known by (``carried``). A title, author, date or links that all had
-    and none has now, or the other way round, is the template's doing and no edit. Both captures have to be understood
-    by the same knowledge base: otherwise a field that only one of them could find is taken for an edit.
+    Added and edited objects come in the order of ``now``, deleted ones in that of ``former``. Objects are matched by
+    their IRIs, after ``carried`` has restored the IRIs by which they were known. A title, author, date or links that
+    all objects had before and none has now, or the reverse, is a change of the template, not an edit. Both captures
+    must have been read with the same knowledge base; otherwise a field that only one of them could find is taken for an
+    edit.
     """
     before = {each.iri: each for each in reversed(former)}
     after = {each.iri: each for each in reversed(carried(former, now))}
@@ -90,18 +91,18 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
 def carried(former: Sequence[WebObject], now: Sequence[WebObject]) -> tuple[WebObject, ...]:
     """Return the objects of a page under the IRIs that they had in a former capture of it.
 
-    An object of another IRI is one that is gone if it says the same by the same author, or, where no other does, is of
-    the same author and moment, has the same text, or has its former address: pages number their objects anew, or not at
-    all. Where the IRI of an object is that of another one now, because a page counts its objects and one before it is
-    gone, the same holds; an object that is new under the IRI of another gets one of its own. The ``url`` stays that of
-    today, and references to objects follow.
+    An object with an unknown IRI is taken for a former one that is gone if author and content are the same or, where no
+    other fits, if author and time, text, or former URL are the same: some pages renumber their objects, some change
+    their URLs. The same is done where an IRI now names another object, because a page numbers its objects and an
+    earlier one is gone; a new object under a used IRI gets an IRI of its own. The ``url`` stays that of today, and
+    references to objects are updated.
     """
     names = _known_as(former, now)
     return tuple(_under(names, each) for each in now) if names else tuple(now)
 
 
 def _known_as(former: Sequence[WebObject], now: Sequence[WebObject]) -> dict[str, str]:
-    """Return the former IRIs of objects that have others now."""
+    """Return the former IRIs of objects whose IRIs have changed."""
     before, after = {each.iri: each for each in former}, {each.iri: each for each in now}
     renumbered = _renumbered(before, after)
     gone = [each for name, each in before.items() if (name not in after or name in renumbered) and _has_text(each)]
@@ -124,9 +125,10 @@ def _known_as(former: Sequence[WebObject], now: Sequence[WebObject]) -> dict[str
 
 
 def _renumbered(before: Mapping[str, WebObject], after: Mapping[str, WebObject]) -> frozenset[str]:
-    """Return the IRIs that name another object than before, as those do that count the objects of a page.
+    """Return the IRIs that name another object than before, as happens where a page numbers its objects.
 
-    One proves it: what it names now was known by another IRI. Then all do that name a text of another moment or author.
+    It is proved by one IRI that now names an object known by another IRI. Then every IRI whose text and time or author
+    differ from before is included.
     """
     known = {identity(each): name for name, each in before.items() if _has_text(each)}
     other = {name for name in before.keys() & after.keys() if _is_another(before[name], after[name])}
@@ -135,7 +137,7 @@ def _renumbered(before: Mapping[str, WebObject], after: Mapping[str, WebObject])
 
 
 def _is_another(former: WebObject, now: WebObject) -> bool:
-    """Return whether nobody edited one object into the other: the text differs, and when or by whom it was written."""
+    """Return whether two objects are not versions of one: the text differs, and so does its time or author."""
     if not (_has_text(former) and _has_text(now)) or _read(former, "body") == _read(now, "body"):
         return False
     return any(
@@ -145,13 +147,13 @@ def _is_another(former: WebObject, now: WebObject) -> bool:
 
 
 def _of_its_own(web_object: WebObject) -> str:
-    """Return an IRI for an object whose own one names another object, by what it says."""
+    """Return an IRI made from an object's content, where its own IRI names another object."""
     page, _, fragment = web_object.iri.partition("#")
     return f"{page}#{fragment}-{sha256(identity(web_object).encode()).hexdigest()[:16]}"
 
 
 def _under(names: Mapping[str, str], each: WebObject) -> WebObject:
-    """Return an object under its former IRI, with references to others by theirs."""
+    """Return an object with its former IRI, and its references to others with theirs."""
     parents = tuple(
         Reference(names.get(value.url, value.url)) if isinstance(value, Reference) else value
         for value in each.properties.get("parent", ())
@@ -162,7 +164,7 @@ def _under(names: Mapping[str, str], each: WebObject) -> WebObject:
 
 
 def identity(web_object: WebObject) -> str:
-    """Return who said what when, as one text: the same for an object that another page shows under another IRI.
+    """Return author, time and content as one text, which is the same for an object under another IRI on another page.
 
     >>> one = WebObject("urn:x", "post", "http://a.test/", {"body": ("Hello  there",), "author": (Person("Ann"),)})
     >>> identity(one) == identity(WebObject("urn:y", "reply", "http://a.test/?p=1", one.properties))
@@ -172,7 +174,7 @@ def identity(web_object: WebObject) -> str:
 
 
 def is_edited(former: WebObject, now: WebObject, leaving_out: frozenset[str] = frozenset()) -> bool:
-    """Return whether a person would call one version of an object an edit of another, some fields left out.
+    """Return whether one version of an object is an edit of another, without regard to some fields.
 
     >>> one = WebObject("urn:x", "post", "http://a.test/", {"body": ("Hello  there",), "likes": (1,)})
     >>> is_edited(one, WebObject("urn:x", "post", "http://a.test/?page=2", {"body": ("Hello there",), "likes": (9,)}))
@@ -187,9 +189,9 @@ def is_edited(former: WebObject, now: WebObject, leaving_out: frozenset[str] = f
 
 
 def _of_template(pairs: Sequence[tuple[WebObject, WebObject]]) -> frozenset[str]:
-    """Return the fields that all objects of a kind on a page had before and none has now, or the other way round.
+    """Return the fields that all objects of a kind on a page had before and none has now, or the reverse.
 
-    A redesign shows them no more, or shows them only now; nobody edits all objects at once.
+    A redesign hides or shows them; nobody edits all objects at once.
     """
     return frozenset(
         name
@@ -200,7 +202,7 @@ def _of_template(pairs: Sequence[tuple[WebObject, WebObject]]) -> frozenset[str]
 
 
 def version(capture: str, web_object: str) -> str:
-    """Return the IRI of an object as one capture has it; ``capture`` is the id of the WARC response record.
+    """Return the IRI of an object's version in one capture; ``capture`` is the id of the WARC response record.
 
     >>> version("urn:uuid:7f1c", "http://a.test/t/1#p2")
     'urn:aahcrawler:version:7f1c:http%3A%2F%2Fa.test%2Ft%2F1%23p2'
@@ -214,16 +216,17 @@ def _address(web_object: WebObject) -> object:
 
 
 def _moment_of(web_object: WebObject) -> object:
-    """Return who wrote an object and at which minute; None where either is unknown, or the day alone is told."""
+    """Return an object's author and time to the minute; None where either is unknown, or only the day is given."""
     author, date = _read(web_object, "author"), web_object.first("date")
     is_told = isinstance(date, datetime) and not date.microsecond and date.time() != time.min
     return (author, _read(web_object, "date")) if author and is_told else None
 
 
 def _differs(name: str, former: tuple[str, ...], now: tuple[str, ...]) -> bool:
-    """Return whether values differ where it counts; templates often show dates as "3 hours ago" at first.
+    """Return whether values differ in a way that counts.
 
-    A redesign may tell dates to the minute, or to the day, that were told to the second.
+    Templates often show recent dates as "3 hours ago". A redesign may show dates to the minute or the day that were
+    shown to the second before.
     """
     if name != "date":
         return former != now
@@ -233,7 +236,7 @@ def _differs(name: str, former: tuple[str, ...], now: tuple[str, ...]) -> bool:
 
 
 def _is_same_moment(one: str, other: str) -> bool:
-    """Say whether two moments are the same to the minute or the day, where one of them is told no more precisely."""
+    """Return whether two times agree to the minute or the day, where one of them is given no more precisely."""
     try:
         first, second = datetime.fromisoformat(one), datetime.fromisoformat(other)
     except ValueError:
@@ -250,7 +253,7 @@ def _has_text(web_object: WebObject) -> bool:
 
 
 def _body(web_object: WebObject) -> object:
-    """Return the text of an object; None where it is so short that others may say the same."""
+    """Return the text of an object; None where it is so short that other objects may have the same text."""
     body = _read(web_object, "body")
     return body if sum(map(len, body)) >= _MIN_TELLING else None
 
@@ -260,7 +263,7 @@ def _content(web_object: WebObject) -> tuple[object, ...]:
 
 
 def _read(web_object: WebObject, name: str) -> tuple[str, ...]:
-    """Return the values of a property by the part that counts, sorted where their order does not matter."""
+    """Return the values of a property in comparable form, sorted where their order does not matter."""
     reading = _COUNTED[name]
     site = site_of(web_object.source_url)
     read = [text for value in web_object.properties.get(name, ()) if (text := reading(value, site))]
@@ -278,7 +281,7 @@ def _text(value: Value, site: str) -> str:
 
 
 def _named(value: Value, site: str) -> str:
-    """Return the names of people: the URLs of their profiles come and go."""
+    """Return the name of a person, since the URLs of profiles change."""
     match value:
         case Person(name):
             return _text(name, site)
@@ -291,7 +294,10 @@ def _named(value: Value, site: str) -> str:
 
 
 def _moment(value: Value, site: str) -> str:
-    """Return a moment; empty where it has parts of a second: "3 hours ago" is counted from the moment of the fetch."""
+    """Return a time.
+
+    Empty where it has fractions of a second, since "3 hours ago" is computed from the time of the fetch.
+    """
     if isinstance(value, datetime):
         return "" if value.microsecond else value.isoformat()
     return _text(value, site)
@@ -302,13 +308,13 @@ def _tag(value: Value, site: str) -> str:
 
 
 def _link(value: Value, site: str) -> str:
-    """Return the URL of a link, one to the page's own site without its query, which may hold sessions and tokens."""
+    """Return the URL of a link; without its query if on the page's own site, as that may hold sessions and tokens."""
     address = _named(value, site)
     return address.partition("?")[0] if site and site_of(address) == site else address
 
 
 def _picture(value: Value, site: str) -> str:
-    """Return the file name of a picture, where it has one: hosts, sizes and signatures come and go."""
+    """Return the file name of a picture, where it has one, since hosts, sizes and signatures change."""
     address = _named(value, site)
     try:
         named = _PICTURE.search(urlsplit(address).path)

@@ -1,4 +1,4 @@
-"""The terms that web objects and captures are described with; ``docs/vocabulary.md`` explains them."""
+"""The RDF terms that describe web objects and captures; ``docs/vocabulary.md`` explains them."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -171,7 +171,7 @@ PROPERTIES: Mapping[str, str] = {
 
 
 def crawl(name: str, number: int) -> str:
-    """Return the IRI of a crawl, by the id of its definition and its number, from 1 on.
+    """Return the IRI of a crawl, given the id of its definition and its number, counted from 1.
 
     >>> crawl("floods 2026", 2)
     'urn:aahcrawler:crawl:floods%202026:2'
@@ -200,7 +200,7 @@ def predicate(name: str) -> str:
 
 
 def inferred(name: str) -> str:
-    """Return the predicate that names the source a property was inferred from.
+    """Return the predicate that names the source from which a property was inferred.
 
     >>> inferred("title")
     'urn:aahcrawler:term:inferred:title'

@@ -30,17 +30,15 @@ class CaptureDescription:
     the URL that linked to it, empty for a seed. ``crawl`` is the IRI of the crawl that made it (``vocabulary.crawl``),
     empty where unknown.
 
-    ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
-    objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose
-    objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``,
-    ``session`` as in ``Exchange``.
+    ``unchanged`` is the id of the former capture with the same payload, None where there is none: its objects are those
+    of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose objects this one's
+    were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``, ``session`` as in ``Exchange``.
 
     ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
-    reading. ``title`` is what the page calls itself, empty where it does not. ``is_requisite`` says
-    that it is no page, but a file that an object of a page consists of. ``frames`` are the URLs of documents that it
-    shows within it, ``frame_of`` is that of the page that shows it so and led to it, empty where none did.
-    ``rendered`` is the id of the record with the document that a browser made of the
-    page, from which all of this was read; empty where it was read as it came.
+    reading. ``title`` is the page's own, empty where it has none. ``is_requisite`` says that the capture is a page
+    requisite. ``frames`` are the URLs of documents that the page shows in frames; ``frame_of`` is the URL of the page
+    that shows this one in a frame and led to it, empty where none did. ``rendered`` is the id of the record with the
+    rendered document from which all of this was read; empty where the response itself was read.
     """
 
     iri: str
@@ -72,7 +70,7 @@ class CaptureDescription:
 
     @property
     def graph(self) -> str:
-        """The IRI of the reading, which names the graph of its statements."""
+        """The IRI of the reading, which is the name of its graph."""
         return reading(self.iri, self.reader, Method.FIRST if self.reading is None else self.reading.method)
 
 
@@ -80,9 +78,9 @@ class ObjectWriter(SegmentedOutput):
     """Writes N-Quads segments beside a crawl's WARC files.
 
     Each ``write`` is one gzip member, so that a reader of an open segment sees whole captures only. When ``write``
-    returns, its statements are with the operating system: see ``aahcrawler.segments`` for their durability. Writing the
-    same capture twice says nothing new. The first capture of each segment states of its crawl what it is ``described``
-    by: names of ``dcterms`` with their values. Not for two threads at once.
+    returns, its statements have reached the operating system: see ``aahcrawler.segments`` for their durability. Writing
+    the same capture twice adds no statement. The first capture of each segment carries the statements about its crawl
+    in ``described``: names of ``dcterms`` with their values. Not thread-safe.
     """
 
     def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30, described: Terms = ()) -> None:
@@ -94,10 +92,10 @@ class ObjectWriter(SegmentedOutput):
     def write(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
     ) -> None:
-        """Append all statements about a capture, the objects found in it and their containers, or none.
+        """Append all statements about a capture, the objects found in it and their containers; either all or none.
 
-        Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the disk; the
-        segment is then as before.
+        Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other faults of the disk; the segment
+        is then as before.
         """
         stated = statements(capture, objects, containers)
         if capture.reading is not None:
@@ -114,12 +112,12 @@ class ObjectWriter(SegmentedOutput):
         self._later.append((text,))
 
     def sync(self) -> None:
-        """Force written statements to disk; in any thread."""
+        """Force written statements to disk; may be called from any thread."""
         super().sync()
         self._later.sync()
 
     def close(self) -> None:
-        """Force the current segments to disk and give them their final names. Calling it twice does no harm."""
+        """Force the current segments to disk and give them their final names. May be called twice."""
         try:
             super().close()
         finally:
@@ -131,8 +129,8 @@ def statements(
 ) -> bytes:
     """Return the N-Quads of a reading of a capture, in UTF-8; the graph's name is the reading's IRI.
 
-    An address that people of several names have in common, such as a list of members, is the profile of none of them.
-    Names of which the shortest is a part of the others (``Ann``, ``Ann Boyd``) are those of one person.
+    A URL shared by people of several names, such as a list of members, is nobody's profile. Names of which the shortest
+    is a part of the others (``Ann``, ``Ann Boyd``) count as one person's.
     """
     graph = iri(capture.iri)
     objects = list(objects)
@@ -152,7 +150,7 @@ def statements(
 
 
 def _of_reading(capture: CaptureDescription, later: Reading) -> Iterator[str]:
-    """Yield statements on a later reading. Its time comes first, where ``Readings`` looks for it."""
+    """Yield the statements about a later reading; its time comes first, where ``Readings`` looks for it."""
     subject, former = iri(capture.graph), later.revision_of
     yield f"{subject} <{v.GENERATED_AT}> {moment(later.read_at.astimezone(UTC))}"
     yield f"{subject} <{v.RDF_TYPE}> <{v.READING_TYPE}>"
@@ -196,7 +194,7 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
 
 
 def _of_changes(capture: CaptureDescription, changes: Changes, graph: str) -> Iterator[str]:
-    """Yield statements on which objects changed, and on the two versions of an edited one, one from each capture."""
+    """Yield the statements about changed objects, and the two versions of each edited one, one from each capture."""
     for predicate, names in ((v.ADDED, changes.added), (v.EDITED, changes.edited), (v.DELETED, changes.deleted)):
         for name in names:
             yield f"{graph} <{predicate}> {iri(name)}"
@@ -261,7 +259,7 @@ def _of_person(subject: str, somebody: Person) -> Iterator[str]:
 
 
 def _address(value: Value, site: str) -> str:
-    """Return an object's own URL literally: an IRI may have had to be escaped."""
+    """Return an object's own URL as a literal, since its IRI may have been escaped."""
     match value:
         case Reference(address) | str(address):
             return typed(address, v.XSD_ANY_URI)

@@ -3,22 +3,25 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from aahcrawler.crawls import is_import
 from aahcrawler.derived_index import coverage
 from aahcrawler.layout import DEFINITION, DELETED
-from aahcrawler.overview.archive_overview import KINDS, CrawlChange, GatheredArchives, Holdings, changes, holdings
+from aahcrawler.overview.archive_overview import KINDS, CrawlChange, GatheredArchives, changes, holdings
 from aahcrawler.overview.link_graph import strongest, write_graph
 from aahcrawler.overview.overview_sections import STRONGEST, sections, table
 from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.page_index import PageIndex, captures_in
+from aahcrawler.report.chart import html_page
 from aahcrawler.segments import no_link
 
 ARCHIVE_REPORT: Final = "archive.html"
-_KEPT: Final = "Captures are those of pages, redirects and errors, as the cockpit lists them."
+_KEPT: Final = (
+    "Captures are those of pages, redirects and errors, as the cockpit lists them; pages are URLs, each counted "
+    "once in a crawl."
+)
 
 
 class OverviewError(Exception):
@@ -71,9 +74,12 @@ def report_archives(
     others = () if len(folders) == 1 else tuple(_changes_of(folders))
     title = folders[0].name if len(folders) == 1 else "Archives"
     body = "".join(f'<section id="{each.name}"><h2>{escape(each.title)}</h2>{each.html}</section>' for each in shown)
+    content = _archives(rows) + body + _changed(others)
+    figures = {"captures": held.captures, "pages": held.pages, "web objects": held.objects, "sites": held.sites.names}
+    shown_figures = {name: f"{n:,}" for name, n in figures.items()}
     path = target or places[0] / ARCHIVE_REPORT
     with open(path, "w", encoding="utf-8", opener=no_link) as file:
-        file.write(_page(title, held, _archives(rows) + body + _changed(others)))
+        file.write(html_page(f"{title}: what is archived", title, f"What is archived. {_KEPT}", shown_figures, content))
     return Reported(path, counts, tuple(faults))
 
 
@@ -113,16 +119,3 @@ def _changed(found: Sequence[tuple[str, CrawlChange]]) -> str:
         return ""
     rows = ((f"{name}, crawl {each.crawl}", "", (each.pages, *each.changes())) for name, each in found)
     return f"<h2>What changed between crawls</h2>{table(('Crawl', 'pages', *KINDS), rows)}"
-
-
-def _page(title: str, held: Holdings, body: str) -> str:
-    css = resources.files("aahcrawler.report").joinpath("report.css").read_text("utf-8")
-    counts = {"captures": held.captures, "pages": held.pages, "web objects": held.objects, "sites": held.sites.names}
-    figures = "".join(f"<div><dt>{name}</dt><dd>{n:,}</dd></div>" for name, n in counts.items())
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: what is archived</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<style>{css}</style></head><body><h1>{escape(title)}</h1>"
-        f'<p class="sub">What is archived. {_KEPT}</p><dl>{figures}</dl>{body}</body></html>\n'
-    )

@@ -16,10 +16,9 @@ Lead = Callable[[str], str]
 _HEIGHT: Final = 240
 _LEFT, _TOP, _BOTTOM = 64, 20, 206
 _LABELS: Final = 8
-_ROW: Final = 30
-_NAMES: Final = 220
-_LONGEST: Final = 30
-_IN_BARS: Final = 20
+_ROW: Final = 46
+_LONGEST: Final = 46
+"""Characters of a name above its bar, which fit there on a phone as well."""
 _CELL: Final = 22
 _MATRIX_LEFT: Final = 200
 _MATRIX_TOP: Final = 34
@@ -50,19 +49,19 @@ def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str
 
 
 def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: Lead, what: str) -> str:
-    """Return a figure with a bar for each name; ``names`` has words for those that are not shown as they are."""
+    """Return a figure with a name and under it a bar for each; ``names`` has words for those not shown as they are."""
     largest = max(counts.values())
     drawn = []
-    for place, (name, n) in enumerate(counts.items()):
-        shown, y = names.get(name, name), place * _ROW
-        width = max(2.0, (WIDTH - _NAMES - 80) * n / largest)
+    labels = shortened([names.get(name, name) for name in counts], _LONGEST)
+    for place, ((name, n), label) in enumerate(zip(counts.items(), labels, strict=True)):
+        y, width = place * _ROW, max(2.0, (WIDTH - 110) * n / largest)
         inner = (
             f'<rect class="room" x="0" y="{y}" width="{WIDTH}" height="{_ROW}"/>'
-            f'<text x="0" y="{y + 20}">{escape(short(shown, _IN_BARS))}</text>'
-            f'<rect class="held" x="{_NAMES}" y="{y + 6}" width="{width:.1f}" height="{_ROW - 12}"/>'
+            f'<text x="0" y="{y + 18}">{escape(label)}</text>'
+            f'<rect class="held" x="0" y="{y + 25}" width="{width:.1f}" height="{_ROW - 30}"/>'
         )
-        drawn.append(part(inner, f"{shown}: {n:,} {what}", lead(name), short(shown, _IN_BARS)))
-        drawn.append(f'<text x="{_NAMES + width + 6:.1f}" y="{y + 20}">{n:,}</text>')
+        drawn.append(part(inner, f"{names.get(name, name)}: {n:,} {what}", lead(name), label))
+        drawn.append(f'<text x="{width + 6:.1f}" y="{y + 39}">{n:,}</text>')
     return figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
 
 
@@ -76,17 +75,18 @@ def matrix(title: str, graph: StrongestSites, lead: Lead, what: str = "capture",
     size = len(places)
     right, bottom = _MATRIX_LEFT + size * _CELL, _MATRIX_TOP + size * _CELL
     drawn = []
-    for name, place in places.items():
+    for (name, place), label in zip(places.items(), shortened(graph.names, 18), strict=True):
         middle = place * _CELL + _CELL / 2
         row, column = _MATRIX_TOP + middle, _MATRIX_LEFT + middle
         drawn.append(f'<path class="rule" d="M{_MATRIX_LEFT} {row}H{right}M{column} {_MATRIX_TOP}V{bottom}"/>')
-        inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(short(name, 18))}</text>'
-        drawn.append(part(inner, name, lead(name), short(name, 18)))
+        inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(label)}</text>'
+        drawn.append(part(inner, name, lead(name), label))
         drawn.append(f'<text class="end" x="{_MATRIX_LEFT - 8}" y="{row + 5}">{place + 1}</text>')
         drawn.append(f'<text class="mid" x="{column}" y="{_MATRIX_TOP - 10}">{place + 1}</text>')
     for edge in graph.links:
         radius = max(1.5, (_CELL / 2 - 1) * math.sqrt(edge.captures / most))
-        x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in _ends(edge.source, edge.target))
+        ends = ((_MATRIX_LEFT, edge.target), (_MATRIX_TOP, edge.source))
+        x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in ends)
         inner = f'<circle class="held" cx="{x}" cy="{y}" r="{radius:.1f}"/>'
         counted = f"{edge.captures:,} {what}{'' if edge.captures == 1 else 's'}"
         dates = f", {edge.first} to {edge.last}" if edge.first else ""
@@ -95,28 +95,51 @@ def matrix(title: str, graph: StrongestSites, lead: Lead, what: str = "capture",
     return figure(title, "".join(drawn), bottom + 8, told, "matrix")
 
 
-def _ends(source: str, target: str) -> Sequence[tuple[int, str]]:
-    return (_MATRIX_LEFT, target), (_MATRIX_TOP, source)
-
-
 def figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:
     """Return a figure of what was drawn; ``told`` says in words what it shows."""
     labelled = f'role="group" aria-label="{escape(f"{title}: {told}")}"'
-    return f'<figure class="plot {kind}"><svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
+    # On a phone a matrix is wider than the screen: its figure is scrolled, by keyboard as well.
+    scrolled = f' tabindex="0" aria-label="{escape(title)}"' if kind == "matrix" else ""
+    svg = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg>'
+    return f'<figure class="plot {kind}"{scrolled}>{svg}</figure>'
 
 
 def part(inner: str, told: str, address: str, seen: str = "") -> str:
-    """Return a part that tells something; a link is named by that, behind the text ``seen`` where that is cut short."""
+    """Return a part that tells something; a link is named by that, behind the text ``seen`` where that is another."""
     content = f"<title>{escape(told)}</title>{inner}"
     if address:
-        label = f"{seen} {told}" if seen.endswith("…") else told
+        label = told if seen in told else f"{seen} {told}"
         return f'<a class="part" href="{escape(address)}" aria-label="{escape(label)}">{content}</a>'
     return f'<g class="part">{content}</g>'
 
 
-def short(name: str, most: int = _LONGEST) -> str:
+def short(name: str, most: int) -> str:
     """Return a name, cut where it is longer than so many characters."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def shortened(names: Sequence[str], most: int) -> list[str]:
+    """Return names of so many characters at most, long ones without their middle, such that none comes twice.
+
+    >>> shortened(["floods.example.org", "floods-of-2013.example.org", "floods-of-2014.example.org", "a"], 18)
+    ['floods.example.org', 'floods-of-2…le.org', 'floods-of….org (2)', 'a']
+    """
+    made: list[str] = []
+    for name in names:
+        label, number = _without_middle(name, most), 1
+        while label in made:
+            number += 1
+            mark = f" ({number})"
+            label = _without_middle(name, most - len(mark)) + mark
+        made.append(label)
+    return made
+
+
+def _without_middle(name: str, most: int) -> str:
+    if len(name) <= most:
+        return name
+    end = most // 3
+    return f"{name[: most - end - 1]}…{name[-end:]}"
 
 
 def _round(most: int) -> int:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from lxml.etree import iterwalk
 
-from aahcrawler.page import Page, dates, schemaorg_texts
+from aahcrawler.page import Page, dates, schemaorg
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
@@ -360,12 +360,12 @@ def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[We
 def _described(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
     """Yield recipes, events and other things that a page describes itself, not those of pages that it links to."""
     for item in given:
-        kind = schemaorg_texts.kind_of(item)
+        kind = schemaorg.kind_of(item)
         if not kind or item.role not in ("", "mainEntity", "mainEntityOfPage"):
             continue
         address = _address(page, item)
         elsewhere = address is not None and address.partition("#")[0] not in {permalink(page), canonicalize(page.url)}
-        text = schemaorg_texts.text_of(item)
+        text = schemaorg.described_text(item)
         if (elsewhere and not _names(page, item)) or len(text) < _SHORTEST:
             continue
         facts = _Facts(

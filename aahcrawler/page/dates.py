@@ -322,12 +322,12 @@ def date_attributes(element: Element) -> Iterator[tuple[str, str]]:
 
     Seconds and milliseconds since 1970 have as many digits as ``dates`` knows.
     """
-    given = element.attrib
+    given = dict(element.items())
     if not given:
         return
-    for name in given:
+    for name, told in given.items():
         if isinstance(name, str) and name[:4] in ("data", "date") and _is_of_time(name):
-            value = given[name].strip()
+            value = told.strip()
             if _may_hold_date(value):
                 yield name, f"0{value}" if value.isdecimal() and len(value) in (9, 12) else value
     for name in _PLAIN:

@@ -1,15 +1,19 @@
-"""Tell the links that lead to a file of the page, a picture, sound or film, from those that lead to another page."""
+"""Links that lead to a picture, sound or film rather than to another page, and what such a file is."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping
+from io import BytesIO
 from itertools import islice
 from typing import Final
 from urllib.parse import urlsplit
 
+import imagesize
 from lxml.etree import _Element as Element
 
 from aahcrawler.page.page import Page
+from aahcrawler.page.sniffing import sniff
+from aahcrawler.webobject import Reference, Value, WebObject
 from online_analysis.media_types import type_by_url
 
 KINDS: Final = frozenset({"image", "audio", "video"})
@@ -68,3 +72,29 @@ def foreign_links(page: Page) -> Mapping[str, int]:
         if match is not None:
             found.add((match[1].lower(), match[2]))
     return Counter(scheme for scheme, _ in found)
+
+
+_KINDS: Final = {"image": "image", "audio": "audio", "video": "video"}
+_MEASURED: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+"""Formats whose head tells for certain how large a picture is."""
+_HEAD: Final = 1 << 18
+
+
+def media_file(page: Page) -> WebObject | None:
+    """Return a fetched file as an object named by its URL; None where its bytes are no picture, sound or film.
+
+    ``format`` is its media type, whatever the server declares; ``size`` its bytes, absent where it did not come whole;
+    ``width`` and ``height`` those of a picture in pixels, as it is shown.
+    """
+    media_type = sniff(page.body, page.media_type)
+    kind = _KINDS.get(media_type.partition("/")[0])
+    if kind is None:
+        return None
+    known: dict[str, tuple[Value, ...]] = {"format": (media_type,), "url": (Reference(page.url),)}
+    if page.complete:
+        known["size"] = (len(page.body),)
+    if media_type in _MEASURED:
+        width, height = imagesize.get(BytesIO(page.body[:_HEAD]))
+        if width > 0 and height > 0:
+            known |= {"width": (width,), "height": (height,)}
+    return WebObject(page.url, kind, page.url, known)

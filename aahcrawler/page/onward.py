@@ -13,6 +13,8 @@ from lxml.html import HtmlElement
 
 from aahcrawler.urls import from_header, resolve
 
+MAX_REDIRECTS: Final = 20
+"""How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 _BLANK: Final = r"[\t\n\f\r ]"
 _REFRESH: Final = re.compile(
     rf"{_BLANK}*+(?:([0-9]++)[0-9.]*+|\.[0-9.]*+)"

@@ -1,4 +1,7 @@
-"""A fetched page, parsed once and shared by detection, actions, text and links."""
+"""A fetched page, parsed once and shared by detection, actions, text and links.
+
+Stages of reading it that fail cost their own result only, and are noted.
+"""
 
 import re
 from codecs import getincrementaldecoder
@@ -7,14 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
+from traceback import walk_tb
+from types import TracebackType
 from typing import Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import charset, jsontree, markup, onward
+from aahcrawler.page import jsontree, markup, onward
 from aahcrawler.page.dates import Order
-from aahcrawler.page.failed_stages import FailedStage, FailedStages
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.sniffing import HTML, XHTML, is_xml, read_as, xhtml_prefix
 from aahcrawler.page.transcript import Transcript
@@ -22,6 +27,84 @@ from aahcrawler.urls import DocumentBase, resolve
 from knowledge_base.element_index import Elements
 
 T = TypeVar("T")
+
+_LONGEST = 200
+_OWN = ("aahcrawler", "knowledge_base", "online_analysis", "offline")
+_MOST = 100
+"""Different failures of one page that are kept."""
+
+
+class PageGivenUpError(BaseException):
+    """Raised where a page takes so long that it is not read any further.
+
+    It is no ``Exception``, so that neither a stage nor a library holds it up.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class FailedStage:
+    """A stage of reading that raised: its name, and what was raised where (``KeyError: 'a' (outline.py:71)``)."""
+
+    stage: str
+    error: str
+
+
+class FailedStages:
+    """What failed on one page so far, each failure once."""
+
+    def __init__(self) -> None:
+        self._found: dict[FailedStage, None] = {}
+
+    def __iter__(self) -> Iterator[FailedStage]:
+        return iter(tuple(self._found))
+
+    def attempt(self, stage: str, work: Callable[[], T], otherwise: Callable[[], T]) -> T:
+        """Return the result of a stage; where it raises, note that and return what there is without it.
+
+        Errors of this machine are raised: memory that is spent, and what the operating system refused.
+        """
+        try:
+            return work()
+        except Exception as error:
+            if is_of_machine(error):
+                raise
+            self.add(stage, error)
+        return otherwise()
+
+    def add(self, stage: str, error: BaseException) -> None:
+        """Note that a stage raised an error."""
+        self.take((FailedStage(stage, describe_error(error)),))
+
+    def take(self, failed: Iterable[FailedStage]) -> None:
+        """Note stages that raised."""
+        for each in failed:
+            if len(self._found) < _MOST:
+                self._found[each] = None
+
+
+def is_of_machine(error: BaseException) -> bool:
+    """Return whether an error says something of this machine, and nothing of a page.
+
+    Libraries raise ``OSError`` without a number for documents that they cannot read.
+    """
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an error in one line, with the innermost line of this project that it came from."""
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+    place = _place(error.__traceback__)
+    return f"{said} ({place})" if place else said
+
+
+def _place(traceback: TracebackType | None) -> str:
+    place = ""
+    for frame, line in walk_tb(traceback):
+        module = str(frame.f_globals.get("__name__", ""))
+        if module != __name__ and module.partition(".")[0] in _OWN:
+            place = f"{Path(frame.f_code.co_filename).name}:{line}"
+    return place
+
 
 PARSED_BYTES = 10_000_000
 """The first bytes of a body, which are decoded and parsed; the rest is archived only."""
@@ -110,14 +193,14 @@ class Page:
         nothing. The guess is UTF-8 if the bytes allow it.
         """
         return (
-            charset.of_bom(self.body)
-            or charset.believed(self.body, self._declared_encodings())
-            or charset.guessed(self.body[:PARSED_BYTES], (urlsplit(self.url).hostname or "").rpartition(".")[2])
+            markup.of_bom(self.body)
+            or markup.believed(self.body, self._declared_encodings())
+            or markup.guessed(self.body[:PARSED_BYTES], (urlsplit(self.url).hostname or "").rpartition(".")[2])
         )
 
     def _declared_encodings(self) -> Iterator[str]:
-        yield from map(charset.of_field, self.headers.all("content-type"))
-        yield charset.declared(self.body, self.media_type) or ("utf-8" if is_xml(self.media_type) else "")
+        yield from map(markup.of_field, self.headers.all("content-type"))
+        yield markup.declared(self.body, self.media_type) or ("utf-8" if is_xml(self.media_type) else "")
 
     @property
     def is_content(self) -> bool:

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-Trail = tuple["PathStep", ...]
+Trail = tuple["TrailStep", ...]
 """The elements from the first below a record's element down to one of its fields; empty for the element itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class PathStep:
+class TrailStep:
     """An element by its tag and those words of its class that it has in all records."""
 
     tag: str
     words: frozenset[str] = frozenset()
 
-    def common(self, other: "PathStep") -> "PathStep | None":
+    def common(self, other: "TrailStep") -> "TrailStep | None":
         """Return what two elements have in common, None if their tags, or all of their classes, differ."""
         words = self.words & other.words
         if self.tag != other.tag or (self.words and other.words and not words):
             return None
-        return PathStep(self.tag, words)
+        return TrailStep(self.tag, words)
 
     def fits(self, tag: str, words: Sequence[str]) -> bool:
         """Return whether an element has the tag and all of the words."""
@@ -98,5 +98,5 @@ def common_trail(trails: Sequence[tuple[int, Trail]], least: int) -> tuple[int, 
     number, _ = most[0]
     steps = zip(*(trail for _, trail in most), strict=True)
     return number, tuple(
-        PathStep(same[0].tag, frozenset.intersection(*(each.words for each in same))) for same in steps
+        TrailStep(same[0].tag, frozenset.intersection(*(each.words for each in same))) for same in steps
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
 
-from aahcrawler.page import Page, charset, dates, feeds
+from aahcrawler.page import Page, dates, feeds, markup
 from aahcrawler.page.decoding import ungzipped
 from aahcrawler.page.loose_xml import UNKNOWN, Element, LooseXml, Mistakes, Vocabulary
 from aahcrawler.page.text import fold
@@ -135,9 +135,9 @@ def _texts(page: Page) -> Iterator[str]:
     first = next(pieces, b"")
     while len(first) < _PIECE and (more := next(pieces, b"")):
         first += more
-    fields = () if page.body.startswith(_GZIP_MAGIC) else map(charset.of_field, page.headers.all("content-type"))
-    named = (*fields, charset.declared(first, "text/xml") or "utf-8")
-    codec = charset.of_bom(first) or charset.believed(first, named) or charset.guessed(first)
+    fields = () if page.body.startswith(_GZIP_MAGIC) else map(markup.of_field, page.headers.all("content-type"))
+    named = (*fields, markup.declared(first, "text/xml") or "utf-8")
+    codec = markup.of_bom(first) or markup.believed(first, named) or markup.guessed(first)
     decode = getincrementaldecoder(codec)("replace").decode
     yield decode(first).removeprefix("\ufeff")
     yield from map(decode, pieces)

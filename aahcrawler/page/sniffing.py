@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from aahcrawler.page import charset
+from aahcrawler.page import markup
 
 OCTETS: Final = "application/octet-stream"
 TEXT: Final = "text/plain"
@@ -282,7 +282,7 @@ _IN_ZIP = {
 
 
 def _text_of(head: bytes) -> bytes:
-    encoding = charset.of_bom(head)
+    encoding = markup.of_bom(head)
     if not encoding and (at := head[:4].find(b"\x00")) in {0, 1} and head[at : at + 3 : 2] == b"\x00\x00":
         encoding = "utf-16-le" if at else "utf-16-be"
     return head.decode(encoding, "replace").lstrip("\ufeff").encode("utf-8", "replace") if encoding else head

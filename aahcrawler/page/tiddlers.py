@@ -47,7 +47,7 @@ _STYLES: Final = re.compile(r"''|(?<!:)//|__|\^\^|,,|~~|`{1,3}|\|")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StoredEntry:
     """An entry of the store by its fields: ``title``, ``text``, ``created``, ``creator``, ``modifier``, ``type``."""
 
     fields: Mapping[str, str]
@@ -70,7 +70,7 @@ class Entry:
         )
 
 
-def entries(page: Page) -> tuple[Entry, ...]:
+def entries(page: Page) -> tuple[StoredEntry, ...]:
     """Return the entries that people wrote, in the order of the store; none of a page that is no such wiki."""
     found = (each for read in (_of_scripts, _of_areas) for each in read(page))
     return tuple(islice((each for each in found if each.is_written), MAX_ENTRIES))
@@ -82,7 +82,7 @@ def objects(page: Page) -> tuple[WebObject, ...]:
     return tuple({each.iri: each for each in made if "body" in each.properties}.values())
 
 
-def _object(page: Page, entry: Entry) -> WebObject:
+def _object(page: Page, entry: StoredEntry) -> WebObject:
     title = fold(entry.of("title"))
     iri = f"{claims.permalink(page)}#{quote(title, safe='')}"
     author = entry.of("creator") or entry.of("modifier")
@@ -112,7 +112,7 @@ def plain(text: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _of_scripts(page: Page) -> Iterator[Entry]:
+def _of_scripts(page: Page) -> Iterator[StoredEntry]:
     for script in _STORES(page.tree):
         try:
             listed = json.loads(script.text or "")
@@ -120,13 +120,13 @@ def _of_scripts(page: Page) -> Iterator[Entry]:
             continue
         for each in listed if isinstance(listed, list) else ():
             if isinstance(each, dict):
-                yield Entry({str(name): value for name, value in each.items() if isinstance(value, str)})
+                yield StoredEntry({str(name): value for name, value in each.items() if isinstance(value, str)})
 
 
-def _of_areas(page: Page) -> Iterator[Entry]:
+def _of_areas(page: Page) -> Iterator[StoredEntry]:
     for area in _AREAS(page.tree):
         given = {str(name): str(value) for name, value in area.items()}
-        yield Entry({**given, "title": given.get("title") or given.get("tiddler", ""), "text": _text(area)})
+        yield StoredEntry({**given, "title": given.get("title") or given.get("tiddler", ""), "text": _text(area)})
 
 
 def _text(area: Element) -> str:

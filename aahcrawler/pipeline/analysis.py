@@ -1,6 +1,6 @@
 """Make the metadata of a page that was understood and scored. Nothing here reads, writes or tells the time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,8 +10,8 @@ from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page.linked_files import media_file
 from aahcrawler.page.loose_xml import Mistakes
-from aahcrawler.page.media_file import media_file
 from aahcrawler.page.onward import location
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
@@ -52,16 +52,32 @@ class PageAnalysis:
     mistakes: Mistakes | None = None
 
 
-def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float | None) -> Metadata:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What metadata of a page say beside what the helper and the analysers said of it.
+
+    ``links`` come after those of the page's document, ``stream`` is what a manifest says, None where a page is none,
+    and ``failed`` are all actions and stages that failed on the page.
+    """
+
+    links: Sequence[Link] = ()
+    failed: Sequence[FailedAction] = ()
+    stream: Metadata | None = None
+    understood_by: str = ""
+
+
+def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float | None, beside: Beside) -> Metadata:
     """Return what was understood of a page or an error answer; only pages are relevant, or are not.
 
     With None for ``relevant_at`` nothing has a score: the crawl is about nothing in particular.
     """
-    assistance = processed.assistance
+    assistance, stream = processed.assistance, beside.stream or Metadata()
+    own = _links(processed, nofollow=page.once(generic.forbids_following))
     match, document = assistance.match, assistance.document
     level = match.level if match else None
     score = processed.score if page.is_content and relevant_at is not None else None
     return Metadata(
+        understood_by=beside.understood_by,
         media_type=page.media_type,
         application=match.application.name if match else None,
         level=level.name if level else None,
@@ -73,11 +89,12 @@ def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float 
         relevant=None if score is None or relevant_at is None else score >= relevant_at,
         priority=lease.score,
         depth=lease.depth,
-        links=tuple(_links(processed, nofollow=page.once(generic.forbids_following))),
+        links=(*own, *beside.links, *stream.links),
         objects=assistance.objects,
-        failures=tuple(map(str, assistance.failed_actions)),
+        failures=tuple(map(str, beside.failed)),
         no_object=assistance.no_object or "",
         source=document.source,
+        stream=stream.stream,
     )
 
 

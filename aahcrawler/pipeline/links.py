@@ -9,15 +9,13 @@ from aahcrawler.frontier.protocol import Kind, Lease, Offer
 from aahcrawler.helper.links.junk_urls import doubtful
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scope import Scope, SourceRefusal
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.patterns import telling_words
 from aahcrawler.traps.traps import Traps
 from aahcrawler.webobject import Reference
-
-MAX_REDIRECTS = 20
-"""How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 
 MAX_FRAMES = 4
 """How many frames within one another are followed."""
@@ -230,7 +228,7 @@ def _redirects(lease: Lease, targets: Sequence[Link], rules: LinkRules) -> list[
     """Return what an answer redirects to: as it is where its spelling would be that of the page which redirects."""
     offers = []
     for link in targets:
-        spelled = rules.scope.spelling(rules.without_id(link.url)) if lease.kind == "page" else link.url
+        spelled = rules.scope.spelling(rules.without_id(link.url)) if lease.is_page else link.url
         url = link.url if spelled == lease.url else spelled
         offers.append(rules.offer(url, lease, lease.score, kind=lease.kind, hop=Hop.REDIRECT))
     return offers
@@ -296,7 +294,7 @@ def _bound(lease: Lease, metadata: Metadata, rules: LinkRules) -> tuple[str, int
     """Return the limit on what an answer asks for: its name, and its number, 0 for none."""
     if metadata.stream:
         return "parts_per_stream", rules.parts_per_stream
-    if lease.kind == "page":
+    if lease.is_page:
         return "requisites_per_page", rules.requisites_per_page
     return "requisites_per_style_sheet", rules.requisites_per_style_sheet
 

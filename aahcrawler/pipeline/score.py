@@ -9,7 +9,7 @@ from aahcrawler.helper.assistance import of_stages
 from aahcrawler.helper.site_memory import LinkJudge
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from aahcrawler.page.failed_stages import FailedStages
+from aahcrawler.page.page import FailedStages
 from online_analysis.aggregation import (
     UNSPENT,
     BudgetLeft,

@@ -1,4 +1,4 @@
-"""Find the evidence of traps on a page, and mark the metadata of a page in one."""
+"""What pages teach the traps: near duplicates, soft 404s, and ids of sessions."""
 
 import re
 import zlib
@@ -7,11 +7,19 @@ from dataclasses import replace
 from html import unescape
 from typing import Final
 
+from aahcrawler import urls
+from aahcrawler.frontier.hops import redirects_in_a_row
+from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import identity
 from aahcrawler.page import Page
+from aahcrawler.page.onward import location
+from aahcrawler.page.titles import head_title
+from aahcrawler.posted_forms import posted_by
+from aahcrawler.sessions import without_session
 from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.session_ids import SessionIds, Suspect, may_hold_id
 from aahcrawler.traps.traps import Seen, Verdict
 from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
@@ -56,7 +64,7 @@ def are_of(objects: Sequence[WebObject], original: Sequence[WebObject]) -> bool:
     return 2 * sum(identity(each) in known for each in objects) >= len(objects) > 0
 
 
-def trap_evidence_of(url: str, queue: str, assistance: Assistance, *, relevant: bool = False) -> Seen:
+def shown_to_traps(url: str, queue: str, assistance: Assistance, *, relevant: bool = False) -> Seen:
     """Return what traps learn from a page: its URL, its pay-level domain, and what it was understood to show."""
     document = assistance.document
     beside = (document.rest, *(part.text for part in document.parts if part.role == "navigation"))
@@ -118,3 +126,54 @@ def prose(page: Page) -> str | None:
     if page.media_type.endswith("xml"):
         text = unescape(_TAG.sub(" ", unescape(text)))
     return "\n".join(line for line in text.splitlines() if len(_WORD.findall(line)) >= _MIN_WORDS)
+
+
+MAX_REFERENCES = 10_000
+"""The references of a page that are looked at."""
+
+
+def suspects(page: Page, sessions: SessionIds) -> Sequence[Suspect]:
+    """Return what may be ids of sessions in the links of a page; empty for what is none, and where none may be."""
+    if not (page.is_html and 200 <= page.status < 300):
+        return ()
+    references = _references(page)
+    if not any(map(may_hold_id, references)) or not sessions.is_due(page.url):
+        return ()
+    return sessions.suspects(page.url, _resolved(page, references))
+
+
+def page_to_ask(page: Page, lease: Lease, found: Sequence[Suspect]) -> str:
+    """Return the URL to ask for once more: the page's, or that which redirects to it where its own has the id already.
+
+    Empty where nothing is suspected, and where neither would tell: who asks with an id is given the same again. What
+    was sent by a form is not sent twice.
+    """
+    if posted_by(lease.url) is not None:
+        return ""
+    redirecting = lease.via if redirects_in_a_row(lease.path) else ""
+    for url in filter(None, (page.url, redirecting) if found else ()):
+        if urls.origin(url) == urls.origin(page.url) and not any(each.value in url for each in found):
+            return url
+    return ""
+
+
+def links_of(again: Page, page: Page) -> Sequence[str]:
+    """Return where the answer leads that a page, or what redirects to it, was given ``again``.
+
+    That is nowhere for a page that shows something else by now, and for an error.
+    """
+    if (target := location(again.url, again.status, again.headers)) is not None:
+        return (without_session(target),)
+    if again.is_html and again.status < 300 and again.url == page.url and head_title(again) == head_title(page):
+        return _resolved(again, _references(again))
+    return ()
+
+
+def _references(page: Page) -> Sequence[str]:
+    written = (element.get("href") or element.get("src") for element in page.tree.iter("a", "area", "frame", "iframe"))
+    return tuple(dict.fromkeys(each for each in written if each and not each.startswith("#")))[:MAX_REFERENCES]
+
+
+def _resolved(page: Page, references: Sequence[str]) -> Sequence[str]:
+    found = (urls.resolve(page.base_url, each) for each in references)
+    return tuple(dict.fromkeys(without_session(each) for each in found if each is not None))

@@ -1,1 +1,1 @@
-"""Replay: what was captured, shown from the archive alone."""
+"""Replay: shows captures from the archive alone."""

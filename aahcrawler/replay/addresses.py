@@ -1,4 +1,7 @@
-"""The addresses of replayed captures: ``/{crawl}/{14 digits}{modifier}/{URL}``."""
+"""The addresses of replayed captures: ``/{crawl}/{14 digits}{modifier}/{URL}``.
+
+Where words are marked these stand, as one part, before the URL.
+"""
 
 import re
 from dataclasses import dataclass
@@ -26,6 +29,8 @@ class Modifier(StrEnum):
     """A page with its links coloured by their scores."""
     BOTH = "ol_"
     """A page with both."""
+    WORDS = "wo_"
+    """A page with the words marked that somebody looked for."""
     SENT = "as_"
     """A page with its banner, as the server sent it where a browser made something else of it."""
     FRAME = "if_"
@@ -40,41 +45,49 @@ class Modifier(StrEnum):
     """The bytes as they came, to be kept as a file."""
 
 
-PAGES: Final = frozenset({Modifier.PAGE, Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH, Modifier.SENT})
+PAGES: Final = frozenset(
+    {Modifier.PAGE, Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH, Modifier.WORDS, Modifier.SENT}
+)
 """Those with a banner, to which the links of such a page lead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What is asked for: the capture of a URL nearest to a moment (14 digits) in a crawl."""
+    """What is asked for: the capture of a URL nearest to a moment (14 digits) in a crawl, ``words`` to be marked."""
 
     crawl: str
     moment: str
     modifier: Modifier
     url: str
+    words: str = ""
 
     @property
     def path(self) -> str:
-        """The path and query under which the replay shows it, in ASCII."""
+        """The path and query of the address, in ASCII."""
         url = _UNSAFE.sub(lambda sign: quote(sign[0], errors="replace"), self.url)
-        return f"/{quote(self.crawl, safe='')}/{self.moment}{self.modifier}/{url}"
+        words = f"{quote(self.words, safe='', errors='replace')}/" if self.modifier is Modifier.WORDS else ""
+        return f"/{quote(self.crawl, safe='')}/{self.moment}{self.modifier}/{words}{url}"
 
     @classmethod
     def parse(cls, path: str, query: str) -> "Address | None":
-        """Return what a path, as it was sent, and a query ask for; None where that is nothing of the kind.
+        """Parse a path, as it was sent, and a query; None where they are no address of a capture.
 
         A shorter time means its first moment.
 
         >>> Address.parse("/a%2Fb/2026mp_/http://a.test/x", "y=1")
-        Address(crawl='a/b', moment='20260101000000', modifier=<Modifier.PAGE: 'mp_'>, url='http://a.test/x?y=1')
+        Address(crawl='a/b', moment='20260101000000', modifier=<Modifier.PAGE: 'mp_'>, url='http://a.test/x?y=1', \
+words='')
         """
         match = _PATH.fullmatch(path)
         if match is None or match[3] not in set(Modifier):
             return None
         moment = match[2] + _PADDING[len(match[2]) :]
+        words, written = "", match[4]
+        if match[3] == Modifier.WORDS:
+            words, _, written = written.partition("/")
         # Some clients and proxies make one slash of two.
-        written = _ONE_SLASH.sub(r"\1://", match[4], count=1)
+        written = _ONE_SLASH.sub(r"\1://", written, count=1)
         url = canonicalize(f"{written}?{query}" if query else written)
         if url is None or not is_moment(moment):
             return None
-        return cls(unquote(match[1]), moment, Modifier(match[3]), url)
+        return cls(unquote(match[1]), moment, Modifier(match[3]), url, unquote(words))

@@ -1,4 +1,4 @@
-"""The header fields of the replay's answers. None of an archived answer is passed on: each is made here."""
+"""The header fields of the replay's responses. None is copied from an archived response; all are made here."""
 
 from collections.abc import Mapping
 from email.utils import format_datetime
@@ -25,10 +25,10 @@ _MAX_NAME_LENGTH: Final = 100
 
 
 def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mapping[str, str]:
-    """Return the fields that every answer carries: what a browser may do with it, which is to show it.
+    """Return the fields of every response, which restrict what a browser may do with it to showing it.
 
-    ``cockpit`` is the origin whose pages may frame it as well, empty for none. ``forms`` admits those of the replay's
-    own pages. With a nonce the one script runs that has it, and makes no markup of texts.
+    ``cockpit`` is the origin whose pages may frame it as well, empty for none. ``forms`` allows forms, for the replay's
+    own pages. With a ``nonce``, the one script that carries it may run, under Trusted Types.
     """
     sandbox = f"sandbox allow-same-origin{' allow-forms' if forms else ''}{' allow-scripts' if nonce else ''}"
     scripts = f"script-src 'nonce-{nonce}'; {_NO_MARKUP}" if nonce else "script-src 'none'"
@@ -44,12 +44,12 @@ def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mappin
         "Cache-Control": "private, no-cache",
         "X-Robots-Tag": "noindex, nofollow",
     }
-    # The older field knows no list, and would keep the cockpit out as well.
+    # The older field allows no list, and would exclude the cockpit as well.
     return fields if cockpit else fields | {"X-Frame-Options": "SAMEORIGIN"}
 
 
 def told_of(answer: RecordedResponse) -> Mapping[str, str]:
-    """Return the fields that tell of the capture: when it was made (RFC 7089), and its record."""
+    """Return the fields that describe the capture: its time (RFC 7089), and its record."""
     return {
         "Memento-Datetime": format_datetime(answer.date.replace(microsecond=0), usegmt=True),
         "AAH-Record": "".join(sign for sign in answer.record_id if "!" <= sign <= "~")[:200],
@@ -58,7 +58,7 @@ def told_of(answer: RecordedResponse) -> Mapping[str, str]:
 
 
 def as_file(url: str) -> Mapping[str, str]:
-    """Return the fields that have a browser keep an answer as a file, named by the end of its URL."""
+    """Return the fields that make a browser save a response as a file, named after the end of its URL."""
     name = url.partition("?")[0].rstrip("/").rpartition("/")[2][-_MAX_NAME_LENGTH:] or "capture"
     return {
         "Content-Type": "application/octet-stream",

@@ -1,4 +1,4 @@
-"""Shows the manifests of streams so that they can be played from the archive."""
+"""Rewrites the manifests of streams so that they can be played from the archive."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +61,7 @@ Has = Callable[[str], bool]
 
 
 class ShownManifest(NamedTuple):
-    """A manifest as it is shown, and how much of it is left out, since the archive does not hold it.
+    """A rewritten manifest, and how much of it is left out because the archive does not hold it.
 
     ``left_out`` counts qualities and languages, or segments at the end.
     """
@@ -71,17 +71,17 @@ class ShownManifest(NamedTuple):
 
 
 class _Offer(NamedTuple):
-    """Lines of a master playlist that are shown together, or not: ``uri`` is what they offer, empty for nothing."""
+    """Lines of a master playlist that are kept or left out together: ``uri`` is what they offer, empty for nothing."""
 
     lines: tuple[str, ...]
     uri: str = ""
 
 
 def rewrite_playlist(text: str, link: Link, has: Has) -> ShownManifest:
-    """Return a playlist whose every URI is an address in the archive.
+    """Return a playlist with every URI replaced by an address in the archive.
 
-    Only qualities that the archive holds are offered, and segments at the end that it does not hold are left out,
-    unless nothing remained. A live playlist ends with what it named when it was captured.
+    Only qualities in the archive are offered, and segments at the end that are not in it are left out, unless nothing
+    would remain. A live playlist ends with what it named when it was captured.
     """
     lines = [found for line in islice(_LINE_END.split(text[:LARGEST]), _MAX_LINES) if (found := line.strip())]
     if not any(line.startswith(_VARIANT) for line in lines):
@@ -139,7 +139,7 @@ def _group(line: str) -> tuple[str, str]:
 
 
 def _of_groups(line: str, groups: set[tuple[str, str]]) -> str:
-    """Return a line without the groups that it names but nobody offers any more: players refuse such a playlist."""
+    """Return a line without groups that it names but nothing offers any more, since players reject such a playlist."""
     if not line.startswith(_VARIANT):
         return line
 
@@ -182,7 +182,7 @@ class StreamFormat(StrEnum):
 
 
 def format_of(beginning: bytes) -> StreamFormat | None:
-    """Return of which format a manifest is that begins so, None for what is none."""
+    """Return the format of a manifest by its beginning, None where it is no manifest."""
     if is_hls(beginning):
         return StreamFormat.HLS
     return StreamFormat.DASH if is_dash(beginning) else None
@@ -190,16 +190,16 @@ def format_of(beginning: bytes) -> StreamFormat | None:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedStream:
-    """A manifest in the archive, as it is shown at an address."""
+    """A manifest in the archive, to be shown at an address."""
 
     answers: RecordedResponses
     answer: RecordedResponse
     address: Address
 
     def shown(self, found: StreamFormat) -> ShownManifest:
-        """Return the manifest with all that it names in the archive, and without the qualities that are not there.
+        """Return the manifest with archive addresses, without the qualities that the archive does not hold.
 
-        Raise ``UnreadableManifestError`` where a player could not read it either, and ``OSError``.
+        Raises ``UnreadableManifestError`` where a player could not read it either, and ``OSError``.
         """
         body, whole = self.answers.decoded(self.answer, LARGEST)
         if found is StreamFormat.HLS:
@@ -237,11 +237,10 @@ _ELSEWHERE: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[/\\]|.*\.\.)", 
 
 
 def rewrite_manifest(body: bytes, url: str, link: Link, has: Has) -> ShownManifest:
-    """Return the manifest that was captured at a URL; all that it names lies in the archive.
+    """Return the DASH manifest captured at a URL, with archive addresses for everything it names.
 
-    Of its qualities and languages those are offered whose beginning the archive holds, unless that is nothing. What
-    the manifest says of live streams stays: players need it to tell the time within them. Raise
-    ``UnreadableManifestError``.
+    Only qualities and languages whose beginning is in the archive are offered, unless there would be none. Data about
+    live streams are kept, since players need them to compute times. Raises ``UnreadableManifestError``.
     """
     root = manifest_root(body)
     if sum(1 for _ in islice(root.iter(), _MAX_ELEMENTS + 1)) > _MAX_ELEMENTS:
@@ -256,7 +255,7 @@ def rewrite_manifest(body: bytes, url: str, link: Link, has: Has) -> ShownManife
 
 
 def _leave_out(root: Element, url: str, has: Has) -> int:
-    """Take out what the archive does not hold; return how many representations that are."""
+    """Remove what the archive does not hold; return the number of representations removed."""
     everything = list(_representations(root))
     is_live = root.get("type") == "dynamic"
     held = [each for each in _first(everything) if all(map(has, islice(urls_of(each, url, is_live=is_live), _FIRST)))]
@@ -271,7 +270,7 @@ def _leave_out(root: Element, url: str, has: Has) -> int:
 
 
 def _first(everything: Sequence[Representation]) -> Iterator[Representation]:
-    """Yield those that are looked up."""
+    """Yield the representations that are looked up."""
     passed = 0
     for each in everything[:MAX_QUALITIES]:
         passed += sum(len(element) for element in each.lineage)
@@ -288,7 +287,7 @@ def _representations(root: Element) -> Iterator[Representation]:
 
 
 def _link(root: Element, url: str, link: Link) -> None:
-    """Make addresses in the archive of the bases, and of what does not lie below its base."""
+    """Replace base URLs, and URLs that are not below their base, by archive addresses."""
     waiting: list[tuple[Element, str]] = [(root, url)]
     while waiting:
         element, outer = waiting.pop()
@@ -304,7 +303,7 @@ def _link(root: Element, url: str, link: Link) -> None:
 
 
 def _based(element: Element, outer: str, link: Link) -> str:
-    """Return the base of what is in an element. Of several the first is kept: others are other servers of the same."""
+    """Return the base URL for the content of an element. Of several, the first is used: the others are mirrors."""
     bases: Sequence[Element] = list(children(element, "BaseURL"))
     if not bases:
         return outer
@@ -330,10 +329,11 @@ _NAMES: Final = (".m3u8", ".m3u")
 
 
 def play_stream(answers: RecordedResponses, answer: RecordedResponse, page: Page) -> None:
-    """Have the one element of a page that played what scripts made play the one stream of which the page's parts are.
+    """Make a page's only player, whose source scripts had set, play the only stream whose parts the page requested.
 
-    Of several elements or streams nobody knows which belong together, so the page stays as it is. The page's tree is
-    changed. Streams in DASH, which no browser plays by itself, are no such. Raise ``OSError`` and ``NoIndexError``.
+    With several players or streams it is unknown which belong together, so the page is not changed. The page's tree is
+    changed. DASH streams are ignored, as no browser plays them without scripts. Raises ``OSError`` and
+    ``NoIndexError``.
     """
     made = [each for each in page.tree.iter("video", "audio") if (each.get("src") or "").startswith(_MADE)]
     if len(made) != 1:
@@ -350,7 +350,7 @@ def _set(element: Element, url: str) -> None:
 
 
 def _needed(archive: Path, answer: RecordedResponse) -> Iterator[str]:
-    """Yield what a page needs to be shown, as its metadata tell."""
+    """Yield the page requisites of a page, from its metadata."""
     records = records_at(archive, (answer.own or answer.holder).place, answer.record_id)
     with suppress(RecordError):
         found = (metadata_in(record) for record in records if record.kind == "metadata")
@@ -361,7 +361,7 @@ def _needed(archive: Path, answer: RecordedResponse) -> Iterator[str]:
 
 
 def _streams(answers: RecordedResponses, answer: RecordedResponse, urls: list[str]) -> list[str]:
-    """Return those of the URLs at which playlists were captured that no other playlist among them names."""
+    """Return those of the URLs whose captured playlists are named by no other playlist among them."""
     parts: dict[str, frozenset[str]] = {}
     for url in islice(dict.fromkeys(urls), _MAX_LOOKED_UP):
         found = answers.lookup.nearest(url, answer.moment)
@@ -378,7 +378,7 @@ def _streams(answers: RecordedResponses, answer: RecordedResponse, urls: list[st
 
 
 def _parts(page: Page) -> frozenset[str] | None:
-    """Return what a playlist names, in canonical form; None for what is none that can be read."""
+    """Return the canonical URLs that a playlist names; None where it cannot be read as a playlist."""
     try:
         manifest = manifest_of(page) if is_hls(page.body) else None
     except UnreadableManifestError:

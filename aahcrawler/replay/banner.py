@@ -1,6 +1,6 @@
-"""The banner above a replayed page: what it is, when it was captured, and where to go from there.
+"""The banner above a replayed page: what the page is, when it was captured, and links to other captures.
 
-It is a shadow root that the document declares, so that the page's style sheets do not reach it, without any script.
+It is in a declarative shadow root, so that the page's style sheets do not apply to it, without any script.
 """
 
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
+from aahcrawler.replay.marked_words import FIRST_WORD
 from aahcrawler.replay.own_pages import markup_of
 from aahcrawler.replay.recorded_answers import RecordedResponse
 
@@ -61,11 +62,11 @@ Made = Literal["", "rendered", "data", "sent"]
 
 @dataclass(frozen=True, slots=True)
 class BannerInfo:
-    """What the banner tells besides: objects that were outlined, of how many, and where the page sends readers on to.
+    """Further facts for the banner: how many objects were outlined, of how many, and where the page redirects to.
 
     ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained. ``made``
     says which of two is shown where the archive holds both: the page as a browser left it (``rendered``), as it was
-    made of its ``data``, or as it was ``sent``.
+    made of its ``data``, or as it was ``sent``. ``words`` are what was looked for, and how many places have it.
     """
 
     objects: tuple[int, int] | None = None
@@ -73,10 +74,11 @@ class BannerInfo:
     refresh: str = ""
     cut: bool = False
     made: Made = ""
+    words: tuple[str, int] | None = None
 
 
 def banner(asked: Address, answer: RecordedResponse, told: BannerInfo) -> str:
-    """Return the banner of an answer that is shown for an address, as HTML."""
+    """Return the banner of a response shown at an address, as HTML."""
     lines = [
         f'<p class="url">{markup_of(answer.url, _MAX_URL_LENGTH)}</p>',
         *(f'<p class="note">{line}</p>' for line in _notes(asked, answer, told)),
@@ -131,13 +133,18 @@ def _notes(asked: Address, answer: RecordedResponse, told: BannerInfo) -> list[s
         noun = "web object" if number == 1 else "web objects"
         missing = "" if found == number else "; what is missing was not found on the page as shown"
         notes.append(f"{found} of {number} {noun} outlined{missing}.")
+    if told.words is not None:
+        words, places = told.words
+        first = f' <a href="#{FIRST_WORD}">The first of them</a>' if places else ""
+        noun = "place is" if places == 1 else "places are"
+        notes.append(f"{places} {noun} marked that have what was looked for: {markup_of(words, 300)}.{first}")
     if told.scored:
         notes.append(LEGEND)
     return notes
 
 
 def _made(asked: Address, answer: RecordedResponse, made: Made) -> str:
-    """Return what is shown of a page that scripts made, and the way to the other."""
+    """Return a note on which document of a page is shown, with a link to the other."""
     modifier, said, way = {
         "rendered": (
             Modifier.SENT,
@@ -160,7 +167,7 @@ def _written(date: datetime) -> str:
 
 
 def _duration(apart: timedelta) -> str:
-    """Return how long something took, in its largest unit.
+    """Return a duration in words, in its largest unit.
 
     >>> _duration(timedelta(hours=-25)), _duration(timedelta(seconds=1))
     ('1 day', '1 second')
@@ -210,7 +217,7 @@ LEGEND: Final = "Links by score: " + "".join(
 
 
 def colour(link: Element, score: float) -> None:
-    """Colour a link by its score from 0 to 1, and have its title tell the score."""
+    """Colour a link by its score from 0 to 1, and show the score in its title."""
     style, title = link.get("style", "").strip().rstrip(";"), link.get("title", "").strip()
     link.set("style", f"{style};{_style(score)}" if style else _style(score))
     link.set("title", f"score {score:.3f}" + (f" · {title}" if title else ""))

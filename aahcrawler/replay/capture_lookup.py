@@ -1,4 +1,4 @@
-"""Finds captures in the index of a crawl by URL and moment, those of a running crawl too."""
+"""Finds captures by URL and time in the index of a crawl, including a running one."""
 
 import json
 import os
@@ -32,21 +32,21 @@ _MAX_READ = 1 << 28
 
 
 class Lines(Protocol):
-    """Lines in the order of bytes, line breaks included. Either method may raise ``OSError``."""
+    """Lines in byte order, line breaks included. Both methods may raise ``OSError``."""
 
     def ascending(self, key: bytes) -> Iterator[bytes]:
-        """Yield the lines from the first that is not less than ``key`` on."""
+        """Yield the lines that are not less than ``key``, in ascending order."""
         ...
 
     def descending(self, key: bytes) -> Iterator[bytes]:
-        """Yield the lines that are less than ``key``, the greatest first."""
+        """Yield the lines that are less than ``key``, in descending order."""
         ...
 
 
 class SortedLines:
-    """The lines of a file that is sorted and does not change; another one may take its place.
+    """The lines of a sorted file, which does not change but may be replaced.
 
-    Where the lines of a key begin is remembered for the next look: lookups go up and down from one place.
+    The position of the last key is cached, since lookups go up and down from one place.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,14 +54,14 @@ class SortedLines:
         self._last: tuple[bytes, int, int] | None = None
 
     def ascending(self, key: bytes) -> Iterator[bytes]:
-        """Yield the lines from the first that is not less than ``key`` on."""
+        """See ``Lines.ascending``."""
         with self._path.open("rb") as file:
             file.seek(self._beginning(file, key))
             while (line := file.readline(MAX_LINE_LENGTH)).endswith(b"\n"):
                 yield line
 
     def descending(self, key: bytes) -> Iterator[bytes]:
-        """Yield the lines that are less than ``key``, the greatest first."""
+        """See ``Lines.descending``."""
         with self._path.open("rb") as file:
             yield from _backwards(file, self._beginning(file, key))
 
@@ -73,9 +73,9 @@ class SortedLines:
 
 
 class GrowingLines:
-    """The lines of a file that is appended to, in any order. Keeps the beginning of each, up to its second blank.
+    """The lines of a file that is appended to in any order; keeps the beginning of each, up to its second blank.
 
-    ``refresh`` takes in what has been appended. Several threads may use it at once.
+    ``refresh`` reads what was appended. Thread-safe.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,7 +86,7 @@ class GrowingLines:
         self._inode = -1
 
     def refresh(self) -> None:
-        """Take in the whole lines appended since the last time. Raise ``OSError`` where the file is gone."""
+        """Read the whole lines appended since the last call. Raises ``OSError`` where the file is gone."""
         with self._lock, self._path.open("rb") as file:
             stat = os.fstat(file.fileno())
             if stat.st_ino != self._inode or stat.st_size < self._size:
@@ -95,21 +95,21 @@ class GrowingLines:
                 self._keys = sorted(self._keys + list(self._appended(file, stat.st_size)))
 
     def ascending(self, key: bytes) -> Iterator[bytes]:
-        """Yield the lines known from the first that is not less than ``key`` on."""
+        """See ``Lines.ascending``, for the lines read so far."""
         keys = self._keys
         with self._path.open("rb") as file:
             for at in range(bisect_left(keys, key), len(keys)):
                 yield _line_at(file, keys[at])
 
     def descending(self, key: bytes) -> Iterator[bytes]:
-        """Yield the lines known that are less than ``key``, the greatest first."""
+        """See ``Lines.descending``, for the lines read so far."""
         keys = self._keys
         with self._path.open("rb") as file:
             for at in range(bisect_left(keys, key) - 1, -1, -1):
                 yield _line_at(file, keys[at])
 
     def _appended(self, file: BinaryIO, size: int) -> Iterator[bytes]:
-        """Yield the beginnings of new lines, each with its line's place behind it."""
+        """Yield the beginning of each new line, followed by the line's offset."""
         file.seek(self._size)
         most = min(size, self._size + _MAX_READ)
         while self._size < most and (line := file.readline(MAX_LINE_LENGTH)).endswith(b"\n"):
@@ -124,10 +124,10 @@ def _line_at(file: BinaryIO, kept: bytes) -> bytes:
 
 
 def _beginning(file: BinaryIO, key: bytes) -> int:
-    """Return where the first line that is not less than ``key`` begins in a sorted file, its size where none is.
+    """Return the offset of the first line that is not less than ``key`` in a sorted file, or the file's size.
 
-    It is bisected down to some lines, which are then read one after another: to read a few bytes at a place costs a
-    fraction of a buffered line there.
+    The file is bisected down to some lines, which are then read in sequence, since reading a few bytes at an offset
+    costs a fraction of a buffered line.
     """
     handle, low = file.fileno(), 0
     high = os.fstat(handle).st_size
@@ -147,7 +147,7 @@ def _beginning(file: BinaryIO, key: bytes) -> int:
 
 
 def _line_behind(handle: int, place: int, most: int) -> tuple[int, bytes]:
-    """Return where the first line behind a place begins, and its first bytes, at most so many."""
+    """Return the offset of the first line after a place, and its first bytes, ``most`` at most."""
     piece = os.pread(handle, _SAMPLE, place)
     while (end := piece.find(b"\n")) < 0 and len(piece) < MAX_LINE_LENGTH:
         more = os.pread(handle, len(piece), place + len(piece))
@@ -163,7 +163,7 @@ def _line_behind(handle: int, place: int, most: int) -> tuple[int, bytes]:
 
 
 def _backwards(file: BinaryIO, end: int) -> Iterator[bytes]:
-    """Yield the lines that end at or before ``end``, where one begins or the file ends, the last one first."""
+    """Yield the lines before ``end``, the last one first; ``end`` is the beginning of a line or the end of the file."""
     kept, block = b"", _SAMPLE
     while end > 0:
         begin = max(0, end - block)
@@ -191,7 +191,7 @@ class NoIndexError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A capture as the index has it. ``moment`` has 14 digits, in UTC; ``status`` is 0 and others empty if unknown."""
+    """A capture in the index. ``moment`` has 14 digits, in UTC; ``status`` is 0 and others are empty if unknown."""
 
     url: str
     moment: str
@@ -213,17 +213,17 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A part of the list of captures, and the key at which the next part begins, empty where there is none."""
+    """A part of the list of captures, and the key at which the next part begins, empty at the end."""
 
     captures: tuple[Indexed, ...]
     following: str
 
 
 class CaptureLookup:
-    """The captures of a crawl's folder, looked up by bisection. Several threads may use it at once.
+    """The captures of a crawl's folder, looked up by bisection. Thread-safe.
 
-    Of files that are being written the beginnings of their index lines are kept in memory. Captures that no line of
-    the index tells of are not found; after a crash they are once ``aah archive index`` has run.
+    For files that are being written, the beginnings of their index lines are kept in memory. Captures without a line in
+    the index are not found; after a crash they are once ``aah archive index`` has run.
     """
 
     def __init__(self, crawl: Path) -> None:
@@ -232,9 +232,9 @@ class CaptureLookup:
         self._lock = Lock()
 
     def nearest(self, url: str, moment: str) -> tuple[Indexed, ...]:
-        """Return the captures of a URL, the nearest to a moment first.
+        """Return the captures of a URL, the nearest to a time first.
 
-        Those of URLs that only share its key, as ones in other case do, come last. Raise ``NoIndexError``.
+        Captures of other URLs with the same key (such as ones in another case) come last. Raises ``NoIndexError``.
         """
         found = self._read(lambda lines: _near(lines, key_of_url(url), moment))
         wanted, date = _plain(url), date_of(moment)
@@ -246,11 +246,10 @@ class CaptureLookup:
         return tuple(sorted(found, key=place))
 
     def listed(self, beginning: str, after: str, most: int, *, pages_only: bool = True) -> Listed:
-        """Return the captures whose key begins with that of a URL's beginning, in the order of keys and moments.
+        """Return the captures of URLs with a given beginning, in the order of keys and times.
 
-        ``after`` is the ``following`` of the part before, or empty. What a browser made of pages is no
-        capture. With ``pages_only``, what the index says to be a picture or the like is left out.
-        Raise ``NoIndexError``.
+        ``after`` is the ``following`` of the previous part, or empty. Documents and pictures made by a browser are left
+        out. With ``pages_only``, so is what the index gives another type than a page's. Raises ``NoIndexError``.
         """
         prefix = _prefix(beginning)
         begin = max(after.encode("utf-8", "replace"), prefix)
@@ -286,7 +285,7 @@ class CaptureLookup:
             growing = tuple(self._growing.values())
         for lines in growing:
             lines.refresh()
-        # Looked for after the lines: these become sorted files, and never the other way round.
+        # Searched after the lines files, since these become sorted files, never the reverse.
         settled = [self._folder / name for name in self._names() if name == INDEX or name.endswith(f".{WARC}{SORTED}")]
         if not settled and not growing and segments(self._archive, WARC):
             raise NoIndexError(f"{self._folder}: there is no index of the archive; make it with aah archive index")
@@ -294,7 +293,7 @@ class CaptureLookup:
 
 
 def indexed(line: bytes) -> Indexed | None:
-    """Return what a line of the index says, None where it cannot be read."""
+    """Return the capture of an index line, None where the line cannot be read."""
     place = place_of(line)
     if place is None:
         return None
@@ -362,7 +361,7 @@ def _while(lines: Iterator[bytes], prefix: bytes) -> Iterator[bytes]:
 
 
 def _once(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Leave out repetitions: while files are merged, a line may stand in two."""
+    """Skip repeated lines: while index files are merged, a line may be in two of them."""
     last = b""
     for line in lines:
         if line != last:
@@ -371,16 +370,16 @@ def _once(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _prefix(beginning: str) -> bytes:
-    """Return what the keys of URLs with that beginning begin with; the scheme may be missing."""
+    """Return the common beginning of the keys of URLs with that beginning; the scheme may be missing."""
     beginning = beginning.strip()
     if not beginning:
         return b""
     url = beginning if "://" in beginning else f"http://{beginning}"
     key = surt(url)
-    # A host alone stands for its port's, and for what lies below it.
+    # A host without a port stands for all of its ports, and for its subdomains.
     return key.removesuffix("/").encode("ascii") if url.count("/") < 3 else key.encode("ascii")
 
 
 def _plain(url: str) -> str:
-    """Return a URL without what seldom leads to another page: scheme, ``www.``, fragment, a last slash."""
+    """Return a URL without what seldom makes a different page: scheme, ``www.``, fragment, a trailing slash."""
     return url.partition("://")[2].partition("#")[0].removeprefix("www.").removesuffix("/")

@@ -1,4 +1,4 @@
-"""Style sheets with their URLs replaced, read token by token as browsers do (CSS Syntax, level 3)."""
+"""Replaces the URLs in style sheets, tokenising them as browsers do (CSS Syntax, level 3)."""
 
 import re
 from collections.abc import Callable
@@ -40,9 +40,9 @@ _SOURCES: Final = frozenset({"url", "src", "url-prefix"})
 
 
 def rewrite_css(css: str, rewrite: Rewrite) -> str:
-    r"""Return a style sheet, or the content of a style attribute, with each URL replaced by what ``rewrite`` returns.
+    r"""Return a style sheet, or a style attribute's value, with each URL replaced by what ``rewrite`` returns.
 
-    What comes out holds no ``<`` before a name, so that it may stand in a ``style`` element, and no comments.
+    The result has no ``<`` before a name, so that it is safe in a ``style`` element, and no comments.
 
     >>> rewrite_css("a { b: u\\72l( x.png ) } /* y */", lambda url, _: f"/{url}")
     'a { b: url("/x.png") } '
@@ -62,7 +62,7 @@ class _Sheet:
         self._rule = ""
 
     def rewritten(self) -> str:
-        """Return the whole of it."""
+        """Return the whole rewritten style sheet."""
         while (match := _TOKEN.match(self._css, self._at)) is not None:
             self._at = match.end()
             self._take(match.lastgroup or "", match[match.lastgroup or 0])
@@ -80,7 +80,7 @@ class _Sheet:
             case "sign":
                 self._sign(text)
             case "comment":
-                # Names on both sides of a comment are two.
+                # Names on both sides of a comment are separate tokens.
                 self._out.append("/**/" if self._out and self._out[-1][-1:].strip() else "")
             case _:
                 self._out.append(_harmless(text))
@@ -126,7 +126,7 @@ class _Sheet:
         if self._rule == "namespace":
             self._out.append(f'{function}("")')
             return
-        # A part of the page itself, as SVG has them, is no request.
+        # A reference to a part of the page itself, as in SVG, makes no request.
         replaced = url if url.startswith("#") else self._rewrite(url, modifier)
         quoted = _quoted(replaced or "")
         self._out.append(f"{function}({quoted})" if function else quoted)
@@ -145,7 +145,7 @@ class _Sheet:
 
 
 def unquoted(token: str) -> str:
-    """Return the text of a string token, which may lack its end."""
+    """Return the text of a string token, whose end may be missing."""
     inner = token[1:]
     if inner.endswith(token[0]) and not _ends_escaped(inner):
         inner = inner[:-1]
@@ -153,7 +153,7 @@ def unquoted(token: str) -> str:
 
 
 def _harmless(name: str) -> str:
-    """Return a name in which no escaped sign begins a tag."""
+    """Return a name in which no escape can begin a tag."""
     return name.replace("\\<", "\\3c ")
 
 
@@ -174,7 +174,7 @@ def _meant(match: re.Match[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a string token. All but plain ASCII and letters is escaped, whatever the token may stand in."""
+    """Return a string token that escapes everything except letters and plain ASCII, so that it is safe anywhere."""
     return '"' + _UNSAFE.sub(_escaped, text) + '"'
 
 

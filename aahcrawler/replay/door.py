@@ -1,8 +1,8 @@
-"""The door of a replay that runs beside a cockpit: whom it lets in, and for how long.
+"""Access control of a replay that runs beside a cockpit: who is admitted, and for how long.
 
-The replay has a host name of its own, so that pages of the archive share nothing with the cockpit, nor its cookie.
-Whoever is signed in there gets a ticket, which a form posts to the replay's ``/enter``; the replay answers with a
-cookie of its own.
+The replay has a host name of its own, so that archived pages share nothing with the cockpit, not even its cookie. A
+user who is signed in to the cockpit gets a ticket, which a form posts to the replay's ``/enter``; the replay responds
+with a cookie of its own.
 """
 
 import hashlib
@@ -28,10 +28,9 @@ Clock = Callable[[], float]
 
 
 class Secrets:
-    """Random values that are known for some time, each with a text. Only digests of them are kept, in memory.
+    """Random values that are valid for some time, each with a text. Only their digests are kept, in memory.
 
-    Of more than ``most`` the oldest is forgotten. Several threads may use it at once. ``clock`` gives seconds that only
-    grow.
+    Beyond ``most`` values the oldest is dropped. Thread-safe. ``clock`` gives monotonic seconds.
     """
 
     def __init__(self, most: int, seconds: float, clock: Clock = time.monotonic) -> None:
@@ -40,7 +39,7 @@ class Secrets:
         self._lock = Lock()
 
     def issue(self, text: str = "") -> str:
-        """Return a new value that stands for a text."""
+        """Return a new value for a text."""
         value = secrets.token_urlsafe(_BYTES)
         with self._lock:
             self._known[_digest(value)] = (self._clock() + self._seconds, text)
@@ -49,7 +48,7 @@ class Secrets:
         return value
 
     def text(self, value: str, *, once: bool = False) -> str | None:
-        """Return the text of a value, None where it is not known, or no longer. With ``once`` it is not known again."""
+        """Return the text of a value, None where it is unknown or expired. With ``once`` the value is then invalid."""
         wanted = _digest(value)
         with self._lock:
             found: bytes | None = None
@@ -64,15 +63,17 @@ class Secrets:
 
 
 class Tickets:
-    """Tickets to paths of the replay: each is good for a minute, and once."""
+    """Tickets to paths of the replay: each is valid for a minute, and once."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._secrets = Secrets(MAX_TICKETS, TICKET_SECONDS, clock)
 
     def issue(self, path: str, holder: str = "") -> str:
-        """Return a ticket to a path of the replay for a session of the cockpit. Raise ``ValueError`` for anything else.
+        """Return a ticket to a path of the replay for a session of the cockpit.
 
-        ``holder`` is the key of that session, a word.
+        Raises ``ValueError`` for anything else.
+
+        ``holder`` is the key of that session, a single word.
         """
         is_path = path.startswith("/") and not path.startswith(("//", "/\\")) and len(path) <= _MAX_PATH_LENGTH
         if not is_path or not path.isascii() or not path.isprintable():
@@ -80,7 +81,7 @@ class Tickets:
         return self._secrets.issue(f"{holder} {path}")
 
     def take(self, ticket: str) -> tuple[str, str] | None:
-        """Return the path that a ticket is for, and its holder; None where it is none, was used, or is too old."""
+        """Return the path and the holder of a ticket; None where it is invalid, used or expired."""
         text = self._secrets.text(ticket, once=True)
         if text is None:
             return None
@@ -90,9 +91,12 @@ class Tickets:
 
 @dataclass(frozen=True, slots=True)
 class ReplayAccess:
-    """What lets into a replay. ``cockpit`` is the origin of the pages that may frame it, as ``http://127.0.0.1:8380``.
+    """The access control of a replay.
 
-    ``is_open`` says of the key of a session there whether it goes on: who has signed out there is let in no more.
+    ``cockpit`` is the origin whose pages may frame it, such as ``http://127.0.0.1:8380``.
+
+    ``is_open`` tells, by the key of a cockpit session, whether it is still open: who has signed out there is no longer
+    admitted.
     """
 
     tickets: Tickets
@@ -104,11 +108,11 @@ class ReplayAccess:
     def new(
         cls, cockpit: str, clock: Clock = time.monotonic, is_open: Callable[[str], bool] = lambda _: True
     ) -> "ReplayAccess":
-        """Return a door that has let nobody in."""
+        """Return an access control without any session."""
         return cls(Tickets(clock), Secrets(MAX_SESSIONS, SESSION_SECONDS, clock), cockpit, is_open)
 
     def enter(self, ticket: str) -> tuple[str, str] | None:
-        """Return the path that a ticket is for, and the value of ``Set-Cookie`` of a new session; None without one."""
+        """Return a ticket's path and a ``Set-Cookie`` value for a new session; None for an invalid ticket."""
         taken = self.tickets.take(ticket)
         if taken is None or not self.is_open(taken[1]):
             return None
@@ -118,7 +122,7 @@ class ReplayAccess:
         return path, f"{COOKIE}={self.sessions.issue(holder)}; {attributes}"
 
     def admits(self, cookies: str) -> bool:
-        """Return whether a ``Cookie`` field names a session."""
+        """Return whether a ``Cookie`` field names a valid session."""
         try:
             found = SimpleCookie(cookies).get(COOKIE)
         except CookieError:

@@ -1,7 +1,7 @@
-"""HTML of any origin made into a page that shows what it showed, and leads nowhere but into the archive.
+"""Rewrites HTML of any origin so that it looks the same, but runs no script and links only into the archive.
 
-Nothing of it runs, and nothing of it is fetched from elsewhere. What scripts would have shown is not shown, but what
-stands there for readers without them is. The rules for attributes are in ``attribute_rules``.
+Nothing in it is executed, and nothing is fetched from elsewhere. Content that scripts would have added is missing, but
+fallbacks for readers without scripts are shown. The rules for attributes are in ``attribute_rules``.
 """
 
 import re
@@ -15,8 +15,7 @@ from lxml.html import HtmlElement, tostring
 
 from aahcrawler.page import markup
 from aahcrawler.page.page import based
-from aahcrawler.page.requisites import played_by, shown_by
-from aahcrawler.page.shown_within import shows_document
+from aahcrawler.page.requisites import played_by, shown_by, shows_document
 from aahcrawler.query_encoding import in_utf8
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.css_rewriting import rewrite_css
@@ -43,14 +42,14 @@ _SUBMITTING: Final = frozenset({"submit", "image", "password", "file"})
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a document is rewritten for: the address it is shown under, and the base of its URLs."""
+    """The context in which a document is rewritten: its address in the replay, and the base of its URLs."""
 
     address: Address
     base: str
     depth: int = 0
 
     def link(self, reference: str, modifier: Modifier) -> str | None:
-        """Return what stands for a reference to something else; None where that is nothing of the archive."""
+        """Return the replacement of a reference; None where it cannot be archived."""
         reference, sign, fragment = reference.strip().partition("#")
         if reference[:5].lower() == "data:":
             whole = reference + sign + fragment
@@ -63,15 +62,17 @@ class Surroundings:
 
     @property
     def linked(self) -> Modifier:
-        """How the links of the document are shown: as the document itself."""
+        """How the links of the document are shown: as the document itself, but that no words are marked there."""
+        if self.address.modifier is Modifier.WORDS:
+            return Modifier.PAGE
         return self.address.modifier if self.address.modifier in PAGES else Modifier.FRAME
 
     def style_link(self, reference: str, modifier: Modifier) -> str | None:
-        """Return what stands for a reference in a style, which is in UTF-8 whatever the document is in."""
+        """Return the replacement of a reference in a style, which is in UTF-8 whatever the document's encoding."""
         return self.link(in_utf8(reference), modifier)
 
     def within(self, base: str) -> "Surroundings":
-        """Return the same for a document within an attribute of this one, which has that base."""
+        """Return the context of a document inside an attribute of this one, with the given base."""
         return Surroundings(
             Address(self.address.crawl, self.address.moment, Modifier.FRAME, self.address.url),
             base,
@@ -81,9 +82,9 @@ class Surroundings:
 
 @dataclass(slots=True)
 class Rewritten:
-    """A rewritten tree. ``links`` are its links with the canonical URLs that they led to.
+    """A rewritten tree. ``links`` are its links with their original canonical URLs.
 
-    ``framed`` says that it is a frameset.
+    ``framed`` says that the document is a frameset.
     """
 
     tree: HtmlElement
@@ -92,7 +93,7 @@ class Rewritten:
     framed: bool = False
 
     def markup(self, beginning: str = "", in_head: str = "") -> bytes:
-        """Return the document in UTF-8, with HTML of the replay's own at the beginning of its body and its head."""
+        """Return the document in UTF-8, with the replay's own HTML inserted where its body and its head begin."""
         body, head = self.tree.find("body"), self.tree.find("head")
         if in_head and head is None:
             head = self.tree.makeelement("head")
@@ -109,7 +110,7 @@ class Rewritten:
 
 
 def _placed_first(parent: Element) -> str:
-    """Put an element before all that another holds; return its id, which nobody can know."""
+    """Insert an element before all children of another; return its id, which is random."""
     place = f"aah-{token_hex(16)}"
     mark = parent.makeelement("div", {"id": place})
     mark.tail, parent.text = parent.text, None
@@ -118,7 +119,7 @@ def _placed_first(parent: Element) -> str:
 
 
 def rewrite_html(tree: HtmlElement, source: str, around: Surroundings) -> Rewritten:
-    """Rewrite a parsed document, which is changed by it. ``source`` is its text, or the beginning of that."""
+    """Rewrite a parsed document in place. ``source`` is its text, or the beginning of that."""
     rewritten = Rewritten(tree, _doctype(source))
     nodes = list(tree.iter())
     for node in nodes:
@@ -157,9 +158,9 @@ def _rewrite_element(element: Element, around: Surroundings, rewritten: Rewritte
 
 
 def _shadow_mode(element: Element) -> str:
-    """Return the mode of a declared shadow root, empty for any other element.
+    """Return the mode of a declarative shadow root, empty for any other element.
 
-    One of the body itself would hide all that stands in the body beside it, the banner too.
+    A shadow root of the body itself is not kept, since it would hide the rest of the body, including the banner.
     """
     mode, host = element.get("shadowrootmode"), element.getparent()
     is_declared = element.tag == "div" and mode in markup.SHADOW_MODES
@@ -167,7 +168,7 @@ def _shadow_mode(element: Element) -> str:
 
 
 def _make_settable(node: Element) -> None:
-    """Take characters out of a node that a parsed tree may hold, but that nobody may put into one again."""
+    """Remove characters from a node that a parsed tree may contain, but that lxml does not allow to be set."""
     if node.tail and _UNSETTABLE.search(node.tail):
         node.tail = _settable(node.tail)
     if not isinstance(node.tag, str):
@@ -180,7 +181,7 @@ def _make_settable(node: Element) -> None:
 
 
 def _is_unwanted(element: Element) -> bool:
-    """Return whether an element does nothing but lead elsewhere, or change what others lead to."""
+    """Return whether an element only leads elsewhere, or changes where others lead."""
     tag = str(element.tag)
     if tag == "meta":
         return element.get("http-equiv") is not None or element.get("charset") is not None or _is_policy(element)
@@ -199,7 +200,7 @@ def _is_policy(meta: Element) -> bool:
 
 
 def _drop(node: Element) -> None:
-    """Take a node out of its tree; the text behind it stays."""
+    """Remove a node from its tree, keeping the text after it."""
     parent = node.getparent()
     if parent is None:
         node.clear()
@@ -215,16 +216,16 @@ def _drop(node: Element) -> None:
 
 
 def _unwrap(element: Element) -> None:
-    """Put the content of an element in its place."""
+    """Replace an element by its content."""
     if isinstance(element, HtmlElement) and element.getparent() is not None:
         element.drop_tag()
 
 
-# What an element becomes before its attributes are looked at
+# What an element becomes before its attributes are processed
 
 
 def _picture(element: Element, _: Surroundings) -> None:
-    """Have a picture show the file that the crawler fetched for it: one of those that a browser might choose."""
+    """Make a picture show the one file, of those a browser might choose, that the crawler fetched."""
     chosen = shown_by(element)
     for name in ("srcset", "data-srcset", "sizes", "data-src", "data-lazy-src", "data-original"):
         element.attrib.pop(name, None)
@@ -269,7 +270,7 @@ def _frame(element: Element, around: Surroundings) -> None:
 
 
 def _empty(element: Element) -> None:
-    """Put what is in an element behind it: the parser takes what has no end tag for the parent of all that follows."""
+    """Move the content of an element after it, since the parser puts everything after a void element inside it."""
     parent = element.getparent()
     if parent is None:
         return
@@ -290,7 +291,7 @@ def _inner_document(text: str, around: Surroundings) -> str:
 
 
 def _plugin(element: Element, around: Surroundings) -> None:
-    """Show what a plug-in showed as a document or a picture, where it was one."""
+    """Show the content of a plug-in as a document or a picture, where it was one."""
     if element.tag == "embed":
         _empty(element)
     name = "data" if element.tag == "object" else "src"
@@ -320,7 +321,7 @@ def _style(element: Element, around: Surroundings) -> None:
 
 
 def _body(element: Element, _: Surroundings) -> None:
-    """Show a page that hides itself until its scripts have run."""
+    """Make a page visible that hides itself until its scripts have run."""
     style = (element.get("style") or "").strip().rstrip(";")
     element.set("style", f"{style};{_SEEN}" if style else _SEEN)
 
@@ -369,7 +370,10 @@ def _is_picture(url: str) -> bool:
 
 
 def _doctype(source: str) -> str:
-    """Return the document type that a text begins with, which tells browsers how to lay it out; empty without one."""
+    """Return the document type at the beginning of a text, which selects the browser's layout mode.
+
+    Empty without one.
+    """
     match = _DOCTYPE.match(source)
     if match is None:
         return ""
@@ -404,25 +408,25 @@ _KEPT: Final = frozenset({"sandbox", "srcdoc", "content", "value", "alt", "title
 
 
 class Linking(Protocol):
-    """What a reference becomes in a document."""
+    """How references in a document are replaced."""
 
     def link(self, reference: str, modifier: Modifier) -> str | None:
-        """Return what stands for a reference; None where nothing may."""
+        """Return the replacement of a reference; None where it has to be removed."""
         ...
 
     def style_link(self, reference: str, modifier: Modifier) -> str | None:
-        """Return what stands for a reference in a style, None where that is nothing of the archive."""
+        """Return the replacement of a reference in a style, None where it cannot be archived."""
         ...
 
     @property
     def linked(self) -> Modifier:
-        """How links of the document are shown."""
+        """The modifier of the document's links."""
         ...
 
 
 def clean_attributes(element: Element, around: Linking) -> None:
-    """Rewrite what leads elsewhere among the attributes of an element, and leave out what does anything else."""
-    # What a frame has for it has been rewritten; on other elements it means nothing.
+    """Rewrite the references in an element's attributes, and remove attributes that could act."""
+    # On frames it has been rewritten already; on other elements it has no meaning.
     unwanted = _DROPPED_ATTRIBUTES if element.tag in ("iframe", "frame") else _DROPPED_ELSEWHERE
     for name, value in element.attrib.items():
         lower = str(name).lower()
@@ -435,7 +439,7 @@ def clean_attributes(element: Element, around: Linking) -> None:
 
 
 def _modifier(tag: str, name: str, element: Element, around: Linking) -> Modifier | None:
-    """Return how what an attribute names is shown, None for one that names nothing."""
+    """Return the modifier for the target of an attribute, None where the attribute is no reference."""
     if name == "src":
         media = element.getparent() if tag == "source" else None
         return Modifier.MEDIA if media is not None else _SOURCES.get(tag, Modifier.IMAGE)

@@ -1,4 +1,4 @@
-"""Outlines around the elements that the parts of an entry match, told apart by colour, by line and by a label."""
+"""Outlines elements that match the parts of a knowledge base entry, distinguished by colour, line style and label."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _NEVER_SEEN: Final = frozenset({"html", "head", "meta", "link", "script", "style
 
 
 class MarkKind(StrEnum):
-    """What a marked element is for the entry. The order is that in which labels of one element stand."""
+    """What a marked element is for the entry; the labels of one element are in this order."""
 
     CHOSEN = "chosen"
     """Somebody has chosen it."""
@@ -41,14 +41,14 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutlineStyle:
-    """How marks of a kind look: a colour that can be read under white letters, and a line (CSS ``outline``)."""
+    """The style of marks of a kind: a colour that contrasts with white letters, and a line (CSS ``outline``)."""
 
     colour: str
     width: int
     line: str
 
 
-# Colours that those who see few of them tell apart; the lines differ as well.
+# Colours that colour-blind readers can distinguish; the lines differ as well.
 LOOKS: Final = {
     MarkKind.CHOSEN: OutlineStyle("#000000", 4, "solid"),
     MarkKind.ITEM: OutlineStyle("#0062a3", 3, "solid"),
@@ -73,7 +73,7 @@ _LABEL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An element, by its number, that a part of an entry matches, and what its label says."""
+    """An element, given by its number, that matches a part of an entry, and its label."""
 
     number: int
     kind: MarkKind
@@ -81,10 +81,9 @@ class Mark:
 
 
 def outline_marks(elements: Sequence[Element], marks: Sequence[Mark]) -> None:
-    """Outline and label the elements that marks name; of more than ``MAX_MARKS`` the first ones.
+    """Outline and label the elements that marks name, at most the first ``MAX_MARKS``.
 
-    ``elements`` are those of the page by their numbers. Marks of what no reader sees, or of no element, are passed
-    over.
+    ``elements`` are those of the page by their numbers. Marks of invisible or missing elements are skipped.
     """
     known = [mark for mark in marks[:MAX_MARKS] if 0 <= mark.number < len(elements)]
     known.sort(key=lambda mark: (mark.number, _ORDER.index(mark.kind)))
@@ -111,7 +110,7 @@ def _outline(element: Element, marks: Sequence[Mark]) -> None:
         labels.append(label)
 
 
-# Colours that those who see few of them tell apart, on white and under white letters.
+# Colours that colour-blind readers can distinguish, on white and under white letters.
 _COLOURS: Final = {
     **dict.fromkeys(("post", "message", "ticket"), "#0072b2"),
     **dict.fromkeys(("reply", "comment"), "#b34700"),
@@ -152,7 +151,7 @@ def outline(element: Element, each: ShownObject) -> None:
 
 
 def new_label(element: Element) -> Element:
-    """Return a new element where a label can be read: within, or before what holds no text."""
+    """Return a new element for a label, placed inside the element, or before it where it cannot hold text."""
     place = element
     if element.tag in _INSIDE:
         names = _INSIDE[str(element.tag)]
@@ -177,15 +176,16 @@ _OWN: Final = "data-aah"
 
 
 def numbered_elements(tree: Element) -> list[Element]:
-    """Return the elements of a document in their order, comments left out: the place in the list is the number.
+    """Return the elements of a document in order, without comments; the index of an element is its number.
 
-    The tree must be as it was parsed. Keep the list as long as the elements are compared: lxml makes new objects else.
+    The tree must be as it was parsed. Keep the list as long as elements are compared, as lxml otherwise makes new
+    objects.
     """
     return list(tree.iter("*"))
 
 
 def write_numbers(tree: Element) -> list[Element]:
-    """Write the number of each element into it, and take out what the page itself says in such attributes."""
+    """Write each element's number into an attribute, replacing such attributes of the page itself."""
     elements = numbered_elements(tree)
     for number, element in enumerate(elements):
         for name in [name for name in element.attrib if str(name).lower().startswith(_OWN)]:

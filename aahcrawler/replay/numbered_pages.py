@@ -1,8 +1,8 @@
-"""Pages as the studio shows them: without what could act, numbered, marked, and with one script, by which to choose.
+"""Pages for the studio: made inert, numbered, marked, and with one script with which to choose elements.
 
-Whoever made the page has no say in it: its scripts, handlers and forms are taken out as of any replayed page, and the
-policy of the answer lets nothing run but the script that carries a value made for this one answer. That script says
-nothing to the cockpit but the number of an element, and it knows nothing else.
+The page's own scripts, handlers and forms are removed as from any replayed page, and the policy of the response allows
+only the script that carries its nonce. All that script can tell the cockpit is the number of an element, and it knows
+nothing else.
 """
 
 import time
@@ -37,9 +37,9 @@ _MEMBER: Final = "padding-left:1.5em;font-family:monospace"
 
 @dataclass(frozen=True, slots=True)
 class MarkedPage:
-    """A page with what is to be marked on it, in a crawl at a moment (14 digits), from which its pictures are taken.
+    """A page with its marks, in a crawl at a time (14 digits), from which its pictures are taken.
 
-    ``page`` belongs to whoever shows it, who changes its tree.
+    The tree of ``page`` will be changed, so nobody else may use it.
     """
 
     crawl: str
@@ -53,9 +53,9 @@ MakePage = Callable[[], MarkedPage | None]
 
 
 class MarkedPages:
-    """Hands out addresses of marked pages that nobody can guess. Several threads may use it at once.
+    """Issues unguessable addresses of marked pages. Thread-safe.
 
-    An address holds for twelve hours; of more than ``MAX_HANDLES`` the oldest is forgotten.
+    An address is valid for twelve hours; beyond ``MAX_HANDLES`` addresses the oldest is dropped.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -72,14 +72,14 @@ class MarkedPages:
         return f"{PLACE}{handle}"
 
     def page(self, path: str) -> MarkedPage | None:
-        """Return the page of a path, None where there is none, or no longer."""
+        """Return the page of a path, None where there is none, or it has expired."""
         with self._lock:
             until, make = self._known.get(path.removeprefix(PLACE), (0.0, None))
         return make() if make is not None and self._clock() < until else None
 
 
 def marked_markup(marked: MarkedPage, cockpit: str, nonce: str) -> bytes:
-    """Return a marked page as HTML. ``cockpit`` is the origin whose page is told what is chosen."""
+    """Return a marked page as HTML. ``cockpit`` is the origin whose page receives the choices."""
     page = marked.page
     elements = write_numbers(page.tree)
     around = Surroundings(Address(marked.crawl, marked.moment, Modifier.FRAME, page.url), page.base_url)
@@ -94,14 +94,14 @@ def marked_markup(marked: MarkedPage, cockpit: str, nonce: str) -> bytes:
 
 
 def _flat(tree: HtmlElement) -> None:
-    """Have what stands in shadow roots stand in the page, where it can be chosen."""
+    """Move the content of shadow roots into the page, where it can be chosen."""
     for template in list(tree.iter("template")):
         template.tag = "div"
         template.attrib.pop("shadowrootmode", None)
 
 
 def _still(tree: HtmlElement) -> None:
-    """Have links lead nowhere, leave what stands in frames to the element around them, and let controls be chosen."""
+    """Disable links and frames, and make controls selectable."""
     for element in tree.iter("a", "area", *_FRAMES, *_CONTROLS):
         if element.tag in _CONTROLS:
             element.attrib.pop("disabled", None)  # What is disabled hears of no click; nothing can be sent anyway.
@@ -117,7 +117,7 @@ def _still(tree: HtmlElement) -> None:
 
 
 def _chosen(marked: MarkedPage) -> int:
-    """Return the number of the element that is chosen already, -1 for none."""
+    """Return the number of the element that is already chosen, -1 for none."""
     return next((mark.number for mark in marked.marks if mark.kind is MarkKind.CHOSEN), -1)
 
 
@@ -132,7 +132,7 @@ def _written(values: Mapping[str, str]) -> str:
 
 
 def _json_document(tree: HtmlElement, elements: list[Element]) -> Rewritten:
-    """Return a document that shows a JSON answer as the tree that expressions see."""
+    """Return a document that shows a JSON response as the tree that expressions see."""
     for element in elements:
         name = element.makeelement("b")
         name.text, name.tail, element.text = str(element.tag) + ": ", element.text, None

@@ -1,7 +1,7 @@
-"""Finds the elements of a page that hold its web objects, by the texts of these, and never another one's.
+"""Finds the elements of a page that show its web objects, by the objects' texts, and never a wrong one.
 
-A text that stands once on the page is there. Of one that stands several times, the places are told apart by the author
-near them, and by the order of the objects. Where that leaves a doubt, the object counts as not found.
+A text that occurs once on the page is at that place. Of several occurrences, the author near them and the order of the
+objects decide. An object counts as not found where doubt remains.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -21,9 +21,9 @@ MAX_PLACES: Final = 200
 
 
 class PageText:
-    """The letters and digits of a document in small letters, as ``bare`` gives them, in document order.
+    """The letters and digits of a document in lower case, as ``bare`` gives them, in document order.
 
-    What no reader sees is left out. The tree must not change meanwhile.
+    Invisible text is left out. The tree must not change meanwhile.
     """
 
     def __init__(self, tree: Element) -> None:
@@ -52,11 +52,11 @@ class PageText:
         self.text = "".join(pieces)
 
     def span(self, element: Element) -> Span:
-        """Return where the text of an element stands; nothing at the beginning for one that is not read."""
+        """Return the extent of an element's text; an empty one at the beginning for an element that is left out."""
         return self._spans.get(element, (0, 0))
 
     def places(self, words: str, begin: int = 0, end: int | None = None) -> list[Span]:
-        """Return where a bare text stands between two places: the first ones, which do not overlap."""
+        """Return the non-overlapping occurrences of a bare text between two places, the first ones."""
         found: list[Span] = []
         at = self.text.find(words, begin, end) if words else -1
         while at >= 0 and len(found) < MAX_PLACES:
@@ -65,7 +65,7 @@ class PageText:
         return found
 
     def holder(self, span: Span) -> Element | None:
-        """Return the smallest element that holds a part of the text, the innermost of several."""
+        """Return the smallest element that contains a part of the text, the innermost of several."""
         at = bisect_right(self._starts, span[0]) - 1
         element: Element | None = self._elements[at] if at >= 0 else None
         while element is not None and not _within(span, self.span(element)):
@@ -73,7 +73,7 @@ class PageText:
         return element
 
     def around(self, element: Element) -> Iterator[Element]:
-        """Yield an element and those around it up to, and without, the body."""
+        """Yield an element and its ancestors below the body."""
         found: Element | None = element
         while found is not None and found.tag not in ("body", "html"):
             yield found
@@ -95,7 +95,7 @@ _QUOTES: Final = frozenset({"blockquote", "q", "cite"})
 
 @dataclass(frozen=True, slots=True)
 class ShownObject:
-    """A web object of a capture. ``number`` is its number in the list of those shown; unknown texts are empty."""
+    """A web object of a capture. ``number`` is its position in the list of those shown; unknown texts are empty."""
 
     number: int
     type: str
@@ -106,7 +106,7 @@ class ShownObject:
 
     @property
     def words(self) -> str:
-        """The bare text that it is found by: its body, or else its title."""
+        """The bare text by which it is found: its body, or else its title."""
         return bare(self.body) or bare(self.title)
 
 
@@ -127,7 +127,7 @@ class _Search:
         self._spans = _Spans()
 
     def found(self, objects: Sequence[ShownObject]) -> dict[int, Element]:
-        # A longer text may quote a shorter one, so that it has to be found first. Sorting leaves equals in their order.
+        # A longer text may quote a shorter one, so it has to be found first. Sorting is stable.
         by_words = sorted(objects, key=lambda each: (-len(each.words), each.words))
         for words, group in groupby(by_words, key=lambda each: each.words):
             alike = list(group)
@@ -141,7 +141,7 @@ class _Search:
         return elements
 
     def _places(self, words: str, sample: ShownObject) -> list[Span]:
-        """Return the places of a text that no longer one holds."""
+        """Return the occurrences of a text that are not within an occurrence of a longer one."""
         places = self._page.places(words)
         alone = [place for place in places if self._is_all(place)]
         if len(words) <= _SHORT or alone:
@@ -155,7 +155,7 @@ class _Search:
         return places
 
     def _place(self, alike: list[ShownObject], places: list[Span]) -> None:
-        """Give each of the objects with one text its place, where there is no doubt."""
+        """Assign places to objects with the same text, where there is no doubt."""
         places = [place for place in places if not self._is_quoted(place)]
         if self._settled(alike, places):
             return
@@ -181,7 +181,7 @@ class _Search:
         return True
 
     def _region(self, place: Span, places: list[Span]) -> Element:
-        """Return the largest element around a place that holds no other of the places."""
+        """Return the largest element around a place that contains none of the other places."""
         holder = self._page.holder(place)
         region = holder
         for element in self._page.around(holder) if holder is not None else ():
@@ -193,7 +193,7 @@ class _Search:
         return region
 
     def _whole(self, each: ShownObject, span: Span) -> Element | None:
-        """Return the smallest element with the text, the author and the title that holds nothing of another object.
+        """Return the smallest element with text, author and title of an object that contains nothing of another object.
 
         Where there is none, author or title are left out.
         """
@@ -211,13 +211,16 @@ class _Search:
         return best
 
     def _tells(self, element: Element, words: str, body: Span) -> bool:
-        """Return whether a name or a title stands in an element beside a body; a short one as all of some element."""
+        """Return whether an element contains a name or title beside a body.
+
+        A short one must be the whole text of an element.
+        """
         begin, end = self._page.span(element)
         places = (*self._page.places(words, begin, body[0]), *self._page.places(words, body[1], end))
         return any(len(words) > _SHORT_NAME or self._is_all(place) for place in places)
 
     def _gapped(self, body: str) -> Span | None:
-        """Return the one place where all lines of a text follow one another, with other text between them."""
+        """Return the one place where all lines of a text follow one another, possibly with other text between them."""
         lines = [words for line in body.split("\n")[:_MAX_LINES] if (words := bare(line))]
         if len(lines) < 2 or sum(map(len, lines)) <= _SHORT:
             return None
@@ -234,7 +237,7 @@ class _Search:
         return begin[0], end
 
     def _is_all(self, place: Span) -> bool:
-        """Return whether some element holds this text and nothing else."""
+        """Return whether some element contains this text and nothing else."""
         holder = self._page.holder(place)
         return holder is not None and self._page.span(holder) == place
 
@@ -242,7 +245,7 @@ class _Search:
         return any(str(element.tag) in _HEADINGS for element in self._near(place))
 
     def _is_quoted(self, place: Span, *, by_class: bool = False) -> bool:
-        """Return whether a text stands in a quotation: by its element or, less surely, by the name of a class."""
+        """Return whether a text is in a quotation: by its element or, less reliably, by a class name."""
         return any(
             element.tag in _QUOTES or (by_class and "quote" in (element.get("class") or "").lower())
             for element in self._near(place)
@@ -257,19 +260,19 @@ _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 class _Spans:
-    """Parts of a text that do not overlap."""
+    """Non-overlapping spans of a text."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._ends: list[int] = []
 
     def add(self, span: Span) -> None:
-        """Take in one more."""
+        """Add a span."""
         insort(self._begins, span[0])
         insort(self._ends, span[1])
 
     def within(self, span: Span) -> int:
-        """Return how many of them have something of another part."""
+        """Return how many of them overlap another span."""
         return bisect_left(self._begins, span[1]) - bisect_right(self._ends, span[0])
 
 

@@ -1,4 +1,4 @@
-"""The replay's own pages: what is not captured, captures that are no HTML, lists of crawls and of captures."""
+"""The replay's own pages: messages, pages around captures that are not HTML, lists of crawls and of captures."""
 
 import re
 from collections.abc import Iterable
@@ -41,12 +41,12 @@ def page(title: str, content: str, banner: str = "") -> bytes:
 
 
 def message(title: str, text: str) -> bytes:
-    """Return a page that says one thing; both are text."""
+    """Return a page with a message; title and text are plain text."""
     return page(title, f"<h1>{markup_of(title)}</h1><p>{markup_of(text, 2000)}</p>")
 
 
 def not_captured(address: Address) -> bytes:
-    """Return the page for what the archive does not hold."""
+    """Return the page for a URL that the archive does not hold."""
     content = (
         f"<h1>Not captured</h1><p>The archive of the crawl {markup_of(address.crawl, 80)} holds no answer of</p>"
         f"<p><code>{markup_of(address.url, 2000)}</code></p><p>Nothing is fetched from the web to show it.</p>"
@@ -55,7 +55,7 @@ def not_captured(address: Address) -> bytes:
 
 
 def shown_media(address: Address, media_type: str, size: str, banner: str) -> bytes:
-    """Return the page around a capture that is a picture, sound or film, or can only be kept as a file."""
+    """Return the page around a picture, sound or film, or around a capture that can only be saved as a file."""
     kind = "video" if media_type == StreamFormat.HLS else media_type.partition("/")[0]
     source = _path(address, {"image": Modifier.IMAGE}.get(kind, Modifier.MEDIA))
     file = f'<p><a href="{_path(address, Modifier.FILE)}">Keep it as a file</a></p>'
@@ -69,24 +69,24 @@ def shown_media(address: Address, media_type: str, size: str, banner: str) -> by
 
 
 def shown_as_text(address: Address, text: str, banner: str) -> bytes:
-    """Return the page around a capture that is text, without a meaning for browsers."""
+    """Return the page around a capture that is shown as plain text."""
     return page(address.url, f"<pre>{escape(text[:MAX_TEXT_LENGTH])}</pre>", banner)
 
 
 def framed(address: Address, banner: str) -> bytes:
-    """Return the page around a frameset, which can hold no banner itself."""
+    """Return the page around a frameset, which cannot contain a banner itself."""
     source = _path(address, Modifier.FRAME)
     return page(address.url, f'<iframe src="{source}" style="{_FRAME}" title="The archived page"></iframe>', banner)
 
 
 def list_of_crawls(crawls: Iterable[str]) -> bytes:
-    """Return the page from which to begin."""
+    """Return the start page, a list of crawls."""
     items = "".join(f'<li><a href="/{quote(crawl, safe="")}/">{markup_of(crawl)}</a></li>' for crawl in crawls)
     return page("Archived crawls", f"<h1>Archived crawls</h1><ul>{items or '<li>There are none.</li>'}</ul>")
 
 
 def list_of_captures(crawl: str, beginning: str, listed: Listed, *, pages_only: bool) -> bytes:
-    """Return one part of the list of what a crawl has captured."""
+    """Return one part of the list of a crawl's captures."""
     items = []
     for each in listed.captures:
         path = Address(crawl, each.moment, Modifier.PAGE, each.url).path
@@ -127,7 +127,7 @@ def printable(text: str, most: int = 300) -> str:
 
     One that is longer than ``most`` characters is cut, which three dots say.
 
-    >>> shown("a\u202eb\n")
+    >>> printable("a\u202eb\n")
     'a⟨U+202E⟩b⟨U+000A⟩'
     """
     cut = text if len(text) <= most else text[: most - 1] + "…"
@@ -135,5 +135,8 @@ def printable(text: str, most: int = 300) -> str:
 
 
 def markup_of(text: str, most: int = 300) -> str:
-    """Return the same as HTML, for text and for attribute values; it does not change the direction around it."""
+    """Return ``printable`` text as HTML, safe in text and attributes.
+
+    It does not change the text direction around it.
+    """
     return escape(printable(text, most), quote=True)

@@ -1,4 +1,4 @@
-"""Reads captures as answers: revisits with the payload that they refer to, codings undone, all within bounds."""
+"""Reads captures as responses, within bounds: resolves revisits to their payload, and decodes bodies."""
 
 import re
 from collections.abc import Generator, Iterator, Sequence
@@ -31,13 +31,13 @@ _ASKED_RANGE = re.compile(r"\s*bytes\s*=\s*(?:(\d{1,15})\s*-\s*(\d{0,15})|-\s*(\
 
 
 class ByteRange(NamedTuple):
-    """The bytes of an answer from ``begin`` on up to, and without, ``end``."""
+    """The bytes of a response from ``begin`` up to, but without, ``end``."""
 
     begin: int
     end: int
 
     def told(self, size: int) -> str:
-        """Return the value of Content-Range for an answer of so many bytes.
+        """Return the value of Content-Range for a response of ``size`` bytes.
 
         >>> ByteRange(2, 5).told(10)
         'bytes 2-4/10'
@@ -45,7 +45,7 @@ class ByteRange(NamedTuple):
         return f"bytes {self.begin}-{self.end - 1}/{size}"
 
     def cut(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the range of an answer that comes in pieces; no more of them is read than that."""
+        """Yield the range of a response given in pieces; no more pieces are read than needed."""
         at = 0
         for piece in pieces:
             part = piece[max(self.begin - at, 0) : max(self.end - at, 0)]
@@ -57,9 +57,9 @@ class ByteRange(NamedTuple):
 
 
 def asked_range(field: str, size: int) -> ByteRange | None:
-    """Return the range that a field asks for of so many bytes, an empty one where it has none of them.
+    """Return the range requested by a Range field of ``size`` bytes, an empty one where it is out of bounds.
 
-    None where all of it is to be given: for several ranges, and for what is no range of bytes.
+    None where the whole has to be sent: for several ranges, and for an invalid field.
 
     >>> asked_range("bytes=2-", 10), asked_range("bytes=-3", 10), asked_range("bytes=2-400", 10)
     (ByteRange(begin=2, end=10), ByteRange(begin=7, end=10), ByteRange(begin=2, end=10))
@@ -85,9 +85,9 @@ _SETTLED: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class CapturedPart:
-    """A part of a file: ``within`` is where it lies in the file, which has ``size`` bytes.
+    """A captured part of a file: its range ``within`` the file, which has ``size`` bytes.
 
-    Parts with the same ``validator`` and size are of one file.
+    Parts with the same ``validator`` and size belong to one file.
     """
 
     holder: Indexed
@@ -98,21 +98,21 @@ class CapturedPart:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is taken of the payload that a capture holds."""
+    """A range of the payload that a capture holds."""
 
     holder: Indexed
     taken: ByteRange
 
     @property
     def size(self) -> int:
-        """How many bytes that are."""
+        """The number of bytes in the range."""
         return self.taken.end - self.taken.begin
 
 
 def part_of(status: int, headers: Headers, holder: Indexed, payload: int) -> CapturedPart | None:
-    """Return which part of a file an answer with so many bytes of payload holds, None where it does not say.
+    """Return which part of a file a response with ``payload`` bytes holds, None where it does not say.
 
-    One whose bytes are in a content coding holds none: a part of them is no part of the file.
+    Also None where the bytes are in a content coding, since their range is not one of the file.
     """
     validator = _validator(headers)
     if not validator or any(value.strip().lower() not in ("", "identity") for value in headers.all("Content-Encoding")):
@@ -134,7 +134,7 @@ def part_of(status: int, headers: Headers, holder: Indexed, payload: int) -> Cap
 
 
 def joined(parts: Sequence[CapturedPart], like: CapturedPart) -> tuple[Piece, ...]:
-    """Return the pieces that make up the whole file that a part is of, in their order; none where one is missing."""
+    """Return the pieces that make up the whole file that a part belongs to, in order; none where one is missing."""
     alike = [each for each in parts if (each.size, each.validator) == (like.size, like.validator)]
     pieces: list[Piece] = []
     at = 0
@@ -150,7 +150,7 @@ def joined(parts: Sequence[CapturedPart], like: CapturedPart) -> tuple[Piece, ..
 
 
 def in_order(pieces: Sequence[tuple[Piece, Iterator[bytes]]]) -> Iterator[bytes]:
-    """Yield the bytes of pieces, each given with the payload it is of. It ends early where a payload does."""
+    """Yield the bytes of pieces, each given with its payload. Ends early where a payload does."""
     for piece, payload in pieces:
         left = piece.size
         for found in piece.taken.cut(payload):
@@ -161,7 +161,7 @@ def in_order(pieces: Sequence[tuple[Piece, Iterator[bytes]]]) -> Iterator[bytes]
 
 
 def _validator(headers: Headers) -> str:
-    """Return what tells the file from what the URL had before and after; empty where nothing does for certain."""
+    """Return what identifies this version of the file among those of its URL; empty where nothing does reliably."""
     tag = headers.get("ETag").strip()
     if tag:
         return f"tag {tag}" if tag.startswith('"') else ""
@@ -194,13 +194,14 @@ _FOLDED = re.compile(rb"\r?\n[ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class RecordedResponse:
-    """A capture that can be shown. ``holder`` is the place of its payload, which may be another capture's.
+    """A capture that can be shown. ``holder`` is the place of its payload, which may be that of another capture.
 
     ``record_id`` is without angle brackets, that of the revisit where it is one. ``url`` is as the record has it.
-    ``location`` is where a redirect leads, absolute; empty for other answers. ``whole`` is False where the crawl cut
-    the answer and for a part of a file, ``is_revisit`` says that its payload is another's. ``earlier`` and ``later``
-    are the moments of the captures of the URL beside it, in 14 digits, empty where there is none. ``pieces`` are of
-    what the payload is put together, none where ``holder`` has it. ``own`` is the place of the capture itself.
+    ``location`` is the absolute URL that a redirect leads to; empty for other responses. ``whole`` is False where the
+    crawl truncated the response, and for a part of a file; ``is_revisit`` says that its payload is that of another
+    capture. ``earlier`` and ``later`` are the times of the neighbouring captures of the URL, in 14 digits, empty where
+    there is none. ``pieces`` make up the payload, none where ``holder`` has the whole. ``own`` is the place of the
+    capture itself.
     """
 
     record_id: str
@@ -232,10 +233,7 @@ class _Opened:
 
 
 class RecordedResponses:
-    """The answers in the archive of a crawl's folder, whose WARC files lie in ``archive``.
-
-    Several threads may use it at once.
-    """
+    """The responses in the archive of a crawl's folder, whose WARC files are in ``archive``. Thread-safe."""
 
     def __init__(self, crawl: Path) -> None:
         self.archive = crawl / ARCHIVE
@@ -243,10 +241,10 @@ class RecordedResponses:
         self._sizes: dict[Place, int] = {}
 
     def nearest(self, url: str, moment: str) -> RecordedResponse | None:
-        """Return the answer of a URL that was captured nearest to a moment, None where none can be shown.
+        """Return the response of a URL captured nearest to a time, None where none can be shown.
 
-        A redirect from one spelling of the URL to another is passed over. Of a file that came in parts the whole is
-        returned where all of them are there; one part of it, where nothing else was captured. Raise ``NoIndexError``.
+        A redirect from one spelling of the URL to another is skipped. For a file captured in parts, returns the whole
+        where all parts are there, or one part where nothing else was captured. Raises ``NoIndexError``.
         """
         captures = self.lookup.nearest(url, moment)
         part: RecordedResponse | None = None
@@ -261,10 +259,10 @@ class RecordedResponses:
         return None if part is None else _between(part, captures)
 
     def payload(self, answer: RecordedResponse) -> Generator[bytes, None, bool]:
-        """Yield the payload, its transfer coding undone and its content codings as they came.
+        """Yield the payload without transfer coding, but with its content codings.
 
-        Return whether it is whole: it ends early where the record is damaged, or the body not in the chunks that its
-        head names. Raise ``OSError``.
+        Returns whether it is whole: it ends early where the record is damaged, or the chunked coding in it is broken.
+        Raises ``OSError``.
         """
         if answer.pieces:
             yield from in_order([(piece, self._payload_of(piece.holder)) for piece in answer.pieces])
@@ -286,9 +284,9 @@ class RecordedResponses:
         return False
 
     def size(self, answer: RecordedResponse, *, counting: bool) -> int | None:
-        """Return how many bytes ``payload`` yields; None where only ``counting`` tells, and for a damaged record.
+        """Return the number of bytes that ``payload`` yields; None for a damaged record.
 
-        What was counted is remembered. Raise ``OSError``.
+        Where it can only be counted, it is None unless ``counting``; counts are cached. Raises ``OSError``.
         """
         if answer.pieces:
             return sum(piece.size for piece in answer.pieces)
@@ -303,7 +301,7 @@ class RecordedResponses:
         return found
 
     def decoded(self, answer: RecordedResponse, most: int) -> tuple[bytes, bool]:
-        """Return the payload without its codings, at most so many bytes, and whether that is all of it."""
+        """Return at most ``most`` bytes of the decoded payload, and whether that is all of it."""
         coded = bytearray()
         whole = answer.whole
         with closing(self.payload(answer)) as pieces:
@@ -319,9 +317,9 @@ class RecordedResponses:
         return decoded.body, whole and decoded.complete
 
     def page(self, answer: RecordedResponse, document: Rendered | None = None) -> Page:
-        """Return the answer as a page, its beginning where it is larger than ``MAX_SHOWN``.
+        """Return the response as a page, truncated where it is larger than ``MAX_SHOWN``.
 
-        With a document that a browser made of it, that is what the page consists of.
+        With a rendered ``document``, the page is made from that.
         """
         if document is not None:
             sent = Page(answer.url, answer.status, answer.headers, b"", answer.date)
@@ -330,10 +328,10 @@ class RecordedResponses:
         return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
 
     def document(self, answer: RecordedResponse) -> Rendered | None:
-        """Return the document that a browser made of an answer, None for none.
+        """Return the rendered document of a response, None for none.
 
-        A revisit beside which there is none has that which was last made of the same payload before it. Raise
-        ``OSError`` and ``NoIndexError``.
+        A revisit without one of its own has the last one rendered before from the same payload. Raises ``OSError`` and
+        ``NoIndexError``.
         """
         for capture in self.lookup.nearest(f"{DOM}{answer.url}", answer.moment)[:_LOOKS]:
             opened = self._opened(capture) if capture.moment <= answer.moment else None
@@ -345,7 +343,7 @@ class RecordedResponses:
         return None
 
     def _is_of_payload(self, answer: RecordedResponse, document: Indexed, of: tuple[str, ...]) -> bool:
-        """Return whether a document was made of the payload of a revisit, at the URL of the revisit."""
+        """Return whether a document was rendered from the payload of a revisit, at the URL of the revisit."""
         if not answer.is_revisit:
             return False
         payload = answer.holder.digest
@@ -354,7 +352,7 @@ class RecordedResponses:
         return any(opened.header.record_id in of for opened in known if opened is not None)
 
     def _joined(self, answer: RecordedResponse, captures: Sequence[Indexed]) -> RecordedResponse:
-        """Return an answer put together with the other parts of its file; as it is where that is not possible."""
+        """Return a response joined with the other parts of its file; unchanged where that is not possible."""
         own = self._part(answer)
         if own is None:
             return answer
@@ -372,7 +370,7 @@ class RecordedResponses:
         return replace(first, status=int(HTTPStatus.OK), whole=True, pieces=pieces)
 
     def _part(self, answer: RecordedResponse) -> CapturedPart | None:
-        """Return which part of a file an answer holds; None where it is the whole, or does not say."""
+        """Return which part of a file a response holds; None where it is the whole, or does not say."""
         if answer.status not in _IN_PARTS or answer.is_revisit or (answer.status == HTTPStatus.OK and answer.whole):
             return None
         size = self.size(answer, counting=False)
@@ -411,7 +409,7 @@ class RecordedResponses:
         return same
 
     def _opened(self, capture: Indexed) -> _Opened | None:
-        """Return a capture's record up to the end of its head; None where it is gone, or another one by now."""
+        """Return a capture's record up to the end of its head; None where it is gone or was replaced."""
 
         def opened(record: Record) -> _Opened | None:
             is_it = record.header.get("WARC-Target-URI").strip("<>") == capture.url
@@ -423,7 +421,7 @@ class RecordedResponses:
 
 
 def read_head(head: bytes) -> Headers:
-    r"""Return the fields of the head of an HTTP message; what is no field is left out.
+    r"""Return the header fields in the head of an HTTP message; invalid lines are skipped.
 
     >>> read_head(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n").media_type
     'text/html'
@@ -445,7 +443,7 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedResponse | N
     if head:
         headers, status = read_head(head), status_of(head) or 0
     else:
-        # A resource, or an answer that begins with its payload.
+        # A resource, or a response that begins with its payload.
         headers, status = Headers((("Content-Type", header.get("Content-Type")),)), 200
     target = location(url, status, headers)
     is_revisit = header.get("WARC-Type").lower() == "revisit"
@@ -474,7 +472,7 @@ def _head_of(record: Record) -> bytes:
 
 
 def _size(record: Record, *, counting: bool) -> int | None:
-    """Return the size of a record's payload; that of one in the chunked coding is counted or not told."""
+    """Return the size of a record's payload; in the chunked coding it is None unless ``counting``."""
     if not is_http(record.header.get("Content-Type")):
         return int(record.header.get("Content-Length"))
     http = HttpPayload()
@@ -489,12 +487,12 @@ def _size(record: Record, *, counting: bool) -> int | None:
 
 
 def _goes_round(answer: RecordedResponse) -> bool:
-    """Return whether a redirect leads to another spelling of its own URL, under which it would be found again."""
+    """Return whether a redirect leads to another spelling of its own URL, which would find the redirect again."""
     return bool(answer.location) and surt(answer.location) == surt(answer.url)
 
 
 def _between(answer: RecordedResponse, captures: tuple[Indexed, ...]) -> RecordedResponse:
-    """Return the answer with the moments of the captures beside it."""
+    """Return the response with the times of its neighbouring captures."""
     own = canonicalize(answer.url)
     moments = sorted({capture.moment for capture in captures if canonicalize(capture.url) == own})
     earlier = [moment for moment in moments if moment < answer.moment]

@@ -1,6 +1,6 @@
 """The replay as an ASGI application."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -19,6 +19,7 @@ from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.door import ReplayAccess
+from aahcrawler.replay.marked_words import FindWords, no_words
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
 from aahcrawler.replay.recorded_answers import asked_range
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
@@ -35,7 +36,7 @@ _RUN: Final = frozenset({"script", "worker", "sharedworker", "serviceworker", "a
 
 
 class Folders(Protocol):
-    """The crawls that are shown."""
+    """Finds the folders of crawls that may be shown."""
 
     def folder_of(self, name: str) -> Path | None:
         """Return the folder of the crawl with an id, None where there is none."""
@@ -47,7 +48,7 @@ class Folders(Protocol):
 
 
 class FixedFolders:
-    """Crawls that are known from the beginning."""
+    """Folders of a fixed set of crawls."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = dict(folders)
@@ -67,13 +68,16 @@ def replay_app(
     *,
     door: ReplayAccess | None = None,
     annotate: Annotate = no_annotations,
+    find_words: FindWords = no_words,
     marked: MarkedPages | None = None,
 ) -> ASGIApp:
     """Return the application that shows the captures of these crawls under these host names (without port).
 
-    Without a door, whoever can connect is let in, and no marked pages are shown. ``annotate`` is called in threads.
+    Without a door, whoever can connect is let in, and no marked pages are shown. ``annotate`` and ``find_words`` are
+    called in threads.
     """
-    return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, annotate, marked or MarkedPages())
+    shown = partial(ReplayedCaptures, annotate=annotate, find_words=find_words)
+    return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, shown, marked or MarkedPages())
 
 
 class _ReplayApp:
@@ -82,17 +86,17 @@ class _ReplayApp:
         folders: Folders,
         hosts: frozenset[str],
         door: ReplayAccess | None,
-        annotate: Annotate,
+        shown: Callable[[Path], ReplayedCaptures],
         marked: MarkedPages,
     ) -> None:
-        self._folders, self._hosts, self._door, self._annotate = folders, hosts, door, annotate
+        self._folders, self._hosts, self._door, self._captures = folders, hosts, door, shown
         self._marked = marked
         self._policy = partial(policy, "" if door is None else door.cockpit)
         self._limiter = CapacityLimiter(_AT_ONCE)
         self._known: dict[Path, ReplayedCaptures] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; others, as for WebSockets, are not served."""
+        """Respond to an HTTP request; other protocols, such as WebSockets, are not served."""
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
@@ -144,7 +148,7 @@ class _ReplayApp:
             return self._message(404, "Not found", "There is no such crawl, or this is no address of a capture.")
         captures = self._known.get(folder)
         if captures is None:
-            captures = self._known[folder] = ReplayedCaptures(folder, self._annotate)
+            captures = self._known[folder] = self._captures(folder)
         try:
             if address is not None:
                 part = "" if "if-range" in request.headers else request.headers.get("range", "")
@@ -176,7 +180,7 @@ class _ReplayApp:
         return self._own(own_pages.list_of_captures(crawl, beginning, listed, pages_only=pages_only))
 
     def _shown(self, shown: Shown, method: str, part: str) -> Response:
-        """Return what is shown, or the part of it that a Range field asks for. Nothing here has a validator."""
+        """Return the response, or the part of it that a Range field asks for. Responses have no validators."""
         status, headers, body = shown.status, dict(shown.headers), shown.body
         if shown.size is not None and status == HTTPStatus.OK:
             headers |= {"Accept-Ranges": "bytes", "Content-Length": str(shown.size)}
@@ -186,7 +190,7 @@ class _ReplayApp:
             if found is not None:
                 headers |= {"Content-Range": found.told(shown.size), "Content-Length": str(found.end - found.begin)}
                 status, body = 206, found.cut(iter((body,)) if isinstance(body, bytes) else body)
-        # Of what is asked for its fields alone, nothing is read.
+        # Nothing of the body is read for a HEAD request.
         unread = method == "HEAD" and not isinstance(body, bytes)
         return self._response(status, headers, b"" if unread else body)
 
@@ -204,7 +208,7 @@ class _ReplayApp:
 
 
 def _path(scope: Scope) -> str:
-    """Return the path as it was sent: what is escaped in a URL of the archive stays so."""
+    """Return the path as it was sent, without decoding escapes in archived URLs."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8")
     return raw.partition(b"?")[0].decode("latin-1")
 

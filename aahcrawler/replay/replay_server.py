@@ -1,4 +1,4 @@
-"""Runs ``aah replay``: the captures of crawls, on this machine alone."""
+"""Runs ``aah replay``: serves the captures of crawls on this machine only."""
 
 import asyncio
 import logging
@@ -31,10 +31,10 @@ class RefusedToReplayError(Exception):
 
 
 def folders_of(places: Sequence[Path], tell: Callable[[str], object] = lambda _: None) -> dict[str, Path]:
-    """Return the folders of crawls by the crawls' ids. A place is such a folder, or one that holds some.
+    """Return the folders of crawls by id. Each place is the folder of a crawl, or one that contains some.
 
-    Of those that a place holds, ones without a readable archive are left out, and ``tell`` is told. Raise
-    ``RefusedToReplayError`` for a place without any that can be shown, and where two have the same id.
+    Contained folders without a readable archive are left out and reported through ``tell``. Raises
+    ``RefusedToReplayError`` for a place without any folder that can be shown, and where two have the same id.
     """
     found: dict[str, Path] = {}
     for place in places:
@@ -62,9 +62,8 @@ def folders_of(places: Sequence[Path], tell: Callable[[str], object] = lambda _:
 def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], None]) -> None:
     """Serve the captures of the crawls in ``places`` until the process is told to end; ``tell`` gets the address.
 
-    Standard error is told which crawls are left out as they have no archive yet.
-
-    Raise ``RefusedToReplayError`` where that cannot be.
+    Crawls that are left out because they have no archive yet are listed on standard error. Raises
+    ``RefusedToReplayError`` where nothing can be served.
     """
     name = host.removeprefix("[").removesuffix("]")
     if not is_loopback(name):
@@ -78,11 +77,11 @@ def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], No
     with closing(_listener(name, port)) as listener:
         written = f"[{name}]" if ":" in name else name
         tell(f"http://{written}:{listener.getsockname()[1]}/")
-        asyncio.run(_Server(server_config(app)).serve([listener]))
+        asyncio.run(QuietServer(server_config(app)).serve([listener]))
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
-    """Return how HTTP is spoken."""
+    """Return the HTTP server's configuration."""
     return uvicorn.Config(
         app,
         ws="none",
@@ -96,12 +95,12 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
+class QuietServer(uvicorn.Server):
     """A server for which being told to end is no error of the process."""
 
     @contextmanager
     def capture_signals(self) -> Any:
-        """End in good order on SIGINT and SIGTERM, and do not raise them again afterwards."""
+        """Shut down in order on SIGINT and SIGTERM, without raising them again afterwards."""
         with super().capture_signals():
             yield
             self._captured_signals.clear()

@@ -1,8 +1,9 @@
-"""Shows the captures of one crawl: finds what an address asks for, and makes of it what a browser may be given."""
+"""Shows the captures of one crawl: finds the capture of an address, and makes it safe for a browser."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ from aahcrawler.replay.banner import BannerInfo, Made, banner, colour
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
 from aahcrawler.replay.mark_outlines import outline
+from aahcrawler.replay.marked_words import FindWords, mark_words, no_words
 from aahcrawler.replay.object_finding import ShownObject, find_objects
 from aahcrawler.replay.recorded_answers import MAX_DECODED, MAX_SHOWN, RecordedResponse, RecordedResponses
 from aahcrawler.streams import UnreadableManifestError
@@ -36,10 +38,11 @@ _SUBTITLES: Final = "text/vtt"
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What is to be marked on a page: its web objects, in its order, and the scores of its links by canonical URL."""
+    """What is to be marked on a page: its web objects, in its order, its links by canonical URL, and words."""
 
     objects: tuple[ShownObject, ...] = ()
     link_scores: Mapping[str, float] = field(default_factory=dict)
+    words: str = ""
 
 
 Annotate = Callable[[str, RecordedResponse], Annotations | None]
@@ -53,10 +56,10 @@ def no_annotations(_crawl: str, _answer: RecordedResponse) -> Annotations | None
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An answer of the replay. ``found`` are the numbers of the objects that were outlined.
+    """A response of the replay. ``found`` are the numbers of the objects that were outlined.
 
-    ``body`` is given in pieces where the answer may be large; they are read once. ``size`` is the number of its bytes,
-    of which a part may be asked for; None where that is not known, or the answer is no file.
+    ``body`` is given in pieces where it may be large; they can be read once. ``size`` is the number of its bytes, which
+    makes ranges of it available; None where that is unknown, or the response is no file.
     """
 
     status: int
@@ -67,22 +70,22 @@ class Shown:
 
 
 class ReplayedCaptures:
-    """The captures in the folder of a crawl, as they are shown. Several threads may use it at once."""
+    """Shows the captures in the folder of a crawl. Thread-safe."""
 
-    def __init__(self, crawl: Path, annotate: Annotate = no_annotations) -> None:
+    def __init__(self, crawl: Path, annotate: Annotate = no_annotations, find_words: FindWords = no_words) -> None:
         self.answers = RecordedResponses(crawl)
-        self._annotate = annotate
+        self._annotate, self._find_words = annotate, find_words
 
     def show(self, address: Address, *, in_part: bool = False) -> Shown:
-        """Return what is shown for an address; ``in_part`` says that a part of it will be asked for.
+        """Return the response for an address; ``in_part`` says that a range of it will be requested.
 
-        Raise ``NoIndexError`` where the archive has no index.
+        Raises ``NoIndexError`` where the archive has no index.
         """
         answer = self.answers.nearest(address.url, address.moment)
         if answer is None:
             return Shown(404, _HTML, own_pages.not_captured(address))
         if answer.location:
-            target = Address(address.crawl, answer.moment, address.modifier, answer.location)
+            target = replace(address, moment=answer.moment, url=answer.location)
             return Shown(302, {**told_of(answer), "Location": target.path}, b"")
         match address.modifier:
             case Modifier.FILE:
@@ -107,32 +110,35 @@ class ReplayedCaptures:
         *,
         made: Made = "",
     ) -> Shown:
-        """Return an HTML page as it is shown, with its objects and links marked; the page's tree is changed by it.
+        """Return an HTML page with its objects and links marked; the page's tree is changed.
 
-        ``made`` is as in ``Told``.
+        ``made`` is as in ``BannerInfo``.
         """
         objects = marks.objects if marks is not None else ()
         elements = find_objects(page.tree, objects)
         onward = refresh(page)
-        here = Address(address.crawl, answer.moment, address.modifier, answer.url)
+        here = replace(address, moment=answer.moment, url=answer.url)
         rewritten = rewrite_html(page.tree, page.text[:_BEGINNING], Surroundings(here, page.base_url))
         for each in objects:
             if each.number in elements:
                 outline(elements[each.number], each)
         scored = _colour_links(rewritten, marks.link_scores if marks is not None else {})
+        words = marks.words if marks is not None else ""
+        places = mark_words(rewritten.tree, partial(self._find_words, words)) if words else 0
         told = BannerInfo(
             (len(elements), len(objects)) if objects else None,
             scored,
             onward.url if onward is not None else "",
             not page.complete,
             made,
+            (words, places) if words else None,
         )
         above = banner(address, answer, told) if address.modifier in PAGES else ""
         body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
         return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body, frozenset(elements))
 
     def _document(self, address: Address, answer: RecordedResponse) -> Shown:
-        """Return a page; what is none is shown within one of the replay's own."""
+        """Return a page; a capture that is no page is shown within one of the replay's own."""
         document = self.answers.document(answer)
         if document is not None and address.modifier is not Modifier.SENT:
             page = self.answers.page(answer, document)
@@ -167,6 +173,8 @@ class ReplayedCaptures:
 
     def _marks(self, address: Address, answer: RecordedResponse) -> Annotations | None:
         """Return what the address asks to be marked."""
+        if address.modifier is Modifier.WORDS:
+            return Annotations(words=address.words)
         if address.modifier not in (Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH):
             return None
         marks = self._annotate(address.crawl, answer)
@@ -185,7 +193,7 @@ class ReplayedCaptures:
         return Shown(_status(answer.status), {**told_of(answer), **_CSS}, rewritten.encode("utf-8", "replace"))
 
     def _media(self, address: Address, answer: RecordedResponse, *, in_part: bool) -> Shown:
-        """Return sound or film, the manifest of a stream, or a part of one, which may be of any type, as keys are."""
+        """Return sound, film, the manifest of a stream or a part of one (parts, such as keys, may be of any type)."""
         beginning, _ = self.answers.decoded(answer, _BEGINNING)
         found = format_of(beginning)
         if found is not None:
@@ -203,9 +211,9 @@ class ReplayedCaptures:
         return Shown(_status(answer.status), {**told_of(answer), **told, "Content-Type": found}, shown.body)
 
     def _file(self, answer: RecordedResponse, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:
-        """Return pictures, sound and the like as they were, and what is none with other fields.
+        """Return pictures, sound and the like unchanged, and other types with the fields ``otherwise``.
 
-        Where there are no other fields it is not shown: it is for no browser to interpret.
+        Without such fields other types are not shown, as a browser must not interpret them.
         """
         beginning, body = self._body(answer)
         media_type = answer.headers.media_type
@@ -221,9 +229,10 @@ class ReplayedCaptures:
         return len(body) if isinstance(body, bytes) else self.answers.size(answer, counting=in_part)
 
     def _body(self, answer: RecordedResponse) -> tuple[bytes, bytes | Iterator[bytes]]:
-        """Return the beginning of a payload without its codings, and the whole of it.
+        """Return the beginning of a decoded payload, and the whole of it.
 
-        What came in a content coding is bounded, as nobody knows what it will be; other bytes are read as they go out.
+        A payload in a content coding is bounded, since its decoded size is unknown; others are read while they are
+        sent.
         """
         if any(value.strip().lower() not in ("", "identity") for value in answer.headers.all("Content-Encoding")):
             body, _ = self.answers.decoded(answer, MAX_DECODED)
@@ -234,7 +243,7 @@ class ReplayedCaptures:
 
 
 def _colour_links(rewritten: Rewritten, scores: Mapping[str, float]) -> bool:
-    """Colour the links that have a score; return whether there is any."""
+    """Colour the links that have a score; return whether there are any."""
     scored = [(link, scores[url]) for link, url in rewritten.links if url in scores]
     for link, score in scored:
         colour(link, score)
@@ -242,7 +251,7 @@ def _colour_links(rewritten: Rewritten, scores: Mapping[str, float]) -> bool:
 
 
 def _status(status: int) -> int:
-    """Return the status with which a capture is shown: others make browsers ask again, or show nothing.
+    """Return the status with which a capture is shown; some others make browsers ask again, or show nothing.
 
     >>> _status(200), _status(206), _status(401), _status(410), _status(504)
     (200, 200, 404, 410, 500)

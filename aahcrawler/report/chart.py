@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from html import escape
+from importlib import resources
 from statistics import median
 from typing import Final
 
@@ -83,7 +84,7 @@ def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure =
         f'<tspan fill="{line.colour}" dx="{10 if place else 0}">\u25a0</tspan> <tspan>{escape(line.name)}</tspan>'
         for place, line in enumerate(lines)
     )
-    last = ", ".join(f"{line.name} {measure_text(line.values[-1], measure)}" for line in lines)
+    last = ", ".join(f"{line.name} {told(line.values[-1], measure)}" for line in lines)
     columns = [tick for tick in _ticks(axis.places[-1] or 1.0, axis.measure) if tick[0] >= first]
     grid = "".join(_row(frame.y(value), name) for value, name in rows)
     grid += "".join(_column(frame.x(place), name) for place, name in columns)
@@ -98,7 +99,7 @@ def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure =
     )
 
 
-def measure_text(value: float, measure: Measure) -> str:
+def told(value: float, measure: Measure) -> str:
     """Return a value in words.
 
     >>> told(0.4218, Measure.SHARE), told(93, Measure.SECONDS), told(12345.6, Measure.NUMBER), told(1, Measure.PAGES)
@@ -182,8 +183,8 @@ def _strips(lines: Sequence[Line], axis: Axis, measure: Measure, frame: _Frame) 
     for place, position in enumerate(at):
         left = _LEFT if not place else (xs[place - 1] + xs[place]) / 2
         right = _RIGHT if place == len(at) - 1 else (xs[place] + xs[place + 1]) / 2
-        told_at = measure_text(axis.places[position], axis.measure)
-        values = ", ".join(f"{line.name} {measure_text(line.values[position], measure)}" for line in lines)
+        told_at = told(axis.places[position], axis.measure)
+        values = ", ".join(f"{line.name} {told(line.values[position], measure)}" for line in lines)
         yield (
             f'<g class="at"><title>{escape(f"{told_at}: {values}")}</title>'
             f'<rect x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" height="{_BOTTOM - _TOP}"/>'
@@ -202,3 +203,19 @@ def bars(counts: Mapping[str, int], empty: str = "None.") -> str:
         for name, number in counts.items()
     )
     return f"<table>{rows}</table>"
+
+
+def html_page(title: str, heading: str, sub: str, figures: Mapping[str, str], body: str) -> str:
+    """Return a page of HTML that needs nothing else and runs no scripts: a heading, a line on it, figures, and a body.
+
+    ``sub`` and ``body`` are HTML; the others are escaped.
+    """
+    css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
+    told = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in figures.items())
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<style>{css}</style></head><body><h1>{escape(heading)}</h1>"
+        f'<p class="sub">{sub}</p><dl>{told}</dl>{body}</body></html>\n'
+    )

@@ -1,39 +1,20 @@
-"""Says in words what pages are for, why links were not followed and URLs not fetched."""
+"""Reasons why links were not followed and URLs not fetched, as programs know them and in words for people."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import chain
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.scope import Refusal, SourceRefusal
+from aahcrawler.seeds import in_words as failure_in_words
 from aahcrawler.streams import StreamNote
 from aahcrawler.traps.path_shape import Trap
 
-ROLES: Mapping[str, str] = {"intermediate": "leads to content", "terminal": "has content"}
+ROLES: Final[Mapping[str, str]] = {"intermediate": "leads to content", "terminal": "has content"}
 """What a level of pages is for, by the name of its role in the knowledge base."""
-_WORDS: Mapping[str, str] = {
-    Refusal.SCHEME: "no web page, such as a mail address",
-    Refusal.TOO_LONG: "the URL is too long",
-    Refusal.TAKEN_DOWN: "taken out of the archive",
-    Refusal.SPAM: "on the list of spam hosts",
-    Refusal.DENIED: "excluded by scope.deny",
-    Refusal.OTHER_SITE: "on other sites than the seeds",
-    Refusal.NOT_ALLOWED: "not among what scope.allow admits",
-    Refusal.TOO_DEEP: "too many links away from a seed",
-    Refusal.LANGUAGE: "in another language",
-    SourceRefusal.NOT_VOUCHED: "in a sitemap that may not speak for the host",
-    SourceRefusal.TOO_MANY_SITEMAPS: "sitemaps beyond those that are read",
-    SourceRefusal.LISTED_LINKS: "pages of links that a complete listing makes needless",
-    Refusal.FORM: "given by forms with method post, which sources.forms leaves unsent",
-    SourceRefusal.NOFOLLOW: "marked as not to be followed",
-    SourceRefusal.SOURCE: "in feeds or documents that are not to be followed",
-    Trap.REPEATING: "parts of the path repeat",
-    Trap.SEGMENTS: "the path has too many parts",
-    Trap.PARAMETERS: "the URL has too many parameters",
-    Trap.NOVELTY: "pages like these brought nothing new",
-    Trap.BARREN: "pages like these led to no content",
-    Trap.REPEATED: "pages like these show only what other pages show",
-    Trap.COPY: "the same page without a part of the URL that changes nothing",
-    Trap.SESSION: "known pages under another session",
-    Trap.NEAR_DUPLICATE: "on a copy of another page",
-    Trap.SOFT_404: "on a page that says that it is not there",
+_WORDS: Final[Mapping[str, str]] = {
+    **{each.value: each.words for each in chain(Refusal, SourceRefusal, Trap)},
     "robots": "robots.txt forbids it",
     "address": "in a private network",
     "domain_pages": "beyond the pages that politeness.domains grants",
@@ -44,37 +25,71 @@ _WORDS: Mapping[str, str] = {
     "parts_per_stream": "parts of one stream of film or sound beyond limits.parts_per_stream",
     "requisite_file_bytes": "files larger than limits.requisite_file_bytes",
     "requisite_bytes": "images, styles and other files beyond limits.requisite_bytes",
+    "blacklisted": "posted to this crawl as not to be fetched",
+    "private_address": "in a private network",
+    "lease ran out": "its worker was lost, again and again",
+    "retries used up": "given up after the last attempt",
 }
+_RULES: Final = frozenset({"url", "prefix", "host", "pattern"})
+_STREAMS: Final[Mapping[str, str]] = {each.value: each.words for each in StreamNote}
 
 
-def in_words(counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return counts by reason with the reasons in words, each with the name that ``crawl.json`` has for it.
+class Reason(BaseModel):
+    """A reason: its name in ``crawl.json``, and what it means in words for people."""
 
-    >>> in_words({"too_deep": 3, "rule:no calendars": 1})
-    {'too many links away from a seed (too_deep)': 3, 'rule:no calendars': 1}
-    >>> in_words({"scheme:ftp": 2})
-    {'by ftp, which the crawler does not speak (scheme:ftp)': 2}
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    words: str
+
+    def __str__(self) -> str:
+        """Return the words with the name behind them, where they are not the same."""
+        return self.name if self.words == self.name else f"{self.words} ({self.name})"
+
+
+class CountedReason(Reason):
+    """A reason and how many links or URLs it holds for."""
+
+    count: int
+
+
+def worded(name: str) -> Reason:
+    """Return a reason with its words, those of its name where there are no others.
+
+    >>> worded("too_deep").words, worded("host example.org").words, worded("login").words
+    ('too many links away from a seed', 'blocked by the rule host example.org', 'login')
+    >>> str(worded("scheme:ftp")), str(worded("rule:no calendars"))
+    ('by ftp, which the crawler does not speak (scheme:ftp)', 'rule:no calendars')
     """
-    return {_with_words(reason): number for reason, number in counts.items()}
-
-
-def _with_words(reason: str) -> str:
-    group, _, scheme = reason.partition(":")
+    group, _, scheme = name.partition(":")
     if group == Refusal.SCHEME and scheme:
-        return f"by {scheme}, which the crawler does not speak ({reason})"
-    return f"{_WORDS[reason]} ({reason})" if reason in _WORDS else reason
+        return Reason(name=name, words=f"by {scheme}, which the crawler does not speak")
+    if name.partition(" ")[0] in _RULES and " " in name:
+        return Reason(name=name, words=f"blocked by the rule {name}")
+    return Reason(name=name, words=_WORDS.get(name, name))
 
 
-_OF_STREAMS: Mapping[str, str] = {
-    StreamNote.READ: "manifests that were read",
-    StreamNote.LEFT_OUT: "that offer other qualities or languages, of which one was chosen",
-    StreamNote.LIVE: "that go on: what they named at that moment is kept",
-    StreamNote.PROTECTED: "that need a licence: not fetched",
-    StreamNote.CUT: "with more parts than are read",
-    StreamNote.UNREADABLE: "that break their format: no part is fetched",
-}
+def worded_failure(name: str) -> Reason:
+    """Return the reason of a URL that failed with its words.
+
+    >>> worded_failure("status 503").words, worded_failure("robots").words
+    ('server error (503)', 'robots.txt forbids it')
+    """
+    return Reason(name=name, words=_WORDS.get(name) or failure_in_words(name))
 
 
-def of_streams(counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return counts of manifests of streams by what there is to tell of them, in words."""
-    return {f"{_OF_STREAMS.get(note, note)} ({note})": number for note, number in counts.items()}
+def worded_stream(name: str) -> Reason:
+    """Return what there is to tell of a manifest of a stream with its words."""
+    return Reason(name=name, words=_STREAMS.get(name, name))
+
+
+def counted(counts: Mapping[str, float], words: Callable[[str], Reason] = worded) -> tuple[CountedReason, ...]:
+    """Return reasons with their counts, the commonest first; none that counts nothing.
+
+    >>> [(each.name, each.count) for each in counted({"robots": 2, "copy": 7, "spam": 0})]
+    [('copy', 7), ('robots', 2)]
+    """
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        CountedReason(name=name, words=words(name).words, count=int(number)) for name, number in ordered if number >= 1
+    )

@@ -1,11 +1,11 @@
 """The report, from ``crawl.json`` and the stored pages of the crawl."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from html import escape
-from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
-from aahcrawler.report import reason_words, report_sections
-from aahcrawler.report.chart import Axis, Line, Measure, bars, line_chart, over_pages
+from aahcrawler.report import report_sections
+from aahcrawler.report.chart import Axis, Line, Measure, bars, html_page, line_chart, over_pages
+from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
     ArchiveFile,
     Seed,
@@ -29,13 +30,14 @@ from aahcrawler.report.report_sections import (
     learned_topic,
     read_files,
     read_learned,
+    reasons,
     sampled,
     sampled_captures,
     samples,
     seed_table,
 )
 from aahcrawler.report.report_sections import read_failed as failed_of
-from aahcrawler.seeds import in_words
+from aahcrawler.seeds import counted_in_words
 from aahcrawler.segments import DamageError, no_link
 from aahcrawler.tallies import CrawlCounts, said
 from aahcrawler.urls import queue_of
@@ -121,15 +123,27 @@ class Summary(BaseModel):
     delivery: Delivery | None = None
 
 
+@contextmanager
+def _reporting(crawl: Path) -> Iterator[None]:
+    """Raise ``ReportError`` where the folder of a crawl cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, ReadError, DamageError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+
+
 def write_report(crawl: Path) -> Path:
     """Write ``report.html`` into the folder of a crawl and return its path: of several crawls, that of the last.
 
     Raise ``ReportError``.
     """
-    try:
+    with _reporting(crawl):
         summary = _read(crawl / SUMMARY)
         before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
         captures = _captures(crawl, summary.crawl)
+        is_compared = summary.crawl > 1 and summary.objects <= _MAX_COMPARED
         kept = Kept(
             rows=tuple(row for row in captures if row.is_page),
             former=_read(before) if before.exists() else None,
@@ -138,13 +152,9 @@ def write_report(crawl: Path) -> Path:
             failed=_failed(crawl, summary.crawl, captures),
             complete=object_counts(crawl, summary.crawl if summary.crawl > 1 else None).complete,
             objects=sampled(objects_of(crawl, sampled_captures(row for row in captures if row.is_page))),
-            changes=_changes(crawl, summary),
+            changes=object_changes(crawl, summary.crawl) if is_compared else None,
             files=read_files(crawl),
         )
-    except FileNotFoundError:
-        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, ReadError, DamageError, OSError) as error:
-        raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / REPORT
     with open(target, "w", encoding="utf-8", opener=no_link) as file:
         file.write(report(summary, kept))
@@ -153,22 +163,14 @@ def write_report(crawl: Path) -> Path:
 
 def read_failed(crawl: Path) -> Sequence[Failed]:
     """Return the URLs that failed in the last crawl of a folder. Raise ``ReportError``."""
-    try:
+    with _reporting(crawl):
         number = _read(crawl / SUMMARY).crawl
         return _failed(crawl, number, _captures(crawl, number))
-    except FileNotFoundError:
-        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, ReadError, DamageError, OSError) as error:
-        raise ReportError(f"{crawl}: cannot be read: {error}") from error
 
 
 def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
     """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page."""
     return tuple({row.url: row for row in page_rows(crawl) if row.crawl == number}.values())
-
-
-def _changes(crawl: Path, summary: Summary) -> ObjectChanges | None:
-    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= _MAX_COMPARED else None
 
 
 def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
@@ -177,12 +179,8 @@ def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[F
 
 def read_seeds(crawl: Path) -> Sequence[Seed]:
     """Return what became of each seed of the last crawl of a folder. Raise ``ReportError``."""
-    try:
-        return _read(crawl / "crawl.json").seeds
-    except FileNotFoundError:
-        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, OSError) as error:
-        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+    with _reporting(crawl):
+        return _read(crawl / SUMMARY).seeds
 
 
 def _read(path: Path) -> Summary:
@@ -215,51 +213,44 @@ def report(summary: Summary, kept: Kept) -> str:
     Everything that came from a page is escaped; there are no scripts in it.
     """
     rows = kept.rows
-    css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
+    applications = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows).most_common()
+    ended = summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
         ("The course of the crawl", _course(rows)),
         *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
-        ("Pages by application and level", bars(_applications(rows), "No page yet.")),
+        ("Pages by application and level", bars(dict(applications), "No page yet.")),
         ("Web objects by type", completeness(summary.object, kept.complete)),
         ("Some of the web objects", samples(kept.objects)),
         ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
         ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
-        ("Links not followed, by reason", bars(reason_words.in_words(summary.refused), "Every link was followed.")),
+        ("Links not followed, by reason", reasons(summary.refused, "Every link was followed.")),
         ("Links not followed since pages like theirs led to no content", bars(summary.avoided, "There were none.")),
         (
             "Accepted certificates that do not verify",
             bars(summary.unverified, "There were none."),
         ),
-        *(
-            (("Streams of film and sound", bars(reason_words.of_streams(summary.stream), "")),)
-            if summary.stream
-            else ()
-        ),
+        *((("Streams of film and sound", reasons(summary.stream, "", worded_stream)),) if summary.stream else ()),
         *((("Answers whose content coding is broken", bars(summary.coding, "")),) if summary.coding else ()),
         *((("Feeds and sitemaps with mistakes", bars(summary.malformed, "")),) if summary.malformed else ()),
-        ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
+        ("URLs not fetched, by reason", reasons(summary.blocked, "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
-        ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),
+        ("URLs without an answer, by reason", bars(counted_in_words(summary.error), "Every URL was answered.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),
         ("Files", archive_files(kept.files)),
         ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
     )
     body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(summary.title)}</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
-        f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(_ended(summary))}. '
+    told = (
+        f"Crawl {summary.crawl} of {escape(summary.id)}, {escape(ended)}. "
         f"Begun {escape(summary.begun_at or summary.started_at)}, last change {escape(summary.updated_at)}. "
-        f"{escape(summary.software)}.{_knowledge(summary.knowledge_base)}</p>"
-        f"{_figures(summary)}{body}</body></html>\n"
+        f"{escape(summary.software)}.{_knowledge(summary.knowledge_base)}"
     )
+    return html_page(summary.title, summary.title, told, _figures(summary), body)
 
 
 _MAX_COMPARED = 100_000
@@ -290,13 +281,6 @@ def _looks(summary: Summary) -> report_sections.RenderCounts:
     )
 
 
-def _in_words(reasons: Mapping[str, int]) -> Mapping[str, int]:
-    counts = Counter[str]()
-    for reason, number in reasons.items():
-        counts[in_words(reason)] += number
-    return dict(counts.most_common())
-
-
 def _places(frontier: Mapping[str, int]) -> dict[str, int]:
     """Return the frontier's counts in words.
 
@@ -311,10 +295,6 @@ def _places(frontier: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _ended(summary: Summary) -> str:
-    return summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
-
-
 def _knowledge(used: KnowledgeUsed | None) -> str:
     """Name the knowledge base that pages were read by."""
     if used is None:
@@ -323,7 +303,7 @@ def _knowledge(used: KnowledgeUsed | None) -> str:
     return f" Knowledge base: {escape(names)} (digest {escape(used.digest)})."
 
 
-def _figures(summary: Summary) -> str:
+def _figures(summary: Summary) -> Mapping[str, str]:
     told = CrawlCounts.of(said(summary.model_dump(exclude_unset=True)))
     figures = {
         "pages": f"{told.pages:,}",
@@ -340,7 +320,7 @@ def _figures(summary: Summary) -> str:
     if summary.delivery is not None:
         delivered = summary.delivery.files
         figures["files delivered"] = f"{delivered:,} of {delivered + summary.delivery.waiting:,}"
-    return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
+    return figures
 
 
 def _since(summary: Summary, former: Summary, changes: ObjectChanges | None) -> str:
@@ -398,13 +378,8 @@ def _over_time(rows: Sequence[PageRow]) -> Axis:
     return Axis([each - times[0] for each in times], Measure.SECONDS)
 
 
-def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
-    counts = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows)
-    return dict(counts.most_common())
-
-
 def _level(row: PageRow) -> str:
-    role = reason_words.ROLES.get(row.level or "", "")
+    role = ROLES.get(row.level or "", "")
     return f"{row.level_name}{f' ({role})' if role else ''}" if row.level_name else role or "page of no known level"
 
 

@@ -1,7 +1,7 @@
 """The sections of a report, each of which renders what a crawl's folder says."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
@@ -16,12 +16,18 @@ from aahcrawler.adaptation.store.overlay import Evidence
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, LOG, OBJECTS, REFUSED, SUMMARY, TOPIC, WARC
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.refusals import Failed, failures
-from aahcrawler.report import reason_words
 from aahcrawler.report.chart import bars
+from aahcrawler.report.reason_words import Reason, counted, worded
 from aahcrawler.seeds import in_words
 from aahcrawler.segments import is_open, segments
 from online_analysis.topic_learning import KeptRefinement, Learned
 from online_analysis.topic_state import TopicState
+
+
+def reasons(counts: Mapping[str, int], empty: str, words: Callable[[str], Reason] = worded) -> str:
+    """Return a table of counts by reason as HTML, each in words and with its name; ``empty`` where there is none."""
+    return bars({str(each): each.count for each in counted(counts, words)}, empty)
+
 
 MAX_FILES = 50
 """WARC files that are listed, the last ones."""
@@ -104,7 +110,7 @@ def shown(looks: RenderCounts) -> str:
     )
     missing = "".join(f"<p>{number:,} pages had none: {escape(why)}</p>" for why, number in looks.missing.items())
     endings = {words: looks.browser[name] for name, words in _ENDINGS.items() if looks.browser.get(name)}
-    refused = bars(reason_words.in_words(looks.refused), "They were given all that they asked for.")
+    refused = reasons(looks.refused, "They were given all that they asked for.")
     by = f"<p>Shown by {escape(', '.join(looks.versions))}.</p>" if looks.versions else ""
     kept = f"<p>Kept off the network by {escape(', '.join(looks.isolations))}.</p>" if looks.isolations else ""
     return (
@@ -319,14 +325,11 @@ def _learned(each: Evidence, begun: str) -> str:
     method = METHOD_WORDS.get(each.method, each.method)
     first, rest = each.pages[0] if each.pages else "", len(each.pages) - 1
     pages = f"{escape(first)}{f' and {rest} more' if rest > 0 else ''}"
+    decided = f". <b>It was {escape(each.decision.words)}</b>" if each.decision is not None else ""
     return (
         f"<b>{escape(each.name)}</b> for {escape(place)} on {escape(each.site)}, {escape(method)}{when}: "
-        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}{_decided(each)}"
+        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}{decided}"
     )
-
-
-def _decided(each: Evidence) -> str:
-    return f". <b>It was {escape(each.decision.words)}</b>" if each.decision is not None else ""
 
 
 def _counted(each: Evidence) -> str:

@@ -1,4 +1,4 @@
-"""The score log: the scores of each page and link, their times and reasons; files of a crawl that only grow."""
+"""The score log: append-only files with the scores of each page and link, their times and reasons."""
 
 from aahcrawler.scores.entries import Lesson, Source
 from aahcrawler.scores.ranker_lessons import Lessons

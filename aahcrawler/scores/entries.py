@@ -1,7 +1,7 @@
-"""The entries of a score log. Each is a JSON object on a line; None is left out.
+"""The entries of a score log: one JSON object a line, without fields that are None.
 
-Columns of links run parallel to one another: that takes a third of the room of an object a link, and of the time.
-Scores are rounded to four decimals. ``at`` are milliseconds since 1970.
+The fields of links are parallel lists, which take a third of the space and time of one object a link. Scores are
+rounded to four decimals. ``at`` is in milliseconds since 1970.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ Column = list[float | None] | float | None
 
 
 class Source(StrEnum):
-    """The sources of URLs, beside the links of pages."""
+    """Where URLs come from, other than the links of pages."""
 
     SEED = "seed"
     FORMER = "former crawl"
@@ -43,7 +43,7 @@ class _Entry(BaseModel):
 class Begin(_Entry):
     """The first entry of each file: the settings of all others in it. ``crawl`` counts the crawls of a definition.
 
-    The rest is from the definition's ``scoring``.
+    The other fields are copied from the definition's ``scoring``.
     """
 
     entry: Literal["begin"] = "begin"
@@ -57,7 +57,7 @@ class Begin(_Entry):
 
 
 class Offered(_Entry):
-    """URLs that no page led to."""
+    """URLs offered to the frontier that no page linked to."""
 
     entry: Literal["offered"] = "offered"
     at: int
@@ -70,7 +70,8 @@ class Links(_Entry):
     """The links of a page: the score of each in the frontier, and each analyser's score of it.
 
     ``refused`` has the positions of links that were not offered, by reason. ``parts`` is empty where the scores are
-    those of a former capture. ``unscored``: they went to the frontier without these scores, to be scored with a batch.
+    those of a former capture. ``unscored`` means that the links were offered without these scores, to be scored in a
+    batch.
     """
 
     url: list[str]
@@ -81,12 +82,12 @@ class Links(_Entry):
 
 
 class Lesson(_Entry):
-    """The input of a ranker for a page, beside the URLs of its links, so that it can learn the same again.
+    """What a ranker was given to learn from a page, besides the URLs of its links, so that it can be trained again.
 
     ``score`` and ``weight`` are the other analysers' average and its weight for each link, to six decimals. The other
-    columns index ``names``, the first of which is empty; ``role`` is that of the part which the link stands in. Each is
-    one number where all links have the same. ``left`` are the shares of the budgets of crawl and site that were left,
-    None where all was.
+    columns are indexes of ``names``, whose first entry is empty; ``role`` is that of the part which contains the link.
+    A column is one number where all links have the same. ``left`` are the shares of the budgets of crawl and site that
+    were left, None where nothing was spent.
     """
 
     worth: float
@@ -106,10 +107,10 @@ class Lesson(_Entry):
 
 
 class Judged(_Entry):
-    """A page that was answered: its worth, each analyser's score of it, and its links.
+    """A page that was fetched: its relevance, each analyser's score of it, and its links.
 
-    ``priority`` is the score that it was fetched with, which its redirect target, ``redirect``, gets too. ``score`` is
-    None where nothing was understood. ``status`` is None for 200.
+    ``priority`` is the score that it was fetched with, which its redirect target ``redirect`` inherits. ``score`` is
+    None where the page could not be read. ``status`` is None for 200.
     """
 
     entry: Literal["page"] = "page"
@@ -126,7 +127,7 @@ class Judged(_Entry):
 
 
 class Batched(_Entry):
-    """URLs that were scored together, by all ``pages`` of a batch, and offered with that score.
+    """URLs that were scored together from all ``pages`` of a batch, and offered with that score.
 
     ``linked`` is the number of these pages that link to each, ``parts`` each analyser's part of the score.
     """
@@ -141,7 +142,7 @@ class Batched(_Entry):
 
 
 class Asked(_Entry):
-    """The ranker was asked for so many URLs whose score has changed, whether or not it had any."""
+    """A call that asked the ranker for up to that many URLs with changed scores, whether or not it had any."""
 
     entry: Literal["asked"] = "asked"
     at: int
@@ -149,9 +150,9 @@ class Asked(_Entry):
 
 
 class Rescored(_Entry):
-    """URLs that have these scores in the frontier from now on: the ranker's revisions were applied.
+    """URLs whose scores in the frontier were replaced because the ranker revised them.
 
-    With ``by`` the definition has changed, and the file follows its weights from here on.
+    With ``by`` the definition has changed, and the entries after it use its weights.
     """
 
     entry: Literal["rescored"] = "rescored"
@@ -162,7 +163,7 @@ class Rescored(_Entry):
 
 
 class Ended(_Entry):
-    """A URL that will not be fetched any more, ``state`` and ``reason`` being the frontier's."""
+    """A URL that will not be fetched any more; ``state`` and ``reason`` are those of the frontier."""
 
     entry: Literal["ended"] = "ended"
     at: int
@@ -181,7 +182,7 @@ T = TypeVar("T")
 
 
 def packed(values: Sequence[T]) -> list[T] | T | None:
-    """Return a column, as one value where all are the same; None where there are none.
+    """Return a column of values as one value where all are the same; None where there are none.
 
     >>> packed([0.5, 0.5]), packed([0.5, None]), packed([])
     (0.5, [0.5, None], None)
@@ -208,7 +209,7 @@ def rounded(values: Sequence[float | None], decimals: int) -> list[float | None]
 
 
 def updated(update: str, total: float, offers: int, score: float) -> tuple[float, int]:
-    """Return the sum and the number of scores whose quotient a URL is queued with once it is offered with another one.
+    """Return the sum and the number of a queued URL's scores, whose quotient is its score, after another offer.
 
     >>> updated("max", 0.5, 1, 0.2), updated("avg", 0.5, 1, 0.3), updated("sum", 0.0, 0, 0.3)
     ((0.5, 1), (0.8, 2), (0.3, 1))

@@ -1,4 +1,4 @@
-"""Stores the lessons of a ranker, so that another one can learn the same without the pages."""
+"""Stores a ranker's lessons, so that another ranker can learn the same without the pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,9 +17,9 @@ _ROLES: tuple[PartRole, ...] = ("content", "sidebar", "navigation")
 
 
 class Lessons:
-    """A ranker that keeps its last lesson in the form in which lessons are stored.
+    """A ranker that also keeps its last lesson, in the form in which lessons are stored.
 
-    A stored lesson teaches the same, but for the seventh decimals of scores.
+    A ranker taught by the stored lesson learns the same, to six decimals of the scores.
     """
 
     def __init__(self, ranker: LinkRanker) -> None:
@@ -62,7 +62,7 @@ class Lessons:
         return self._ranker.explain(url)
 
     def take(self) -> Lesson | None:
-        """Return the lesson that was given since this was called last, None where there was none."""
+        """Return the lesson learned since the last call, None where there was none."""
         last, self._last = self._last, None
         return last
 
@@ -99,7 +99,7 @@ def lesson(document: Document, worth: float, links: Sequence[ScoredLink], left: 
 
 
 def taught(kept: Lesson, page: str, urls: Sequence[str]) -> tuple[Document, tuple[ScoredLink, ...]]:
-    """Return the document and its links as ``follow`` was given them; its texts are not those of the page."""
+    """Return the arguments of ``follow`` made from a lesson: the document, without the page's text, and its links."""
     columns = (kept.anchor, kept.context, kept.place, kept.action, kept.role)
     anchors, contexts, places, actions, roles = (
         [kept.names[number] for number in unpacked(column, len(urls))] for column in columns
@@ -129,7 +129,7 @@ def taught(kept: Lesson, page: str, urls: Sequence[str]) -> tuple[Document, tupl
 
 
 def _cut(document: Document) -> Document:
-    """Return the document with no title, anchor or text around a link longer than is written down."""
+    """Return the document with title, anchors and texts around links cut to the length that is stored."""
     outlinks = tuple([link if _is_short(link) else _short(link) for link in document.outlinks])
     return replace(document, title=document.title[:MAX_TEXT_LENGTH], outlinks=outlinks)
 

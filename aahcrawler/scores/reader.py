@@ -1,4 +1,4 @@
-"""Reads a score log, the files of all workers as one sequence."""
+"""Reads a score log: the files of all workers, as one sequence of entries."""
 
 import heapq
 import re
@@ -29,10 +29,10 @@ class Read:
 
 
 def read_scores(folder: Path, *, crawl: int | None = None, about: str | None = None) -> Iterator[Read]:
-    """Yield the entries of a log, by time; those of one worker in the order in which it wrote them.
+    """Yield the entries of a log by time; those of one worker come in the order in which it wrote them.
 
-    ``crawl`` is the number of the only one that is read; ``about`` a URL without which an entry is passed over. A
-    folder that does not exist has no entries. Files that are being written are read up to their last whole entry. Raise
+    With ``crawl``, only the crawl of that number is read; with ``about``, only entries that mention that URL. A folder
+    that does not exist has no entries. Files that are being written are read up to their last whole entry. Raises
     ``DamageError`` for damage, after the entries before it.
     """
     files = segments(folder, SCORE_LOG)
@@ -47,17 +47,17 @@ def read_scores(folder: Path, *, crawl: int | None = None, about: str | None = N
 
 
 def begin_of(path: Path, line: bytes) -> Begin:
-    """Read the first line of a file. Raise ``DamageError`` where it is not that of a score log."""
+    """Parse the first line of a file. Raises ``DamageError`` where it is not that of a score log."""
     return _begin(path, line)
 
 
 def entry_of(path: Path, line: bytes) -> Entry:
-    """Read a line that is not the first. Raise ``DamageError`` where it is none of a score log."""
+    """Parse a line that is not the first. Raises ``DamageError`` where it is no entry of a score log."""
     return cast("Entry", _parsed(path, line))
 
 
 def begins(folder: Path, crawl: int) -> Iterator[Begin]:
-    """Yield the first entry of each file of a crawl, in the order in which they were begun. Raise ``DamageError``."""
+    """Yield the first entry of each file of a crawl, in the order in which they were begun. Raises ``DamageError``."""
     for path in segments(folder, SCORE_LOG):
         with closing(lines(path)) as text:
             first = next(text, None)
@@ -66,7 +66,7 @@ def begins(folder: Path, crawl: int) -> Iterator[Begin]:
 
 
 def count_lessons(folder: Path, crawl: int) -> int:
-    """Return the number of pages of a crawl that a ranker learned from. Raise ``DamageError``."""
+    """Return the number of pages of a crawl that a ranker learned from. Raises ``DamageError``."""
     found = 0
     for path in segments(folder, SCORE_LOG):
         with closing(lines(path)) as text:
@@ -116,7 +116,7 @@ def _parsed(path: Path, line: bytes) -> Begin | Entry:
 
 
 def _begun(path: Path) -> int:
-    """Return the time at which a file was begun, in milliseconds since 1970; nothing in it is older."""
+    """Return the time at which a file was begun, in milliseconds since 1970; no entry in it is older."""
     match = _BEGUN.search(path.name.removesuffix(OPEN))
     if match is None:
         return 0

@@ -24,10 +24,10 @@ MAX_PAGES = 20_000
 
 @dataclass(slots=True)
 class Remembered:
-    """The number of pages that a ranker has relearned, and its last revisions that were not applied.
+    """The number of pages that a ranker has learned again, and its last revisions that were not applied.
 
-    ``passed`` is the number of first pages that it must not learn from. ``weights`` are those that it learns under,
-    whatever they were when a page was judged; None leaves them as they were.
+    The first ``passed`` pages are not learned. ``weights`` replace those with which the pages were judged; None keeps
+    them.
     """
 
     passed: int = 0
@@ -43,11 +43,11 @@ def remember(
     remembered: Remembered,
     until: Callable[[Entry], bool] = lambda _: False,
 ) -> None:
-    """Make the calls to a new ranker again that the workers of a crawl made to theirs, in their order.
+    """Repeat, on a new ranker, the calls that a crawl's workers made to theirs, in their order.
 
-    The log of one worker restores its ranker, but for entries lost in a power failure. It ends before the first entry
-    that ``until`` is true of. Raise ``DamageError`` for damage; the entries before it have been learned then, as
-    ``remembered`` tells.
+    The log of one worker restores its ranker, except for entries lost in a power failure. Reading stops before the
+    first entry for which ``until`` is true. Raises ``DamageError`` for damage; the entries before it have been learned
+    then, and ``remembered`` counts them.
     """
     for found in read_scores(folder, crawl=crawl):
         if until(found.entry):
@@ -59,7 +59,7 @@ def remember(
 
 
 def never_wanted(refused: Mapping[str, Sequence[int]]) -> Sequence[int]:
-    """Return the positions of links whose URLs the crawl never wants, whatever the page, in order.
+    """Return, in order, the positions of links whose URLs are refused whatever page links to them.
 
     >>> never_wanted({"too_deep": [0], "denied": [3], "spam": [1]})
     [1, 3]

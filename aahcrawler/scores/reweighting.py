@@ -1,4 +1,4 @@
-"""Recomputes the scores of a score log under other weights."""
+"""Recomputes the scores in a score log under other weights."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,27 +29,27 @@ Weights = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One of ``of`` shares of all URLs, counted from 0, so that few need to be kept in memory at once."""
+    """One of ``of`` shares of all URLs, counted from 0, so that only one share is in memory at a time."""
 
     number: int = 0
     of: int = 1
 
     def holds(self, url: str) -> bool:
-        """Return whether a URL is of this share; it is of no other."""
+        """Return whether a URL belongs to this share; each URL belongs to exactly one."""
         return self.of == 1 or zlib.crc32(url.encode()) % self.of == self.number
 
 
 class Chosen(Protocol):
-    """The URLs that are wanted of a log."""
+    """Selects the URLs of a log that are wanted."""
 
     def holds(self, url: str) -> bool:
-        """Return whether a URL is among them."""
+        """Return whether a URL is wanted."""
         ...
 
 
 @dataclass(slots=True)
 class _Waits:
-    """A queued URL: its score so far, and the scores that the analysers, without the ranker, gave the links to it.
+    """A queued URL: its score so far, and the scores of links to it by the analysers except the ranker.
 
     ``analyser_mean`` and ``weight`` are under the new weights, ``former_mean`` and ``former_weight`` under those of the
     time.
@@ -73,7 +73,7 @@ class _Waits:
         self.weight, self.former_weight = max(self.weight, now[1]), max(self.former_weight, then[1])
 
     def rescore(self, score: float, ranker: float, ranker_then: float) -> None:
-        """Take over the ranker's part: its prediction is the part of the score beyond the other analysers'."""
+        """Add the ranker's part: its prediction is the part of the score that the other analysers do not explain."""
         if not self.links or not ranker_then:
             self.total, self.offers = score, 1
             return
@@ -87,10 +87,10 @@ class _Waits:
 
 
 def weighed(folder: Path, crawl: int, weights: Weights, share: Chosen = Share()) -> dict[str, Weighed]:
-    """Return the scores of a share's queued URLs in a crawl, had they had these weights from the beginning.
+    """Return the scores that a share's queued URLs would have if these weights had held from the crawl's beginning.
 
-    A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``DamageError``
-    for damage.
+    A URL that was offered without scores of analysers keeps its score. Reads the whole log of the crawl. Raises
+    ``DamageError`` for damage.
     """
     weighing = _Weighing(weights, share)
     for found in read_scores(folder, crawl=crawl):
@@ -114,7 +114,7 @@ def lesson(page: Judged, kept: Lesson, weights: Weights) -> Lesson:
 
 
 class _Weighing:
-    """The URLs of a share that wait, as entry after entry of a log is taken in."""
+    """The queued URLs of a share, updated entry by entry."""
 
     def __init__(self, weights: Weights, share: Chosen) -> None:
         self._weights = weights
@@ -137,7 +137,7 @@ class _Weighing:
                 self.waiting.pop(entry.url, None)
 
     def _offer(self, begin: Begin, offers: Iterable[tuple[str, float, Mapping[str, float]]]) -> None:
-        """Take in URLs that are offered with a score, and the analysers' scores of each."""
+        """Add URLs that are offered with a score, and the analysers' scores of each."""
         for url, score, parts in offers:
             if self._share.holds(url):
                 now = _average(parts, self._weights, ranker=True)[0] if parts else score
@@ -183,7 +183,7 @@ def _rows(parts: Mapping[str, Column], n: int) -> Sequence[Mapping[str, float]]:
 
 
 def _average(parts: Mapping[str, float], weights: Weights, *, ranker: bool = False) -> tuple[float, float]:
-    """Return the weighted average of scores, and their total weight, with the ranker or without."""
+    """Return the weighted average of scores and their total weight, with or without the ranker."""
     counted = [
         (weights.get(name, 1.0), value) for name, value in parts.items() if ranker or name != LearningRanker.name
     ]

@@ -1,4 +1,4 @@
-"""Finds links that a killed worker left unscored, with each linking page's scores of them."""
+"""Finds the links that a killed worker left unscored, with the scores of each that the linking pages gave."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from online_analysis.batching import BatchScore
 
 @dataclass(slots=True)
 class Leftover:
-    """A URL of a batch that will not end: the scores of each link to it, and its smallest depth."""
+    """A URL of a batch that was never completed: the scores of each link to it, and its smallest depth."""
 
     depth: int
     scores: list[float] = field(default_factory=list)
@@ -19,15 +19,15 @@ class Leftover:
 
     @property
     def score(self) -> BatchScore:
-        """The means of the links' scores."""
+        """The mean of the links' scores."""
         parts = {analyser: sum(values) / len(values) for analyser, values in self.parts.items()}
         return BatchScore(sum(self.scores) / len(self.scores), parts, len(self.pages))
 
 
 def left_over(folder: Path, crawl: int) -> dict[str, Leftover]:
-    """Return the URLs linked to in a crawl that were neither scored with a batch nor ended since.
+    """Return the URLs linked to in a crawl that have neither been scored in a batch nor ended.
 
-    Raise ``DamageError`` where the log is damaged.
+    Raises ``DamageError`` where the log is damaged.
     """
     found: dict[str, Leftover] = {}
     for each in read_scores(folder, crawl=crawl):

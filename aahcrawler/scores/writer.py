@@ -1,4 +1,4 @@
-"""Writes a score log: one file or more a worker, an entry at a time."""
+"""Writes a score log, entry by entry, to one or more files for each worker."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ from online_analysis.icd.scoring import Scoring
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a crawl's scores: its number among those of its definition, and the settings of scoring."""
+    """What a crawl's scores depend on: the crawl's number among those of its definition, and the scoring settings."""
 
     crawl: int
     scoring: Scoring
@@ -42,7 +42,7 @@ class Terms:
 class Leads:
     """The links of a page: canonical URLs, the score of each, and those that were not offered, by reason.
 
-    ``unscored``: the others were offered without their scores, which wait for those of other pages of a batch.
+    ``unscored`` means that the offered links got no score yet: they wait for the other pages of a batch.
     """
 
     urls: Sequence[str] = ()
@@ -54,10 +54,10 @@ class Leads:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The scores of an answered page. ``scores`` run parallel to the URLs it leads to, the ranker's among them.
+    """The scores of a fetched page. ``scores`` run parallel to the URLs it links to, and include the ranker's.
 
-    ``priority`` is the score that it was leased with, ``depth`` counts links from a seed to it.
-    ``scores`` is empty, and ``lesson`` None, where the page was not looked at anew.
+    ``priority`` is the score that it was leased with, ``depth`` the number of links from a seed. ``scores`` is empty
+    and ``lesson`` None where the page was not analysed again.
     """
 
     url: str
@@ -73,9 +73,9 @@ class Findings:
 class ScoreLog(SegmentedOutput):
     """Appends entries to segments of a crawl's folder; each is a gzip member of its own.
 
-    When a method returns, its entry is with the operating system: see ``aahcrawler.segments`` for what survives. All
-    methods that append raise ``DiskFullError`` when there is no room, and ``SegmentError`` for other faults of the
-    disk; nothing was changed then, and the same call may be made again. Not for two threads at once.
+    When a method returns, its entry has reached the operating system: see ``aahcrawler.segments`` for what survives.
+    All methods that append raise ``DiskFullError`` when there is no room, and ``SegmentError`` for other faults of the
+    disk; nothing was changed then, and the call may be repeated. Not thread-safe.
     """
 
     def __init__(
@@ -88,26 +88,26 @@ class ScoreLog(SegmentedOutput):
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """The weight of each analyser in the scores that are noted."""
+        """The weight of each analyser in the scores that are being logged."""
         return self._terms.scoring.weights
 
     def go_by(self, scoring: Scoring) -> None:
-        """Go by another definition's scoring from the next entry on, which begins another file."""
+        """Use another definition's scoring from the next entry on, which begins another file."""
         self._segments.close()
         self._terms = replace(self._terms, scoring=scoring)
 
     def offered(self, source: Source, scored: Sequence[tuple[str, float]]) -> None:
-        """Note URLs that were offered with their scores, no page having led to them."""
+        """Log URLs that were offered with their scores and that no page linked to."""
         if scored:
             urls, scores = [url for url, _ in scored], rounded([score for _, score in scored], DECIMALS)
             self._append(Offered.model_construct(at=self._now(), source=source, url=urls, score=scores))
 
     def judged(self, found: Findings) -> None:
-        """Note the scores of a page and its links."""
+        """Log the scores of a page and its links."""
         self._append(judged(found, self._now()))
 
     def batched(self, pages: int, scores: Mapping[str, BatchScore]) -> None:
-        """Note URLs that were scored together by a number of pages, and offered so."""
+        """Log URLs that were scored together from that many pages, and offered with these scores."""
         found = list(scores.values())
         analysers = dict.fromkeys(name for each in found for name in each.parts)
         parts = {name: packed(rounded([each.parts.get(name) for each in found], DECIMALS)) for name in analysers}
@@ -123,11 +123,11 @@ class ScoreLog(SegmentedOutput):
         )
 
     def asked(self, n: int) -> None:
-        """Note that the ranker was asked for ``n`` URLs whose score has changed."""
+        """Log that the ranker was asked for up to ``n`` URLs whose score has changed."""
         self._append(Asked.model_construct(at=self._now(), n=n))
 
     def rescored(self, revisions: Sequence[Revision], by: Literal["weights"] | None = None) -> None:
-        """Note URLs whose score was set, by the ranker or because of other weights."""
+        """Log URLs whose score was replaced, by the ranker or because of other weights."""
         self._append(
             Rescored.model_construct(
                 at=self._now(),
@@ -138,7 +138,7 @@ class ScoreLog(SegmentedOutput):
         )
 
     def ended(self, url: str, state: str, reason: str = "") -> None:
-        """Note that a URL will not be fetched any more."""
+        """Log that a URL will not be fetched any more."""
         self._append(Ended.model_construct(at=self._now(), url=url, state=state, reason=reason))
 
     def _begin(self) -> Begin:
@@ -185,7 +185,7 @@ def judged(found: Findings, at: int) -> Judged:
 
 
 def _part(scores: Scores) -> Column:
-    """Return an analyser's scores of the links, or else its score of the document."""
+    """Return an analyser's scores of the links, or its score of the document where it has none of links."""
     if not scores.links:
         return None if scores.document is None else round(scores.document, DECIMALS)
     one = packed(scores.links)

@@ -1,7 +1,9 @@
 """Reads the text of captured pages and documents for the search, from the records of a WARC file."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
+from html import escape, unescape
 from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -13,7 +15,7 @@ from aahcrawler.archive.record_access import exchange_in, metadata_in, read_at, 
 from aahcrawler.captures.record_scan import ResponseRecord
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.metadata import Metadata
-from aahcrawler.page import Page
+from aahcrawler.page import Page, feeds
 from aahcrawler.page.generic import language
 from aahcrawler.page.text import fold
 from aahcrawler.posted_forms import posted_by
@@ -23,8 +25,10 @@ from aahcrawler.wire.replay import replayed
 _READ_BYTES: Final = 5_000_000
 """Bytes of a page that are read."""
 _MEDIA: Final = ("image/", "audio/", "video/")
-_PLAIN: Final = frozenset({"text/plain", "text/markdown", "application/xml", "text/xml"})
-_FEEDS: Final = ("application/rss+xml", "application/atom+xml")
+_PLAIN: Final = frozenset({"text/plain", "text/markdown"})
+_XML: Final = frozenset({"application/xml", "text/xml", "application/rss+xml", "application/atom+xml"})
+_CDATA: Final = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+_TAG: Final = re.compile(r"<[^<>]*>")
 _PICTURES_OF_PAGES: Final = frozenset({"image/x-icon", "image/vnd.microsoft.icon", "image/svg+xml"})
 """Media types of signs that pages are decorated with."""
 
@@ -95,7 +99,10 @@ class PageTexts:
             script = self._documents.read(page.body)
             page.__dict__["transcript"] = script
             return fold(script.title), "\n".join(sheet.text for sheet in script.sheets), fold(script.author), ""
-        if page.media_type in _PLAIN or page.media_type in _FEEDS or page.is_json:
+        if page.media_type in _XML:
+            feed = feeds.read_feed(page)
+            return (feed.title if feed else "") or " ".join(_file_name(page.url)), _text_of_xml(page.text), "", ""
+        if page.media_type in _PLAIN or page.is_json:
             return " ".join(_file_name(page.url)), page.text, "", ""
         return "", "", "", ""
 
@@ -109,6 +116,17 @@ class PageTexts:
             return page
         rendered = read_at(self._archive, name, answer.document, rendered_in)
         return page if rendered is None else page.as_rendered(rendered.dom, rendered.document_url, _READ_BYTES)
+
+
+def _text_of_xml(text: str) -> str:
+    r"""Return what stands between the tags of XML, each on a line, and of HTML that is kept in it as a text.
+
+    >>> _text_of_xml("<item><title>One</title><description>&lt;p&gt;Two &amp;amp; more&lt;/p&gt;</description></item>")
+    'One\nTwo & more'
+    """
+    marked_up = _TAG.sub("\n", _CDATA.sub(lambda found: escape(found[1], quote=False), text))
+    lines = (fold(line) for line in unescape(_TAG.sub("\n", unescape(marked_up))).splitlines())
+    return "\n".join(filter(None, lines))
 
 
 def _code(tag: str) -> str:

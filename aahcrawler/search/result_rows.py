@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from aahcrawler.search.search_entry import EPOCH
@@ -44,7 +45,7 @@ class ResultRow:
         """Return a hit as a row."""
         entry = hit.entry
         return cls(
-            folder=hit.folder.name,
+            folder=folder_name(hit.folder),
             kind=entry.kind,
             type=entry.type,
             title=entry.title,
@@ -65,6 +66,11 @@ class ResultRow:
             alike=hit.alike,
             snippet="".join(piece.text for piece in hit.snippet),
         )
+
+
+def folder_name(folder: Path) -> str:
+    """Return the name of a folder, also where it is written as ``.`` or ``..``."""
+    return folder.name if folder.name not in {"", ".."} else folder.resolve().name
 
 
 def utc(microseconds: int) -> str:

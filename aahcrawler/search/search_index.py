@@ -23,7 +23,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from aahcrawler.annotations import AnnotationIndex, Annotations, CaptureAnnotations
 from aahcrawler.annotations.annotation_statements import read_annotations
-from aahcrawler.captures.record_scan import Damage, ResponseRecord, scanned
+from aahcrawler.captures.record_scan import Damage, Info, ResponseRecord, scanned
 from aahcrawler.derived_index import DerivedIndex, Known, Source, segment_members, segment_sources
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
@@ -59,6 +59,7 @@ _TABLES: Final = (
   thing INTEGER NOT NULL, annotator TEXT NOT NULL, capture TEXT NOT NULL, run TEXT NOT NULL,
   PRIMARY KEY (annotator, capture, run, thing)
 ) WITHOUT ROWID""",
+    "CREATE TABLE info (id TEXT PRIMARY KEY, file TEXT NOT NULL, begin INTEGER NOT NULL, end INTEGER NOT NULL)",
     "CREATE TABLE language (code TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 _SIGHTINGS: Final = """
@@ -73,7 +74,7 @@ _MAX_SAID_ANEW: Final = 1_000
 """Objects that wait to be written with what annotations say of them."""
 _SAYING: Final = "DELETE FROM said WHERE annotator = ? AND capture = ? AND run = ? RETURNING thing"
 _FORMER_RUNS: Final = "DELETE FROM said WHERE annotator = ? AND run != ? RETURNING thing"
-Stated = CaptureStatements | ResponseRecord | bytes
+Stated = CaptureStatements | ResponseRecord | Info | bytes
 _logger = logging.getLogger(__name__)
 
 
@@ -107,7 +108,7 @@ class SearchIndex(DerivedIndex[Stated]):
     """
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 2
+    version: ClassVar = 3
     at_once: ClassVar = 500
 
     def __init__(self, crawl: Path) -> None:
@@ -158,9 +159,7 @@ class SearchIndex(DerivedIndex[Stated]):
             yield from ((read_statements(text), end) for text, end in segment_members(source, begin))
             return
         damaged: list[Damage] = []
-        yield from (
-            (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, ResponseRecord)
-        )
+        yield from ((each, each.end) for each in scanned(source.path, begin, damaged.append))
         if damaged:
             raise DamageError(f"at byte {damaged[0].offset}: {damaged[0].reason}")
 
@@ -175,9 +174,12 @@ class SearchIndex(DerivedIndex[Stated]):
         self._languages: set[str] = set()
 
     def put(self, entry: Stated, source: int, place: int) -> None:  # noqa: ARG002
-        """Take in what a capture was found to hold, or the text of its page."""
+        """Take in what a capture was found to hold, the text of its page, or where a ``warcinfo`` record lies."""
+        name = self._names[source].removeprefix(f"{ARCHIVE}/")
         if isinstance(entry, ResponseRecord):
-            self._put_answer(entry, self._names[source].removeprefix(f"{ARCHIVE}/"))
+            self._put_answer(entry, name)
+        elif isinstance(entry, Info):
+            self.base.execute("INSERT OR REPLACE INTO info VALUES (?, ?, ?, ?)", (entry.id, name, *entry[1:]))
         elif isinstance(entry, bytes):
             self._put_annotations(read_annotations(entry))
         else:
@@ -224,12 +226,11 @@ class SearchIndex(DerivedIndex[Stated]):
         if self._is_hidden(answer.url, answer.id) or not answer.id:
             return
         if answer.is_revisit and answer.document is None:
-            self._put_revisit(answer)
+            self._put_revisit(answer, name)
             return
         if not shows_page(answer):
             return
-        number, facts = self._capture(answer.id, answer.crawl, None)
-        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, _kept(answer), number))
+        number, facts = self._placed(answer, name)
         if facts is None:
             facts = self._first_facts(name, answer)
             self.base.execute("UPDATE capture SET facts = ? WHERE id = ?", (str(facts), number))
@@ -237,7 +238,13 @@ class SearchIndex(DerivedIndex[Stated]):
         if entry is not None:
             self._see(entry, number)
 
-    def _put_revisit(self, answer: ResponseRecord) -> None:
+    def _placed(self, answer: ResponseRecord, name: str) -> tuple[int, Facts | None]:
+        """Keep where the records of an answer lie; return as ``_capture`` does."""
+        number, facts = self._capture(answer.id, answer.crawl, None)
+        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, _kept(answer), number))
+        return number, facts
+
+    def _put_revisit(self, answer: ResponseRecord, name: str) -> None:
         """See again what the capture that a revisit refers to holds; nothing where that is not known."""
         found = self.base.execute(
             "SELECT id, file, answer, facts FROM capture WHERE record = ? AND file IS NOT NULL", (answer.refers,)
@@ -245,7 +252,7 @@ class SearchIndex(DerivedIndex[Stated]):
         if found is None:
             return
         thing, (original, file, kept, facts) = number_of(page_thing(answer.url)), found
-        number, _ = self._capture(answer.id, answer.crawl, None)
+        number, _ = self._placed(answer, name)
         held = self.base.execute("SELECT digest FROM sighting WHERE thing = ? AND capture = ?", (thing, original))
         if (row := held.fetchone()) is not None:
             self._sight(thing, answer.at, number, row[0])
@@ -396,6 +403,15 @@ class SearchIndex(DerivedIndex[Stated]):
         """Make the tables, and begin the texts anew in another folder."""
         super().make_tables(base)
         base.execute("INSERT INTO texts VALUES (?, 0, 0)", (secrets.token_hex(8),))
+
+    def bring(self, path: Path) -> None:
+        """Bring what there is of the index to another path; texts are linked, as they are never changed in place."""
+        super().bring(path)
+        for file in (self.path or Path()).with_name(SEARCH_TEXTS).resolve().glob("*/*"):
+            if file.suffix != ".lock":
+                link = path.with_name(SEARCH_TEXTS) / file.parent.name / file.name
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(file)
 
     def abandon(self) -> None:
         """Close it without committing what is pending, if it is open."""

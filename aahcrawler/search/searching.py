@@ -129,6 +129,11 @@ class Found:
     loosened: Literal["", "spelling", "words"] = ""
     has_more: bool = False
 
+    @property
+    def folded(self) -> int:
+        """How many versions are folded into the hits: near duplicates, other versions, and pages that show objects."""
+        return sum(hit.alike for hit in self.hits)
+
 
 def folders_in(place: Path) -> Iterator[Path]:
     """Yield a folder that holds an archive or what was read of one, or such folders right below it, by name."""

@@ -1,21 +1,24 @@
 """The part of a text that shows best what was looked for, with the words marked."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
+from itertools import chain
 from typing import Final
 
-from aahcrawler.search.query_language import Node, Words, leaves
+from aahcrawler.page.generic import language as language_of
+from aahcrawler.search.query_language import Node, QueryError, Words, leaves, parse
 from aahcrawler.search.text_index import stems_of, unspaced, words_of
 
 LENGTH: Final = 240
 """Characters that a snippet has at most."""
-_LOOKED_AT: Final = 60_000
-"""Characters of a text in which words are looked for."""
+_PART: Final = 60_000
+"""Characters of a text that are looked through at once: as long as some words have not been found, the next follow."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_MOST: Final = 400
-"""Places of a text that are weighed."""
+_MOST: Final = 50
+"""Places of a word in each part of a text that are weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +43,20 @@ class Marker:
         asked = [leaf for leaf in leaves(node) if isinstance(leaf, Words)]
         self._runs = [run for leaf in asked for run in unspaced(leaf.text)]
         self._words: dict[str, int] = {}
-        self._beginnings: list[str] = []
-        self._near: list[tuple[str, int]] = []
+        self._beginnings: list[tuple[str, int]] = []
+        self._near: list[tuple[str, int, int]] = []
         self._texts = [leaf.text for leaf in asked if not leaf.is_prefix]
         for leaf in asked:
             for word in words_of(leaf.text):
-                self._words.setdefault(word, len(self._words))
+                number = self._words.setdefault(word, len(self._words))
                 if leaf.is_prefix:
-                    self._beginnings.append(word)
+                    self._beginnings.append((word, number))
                 elif leaf.distance or (is_lenient and not leaf.is_phrase and len(word) > 3):
-                    self._near.append((word, leaf.distance or (2 if len(word) > 7 else 1)))
+                    self._near.append((word, leaf.distance or (2 if len(word) > 7 else 1), number))
 
     def snippet(self, text: str, language: str) -> tuple[Piece, ...]:
         """Return the best part of a text in one line, or its beginning where it has none of the words."""
-        places = self._places(text[:_LOOKED_AT], language)
+        places = self._places(text, language)
         begin, end = _window(text, places)
         pieces, at = list[Piece](), begin
         for place in places:
@@ -65,41 +68,93 @@ class Marker:
         before, after = "… " if begin else "", " …" if end < len(text) else ""
         return tuple(each for each in (Piece(before), *shown, Piece(after)) if each.text)
 
-    def _places(self, text: str, language: str) -> list[_Place]:
-        stems = {stem for asked in self._texts for stem in stems_of(asked, language)}
-        known: dict[str, int] = {}
-        found = [*self._unspaced_places(text)]
-        for match in _WORD.finditer(text):
-            word = match[0]
-            what = known.get(word)
-            if what is None:
-                what = known[word] = self._what(word, language, stems)
-            if what >= 0:
-                found.append(_Place(match.start(), match.end(), what))
-                if len(found) >= _MOST:
-                    break
+    def spans(self, text: str, language: str) -> list[tuple[int, int]]:
+        """Return where all of the words stand in a text, in their order; none overlap."""
+        found: list[tuple[int, int]] = []
+        for place in self._places(text, language, most=len(text)):
+            if not found or place.begin >= found[-1][1]:
+                found.append((place.begin, place.end))
+        return found
+
+    def _places(self, text: str, language: str, most: int = _MOST) -> list[_Place]:
+        """Return places of words: up to where each was found, and ``most`` of one in each part; or all, for more."""
+        stems = {stem: self._words[word] for word, stem in self._stems(language)}
+        seen, numbers = set[str](), dict[str, int]()
+        found = [*self._unspaced_places(text, most)]
+        missing = {*self._words.values()}
+        begin = 0
+        while begin < len(text) and (missing or most > _MOST):
+            space = text.find(" ", begin + _PART, begin + _PART + LENGTH)
+            end = space if space >= 0 else begin + _PART
+            words = {*_WORD.findall(text, begin, end)}
+            numbers.update(self._numbered(sorted(words - seen), stems, language, missing))
+            if not words.isdisjoint(numbers):
+                found += _first_ones(text, begin, end, numbers, most)
+                missing -= {numbers[word] for word in words & numbers.keys()}
+            seen |= words
+            begin = end
         return sorted(found, key=lambda place: place.begin)
 
-    def _unspaced_places(self, text: str) -> Iterator[_Place]:
+    def _stems(self, language: str) -> Iterator[tuple[str, str]]:
+        """Yield the words that are looked for in all their forms, each with its stem."""
+        for asked in self._texts:
+            yield from zip(words_of(asked), stems_of(asked, language), strict=False)
+
+    def _numbered(
+        self, words: Sequence[str], stems: Mapping[str, int], language: str, missing: Container[int]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield words of a text that are looked for, each with the number of the word of the query that it is.
+
+        Words that are spelt differently count for those that are still ``missing`` alone.
+        """
+        near = [each for each in self._near if each[2] in missing]
+        folded = _each(words, words_of)
+        if near or self._beginnings:
+            for word, form in zip(words, folded, strict=True):
+                begun = (n for beginning, n in self._beginnings if form.startswith(beginning))
+                spelt = (n for each, most, n in near if _is_near(form, each, most))
+                if (number := next(chain(begun, spelt), None)) is not None:
+                    yield word, number
+        if stems:
+            forms = _each(words, partial(stems_of, language=language))
+            yield from ((word, stems[form]) for word, form in zip(words, forms, strict=True) if form in stems)
+        yield from ((word, self._words[form]) for word, form in zip(words, folded, strict=True) if form in self._words)
+
+    def _unspaced_places(self, text: str, most: int) -> Iterator[_Place]:
         for number, run in enumerate(self._runs):
             at = text.find(run)
-            for _ in range(_MOST):
+            for _ in range(most):
                 if at < 0:
                     break
                 yield _Place(at, at + len(run), -1 - number)
                 at = text.find(run, at + len(run))
 
-    def _what(self, word: str, language: str, stems: set[str]) -> int:
-        """Return the number of the word of the query that a word of the text is, -1 for none."""
-        folded = _folded(word)
-        if folded in self._words:
-            return self._words[folded]
-        if stems and stems.intersection(stems_of(word, language)):
-            return len(self._words)
-        if any(folded.startswith(each) for each in self._beginnings):
-            return len(self._words) + 1
-        near = any(_is_near(folded, each, distance) for each, distance in self._near)
-        return len(self._words) + 2 if near else -1
+
+def words_in(query: str, text: str) -> list[tuple[int, int]]:
+    """Return where a text has the words that a query looks for, as ``spans`` does; similar ones where it has none."""
+    try:
+        node = parse(query)
+    except QueryError:
+        return []
+    told = language_of(text[:_PART], "") or ""
+    exact = Marker(node, is_lenient=False).spans(text, told)
+    return exact or Marker(node, is_lenient=True).spans(text, told)
+
+
+def _each(words: Sequence[str], terms_of: Callable[[str], list[str]]) -> list[str]:
+    """Return the term of each word, empty where it has none."""
+    terms = terms_of(" ".join(words))
+    return terms if len(terms) == len(words) else [next(iter(terms_of(word)), "") for word in words]
+
+
+def _first_ones(text: str, begin: int, end: int, numbers: Mapping[str, int], most: int) -> Iterator[_Place]:
+    """Yield the places of words in a part of a text, the first ones of each number."""
+    counts: Counter[int] = Counter()
+    for match in _WORD.finditer(text, begin, end):
+        number = numbers.get(match[0])
+        if number is not None and counts[number] < most:
+            counts[number] += 1
+            yield _Place(match.start(), match.end(), number)
 
 
 def _window(text: str, places: Sequence[_Place]) -> tuple[int, int]:
@@ -107,7 +162,8 @@ def _window(text: str, places: Sequence[_Place]) -> tuple[int, int]:
     best, begin = 0, 0
     for number, place in enumerate(places):
         within = set[int]()
-        for other in places[number:]:
+        for at in range(number, len(places)):
+            other = places[at]
             if other.end > place.begin + LENGTH * 3 // 4:
                 break
             within.add(other.what)
@@ -124,14 +180,9 @@ def _window(text: str, places: Sequence[_Place]) -> tuple[int, int]:
     return begin, end
 
 
-@lru_cache(maxsize=50_000)
-def _folded(word: str) -> str:
-    return next(iter(words_of(word)), "")
-
-
 def _is_near(one: str, other: str, distance: int) -> bool:
     """Return whether a few letters to change, add, leave out or swap make one word the other (OSA distance)."""
-    if abs(len(one) - len(other)) > distance or len(one) > 40:
+    if abs(len(one) - len(other)) > distance or len(one) > 40 or len(set(one) ^ set(other)) > 2 * distance:
         return False
     before: list[int] = []
     row = list(range(len(other) + 1))

@@ -11,12 +11,13 @@ from aahcrawler.seeds.trail import (
     on_site,
     seed_results,
 )
-from aahcrawler.seeds.verdicts import Verdict, in_words, of_reason
+from aahcrawler.seeds.verdicts import Verdict, counted_in_words, in_words, of_reason
 from aahcrawler.seeds.walls import redirect_wall, wall
 
 __all__ = [
     "SeedResult",
     "Verdict",
+    "counted_in_words",
     "forbidden_on_site",
     "in_words",
     "of_attempt",

@@ -3,6 +3,7 @@
 Heritrix's seeds report and Browsertrix's status of seeds tell the same by codes.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -232,6 +233,18 @@ def in_words(reason: str) -> str:
         return reason
     code = reason.removeprefix("status ") if reason.startswith("status ") else ""
     return f"{verdict} ({code})" if code and code not in verdict else str(verdict)
+
+
+def counted_in_words(failures: Mapping[str, int]) -> Mapping[str, int]:
+    """Return counts of failures by their words alone, the commonest first: several reasons may have the same.
+
+    >>> counted_in_words({"disconnect": 1, "status 404": 2, "spool": 1})
+    {'not found (404)': 2, 'connection lost': 1, 'spool': 1}
+    """
+    found = Counter[str]()
+    for reason, number in failures.items():
+        found[in_words(reason)] += number
+    return dict(found.most_common())
 
 
 def of_status(status: int) -> Verdict:

@@ -19,6 +19,7 @@ from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.door import ReplayAccess
 from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.replay.replay_app import replay_app
+from aahcrawler.search.snippets import words_in
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.cockpit.app import cockpit_app
@@ -37,6 +38,7 @@ from aahcrawler.service.server import (
     prepare,
     server_config,
 )
+from aahcrawler.service.steering.unfound_searches import UNFOUND, UnfoundSearches
 from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.web.roles import LOCAL, Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
@@ -55,15 +57,22 @@ class Published:
 
 
 def serve_cockpit(
-    places: Sequence[Path], listening: Listening, published: Published, say: Callable[[str], None]
+    places: Sequence[Path],
+    listening: Listening,
+    published: Published,
+    say: Callable[[str], None],
+    *,
+    counts_unfound: bool = False,
 ) -> None:
     """Serve the cockpit until the process is told to end. ``say`` is told its address, and each one-time code.
 
-    Raise ``RefusedToServeError`` where it cannot be listened on, or would not be safe.
+    With ``counts_unfound`` what several readers search for and do not find is counted, without them. Raise
+    ``RefusedToServeError`` where it cannot be listened on, or would not be safe.
     """
     if not places and not os.environ.get(REDIS_URL):
         CRAWLS.mkdir(exist_ok=True)
     settings = prepare(places, listening)
+    unfound = _unfound(settings.catalog.place_for_new()) if counts_unfound else None
     with _bound(listening) as sockets:
         port = sockets[0].getsockname()[1]
         names = names_of(replace(listening, port=port), published)
@@ -77,10 +86,16 @@ def serve_cockpit(
         if is_local:
             tell(sign_in.code)
         log_to_terminal()
-        instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), PagePictures())
+        instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), PagePictures(), unfound)
         app = assembled(settings, instruments, names, sign_in)
         server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
         asyncio.run(server.serve(sockets=list(sockets)))
+
+
+def _unfound(place: Path | None) -> UnfoundSearches:
+    if place is None:
+        raise RefusedToServeError("--count-unfound: name a folder that holds crawls, in which they are counted")
+    return UnfoundSearches(place / UNFOUND)
 
 
 def assembled(settings: ServiceSettings, instruments: Instruments, names: Names, sign_in: SignIn) -> ASGIApp:
@@ -97,6 +112,7 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
         [host_name(names.replay)],
         door=door,
         annotate=ReplayMarks(instruments),
+        find_words=words_in,
         marked=marked,
     )
     site = Site.of(instruments, sign_in, names, door.tickets.issue, marked, settings.rates)

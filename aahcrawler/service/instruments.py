@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.helm import SteeringService
+from aahcrawler.service.steering.unfound_searches import UnfoundSearches
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
@@ -28,13 +29,17 @@ class Instruments:
     helm: SteeringService
     live: LiveFeed
     search: SearchIndexes = field(default_factory=SearchIndexes)
+    unfound: UnfoundSearches | None = None
+    """Counts what searches do not find; None where that is not wanted."""
     pictures: PagePictures | None = None
     """Makes the pictures that nobody took when a page was captured; None where none are to be made."""
     endings: ExitStack = field(default_factory=ExitStack)
     """What else is to be ended with them, such as what pages of the studio have begun."""
 
     @classmethod
-    def of(cls, reach: CrawlRegistry, pictures: PagePictures | None = None) -> "Instruments":
+    def of(
+        cls, reach: CrawlRegistry, pictures: PagePictures | None = None, unfound: UnfoundSearches | None = None
+    ) -> "Instruments":
         """Return the instruments for the crawls within reach."""
         states = CrawlStates(reach)
         return cls(
@@ -44,6 +49,7 @@ class Instruments:
             SparqlProcess(),
             SteeringService.of(reach),
             LiveFeed(reach, states),
+            unfound=unfound,
             pictures=pictures,
         )
 

@@ -5,18 +5,18 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from socket import socket
-from typing import Any, cast
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback
+from aahcrawler.replay.replay_server import QuietServer
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import CrawlRegistry
@@ -122,19 +122,12 @@ def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
     return ServiceSettings(catalog, shared, tokens, rates=Rates.of(listening.rate), log=log)
 
 
-class Server(uvicorn.Server):
-    """A server for which being told to end is no error of the process; it ends streams of live events then."""
+class Server(QuietServer):
+    """A server that ends streams of live events when it is told to end."""
 
     def __init__(self, config: uvicorn.Config, live: LiveFeed) -> None:
         super().__init__(config)
         self._live = live
-
-    @contextmanager
-    def capture_signals(self) -> Any:
-        """End in good order on SIGINT and SIGTERM, and do not raise them again afterwards."""
-        with super().capture_signals():
-            yield
-            self._captured_signals.clear()
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """End streams of live events, which would go on, and then answer what is under way."""

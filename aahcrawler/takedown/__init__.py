@@ -1,1 +1,1 @@
-"""Takes pages out of an archive, whole or not at all, and keeps them from being fetched again."""
+"""Removes pages from an archive, either whole or not at all, and keeps them from being fetched again."""

@@ -1,4 +1,4 @@
-"""What ``aah remove`` does and says, line by line."""
+"""The actions and output lines of ``aah remove``."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -8,6 +8,7 @@ from aahcrawler.archive.folders import is_referred
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.takedown.removal import WantedRemoval, lift, plan, remove
 from aahcrawler.takedown.selection import Selected
+from aahcrawler.tallies import plural
 from aahcrawler.tombstones import read_tombstones
 
 SHOWN = 50
@@ -19,28 +20,28 @@ def listed(crawl: Path) -> Iterator[str]:
     for stone in read_tombstones(crawl):
         what = ", ".join((*stone.objects, *stone.prefixes, *stone.urls))
         since = f"; lifted {stone.lifted.at} by {stone.lifted.by}: {stone.lifted.reason}" if stone.lifted else ""
-        yield f"{stone.id}\t{stone.at}\t{stone.by}\t{stone.captures:,} captures\t{stone.reason}{since}\t{what}"
+        yield f"{stone.id}\t{stone.at}\t{stone.by}\t{plural(stone.captures, 'capture')}\t{stone.reason}{since}\t{what}"
         yield from (f"{stone.id}\tmay have been left\t{place}" for place in stone.left)
 
 
 def lifted(crawl: Path, named: str, by: str, reason: str) -> Iterator[str]:
-    """Lift takedowns, and yield what was done."""
+    """Lift takedowns, yielding a line for each."""
     for stone in lift(crawl, named, by, reason):
         yield f"{crawl}: {stone.id} is lifted; what it names may be fetched again by the next crawl"
 
 
 def planned(crawl: Path, wanted: WantedRemoval) -> tuple[Iterator[str], bool]:
-    """Return what would be removed, and whether that is all."""
+    """Return lines on what would be removed, and whether that is everything that was asked for."""
     selected, _ = plan(crawl, wanted)
     summary = f"{crawl}: {_counted(selected)} would be removed; nothing was changed"
     return chain(_told(selected), (summary,)), not selected.left
 
 
 def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[Iterator[str], bool]:
-    """Remove, and return what was done, and whether that is all."""
+    """Remove pages; return lines on what was done, and whether that is everything that was asked for."""
     stone, selected = remove(crawl, wanted, by, reason)
     summary = (
-        f"{crawl}: {_counted(selected)} were removed, and are not fetched again ({stone.id})",
+        f"{crawl}: {_counted(selected)} removed, and not fetched again ({stone.id})",
         *_hidden(crawl, selected),
         "Stores elsewhere that were loaded from this crawl, selections and other copies still hold them.",
     )
@@ -48,18 +49,19 @@ def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[I
 
 
 def _hidden(crawl: Path, selected: Selected) -> Iterator[str]:
-    """Yield what is said where captures are in files of others, which are not written to."""
+    """Yield lines on captures that are hidden, but not removed, as their files belong to others."""
     referred = [name for name in selected.files if is_referred(crawl / ARCHIVE / name)]
     if referred:
         yield (
-            f"{len(referred):,} files of others that {crawl} refers to still hold captures of these URLs: "
+            f"{plural(len(referred), 'file of others', 'files of others')} that {crawl} refers to still "
+            f"{'holds' if len(referred) == 1 else 'hold'} captures of these URLs: "
             "they were not changed, and what they hold of them is not shown any more"
         )
 
 
 def _counted(selected: Selected) -> str:
-    damaged = f" and {len(selected.places):,} damaged places" if selected.places else ""
-    return f"{len(selected.captures):,} captures{damaged}"
+    damaged = f" and {plural(len(selected.places), 'damaged place')}" if selected.places else ""
+    return f"{plural(len(selected.captures), 'capture')}{damaged}"
 
 
 def _told(selected: Selected) -> Iterator[str]:
@@ -67,7 +69,7 @@ def _told(selected: Selected) -> Iterator[str]:
     if len(selected.urls) > SHOWN:
         yield f"and {len(selected.urls) - SHOWN:,} more URLs"
     if selected.promoted:
-        yield f"{len(selected.promoted):,} captures of other URLs showed the same; they get what they show"
+        yield f"{plural(len(selected.promoted), 'capture')} of other URLs showed the same; they get what they show"
     for url in selected.requisites:
         yield f"stays, though no other page is shown with it (--requisites): {url}"
     for url in selected.unshown:

@@ -1,4 +1,4 @@
-"""Reads what the records of an archive say of one another, and of which URL each damaged place is."""
+"""Reads the references among an archive's records, and finds the URL of each damaged place."""
 
 import re
 from collections import defaultdict
@@ -28,9 +28,9 @@ _HEADER_END = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A damaged place, and a URL that it is of, empty where nobody can say.
+    """A damaged place, and the URL that it belongs to, empty where unknown.
 
-    ``is_sure`` is False where nothing but the damaged bytes themselves says so.
+    ``is_sure`` is False where only the damaged bytes themselves name the URL.
     """
 
     place: RecordPlace
@@ -40,10 +40,10 @@ class Owned:
 
 @dataclass(slots=True)
 class Archived:
-    """What the records of an archive say of one another, by their ids.
+    """The references among an archive's records, by their ids.
 
-    ``urls`` has the URL of each answer; of those that are ``damaged`` other records or the statements name it.
-    ``files`` has the file of each, or that of a record which names it. ``damage`` are the damaged places.
+    ``urls`` has the URL of each response; for ``damaged`` ones, as other records or the statements name it. ``files``
+    has the file of each, or that of a record which refers to it. ``damage`` are the damaged places.
     """
 
     urls: dict[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Archived:
 
 
 def read_archive(crawl: Path) -> Archived:
-    """Read the records of a crawl's WARC files, and what is damaged in them. Raise ``OSError``."""
+    """Read the records of a crawl's WARC files, and their damaged places. Raises ``OSError``."""
     reading = _Reading()
     torn = sorted((crawl / ARCHIVE).glob(f"*.{WARC}{TORN}*"))
     gaps = [gap for path in (*segments(crawl / ARCHIVE, WARC), *torn) for gap in reading.gaps(path)]
@@ -72,9 +72,9 @@ def read_archive(crawl: Path) -> Archived:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A whole record: the ids of its capture, whether it is the answer itself, and whether its request is missing.
+    """A whole record beside a gap: the ids of its capture, whether it is the response, and lacks its request.
 
-    All are empty beyond the ends of a file.
+    All fields are empty beyond the ends of a file.
     """
 
     ids: frozenset[str] = frozenset()
@@ -86,7 +86,7 @@ class _Neighbour:
 
 
 class _Reading:
-    """What is known so far, and the last whole record."""
+    """What has been read so far, and the last whole record."""
 
     def __init__(self) -> None:
         self.known = Archived()
@@ -146,7 +146,7 @@ class _Reading:
 
 
 def _whole(member: Member) -> tuple[Header, bytes]:
-    """Return the header of a whole record, and the block of metadata. Raise ``MemberError`` where it is damaged."""
+    """Return the header of a whole record, and the block of metadata. Raises ``MemberError`` where it is damaged."""
     try:
         record = Record(member)
     except RecordError as error:
@@ -171,7 +171,7 @@ def _owned(crawl: Path, reading: _Reading, gaps: list[Gap]) -> Iterator[Owned]:
         places = indexed.get(gap.path.name, {})
         for piece, url in _of_gap(reading, gap, tuple(damaged(crawl, gap, _WARC, places)), places):
             said = url or _target(piece.header)
-            # Where whole records name the answer, its id is theirs, whatever the damaged bytes say.
+            # Where whole records name the response, their id is used, whatever the damaged bytes say.
             if said not in named and piece.header.record_id and piece.kind in _ANSWERS - {"resource"}:
                 known.urls.setdefault(piece.header.record_id, said)
             yield Owned(piece.place, said, bool(url) or said in urls)
@@ -179,7 +179,7 @@ def _owned(crawl: Path, reading: _Reading, gaps: list[Gap]) -> Iterator[Owned]:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A damaged record, by what can be unpacked of its header."""
+    """A damaged record, as far as its header can be unpacked."""
 
     place: RecordPlace
     header: Header
@@ -192,7 +192,7 @@ class _Piece:
 def _of_gap(
     reading: _Reading, gap: Gap, found: tuple[Damaged, ...], places: dict[int, str]
 ) -> Iterator[tuple[_Piece, str]]:
-    """Yield the records of a gap with the URLs that others name for them, empty where none does."""
+    """Yield the records of a gap with the URLs that other sources name for them, empty where none does."""
     known = reading.known
     before, after = reading.around[gap]
     last = before.url(known)
@@ -221,7 +221,7 @@ def _target(header: Header) -> str:
 
 
 def _indexed(crawl: Path, gaps: list[Gap]) -> dict[str, dict[int, str]]:
-    """Return the URLs that index and history have of records in gaps, by file and offset."""
+    """Return the URLs that index and history have for records in gaps, by file and offset."""
     wanted = defaultdict(list)
     for gap in gaps:
         wanted[gap.path.name].append(gap)
@@ -248,7 +248,7 @@ _CAPTURED = re.compile(
 
 
 def statements(crawl: Path) -> Iterator[bytes]:
-    """Yield the statements of each capture, of those that can be read. Raise ``OSError``."""
+    """Yield the readable statements of each capture. Raises ``OSError``."""
     for path in segments(crawl / OBJECTS, NQUADS):
         with path.open("rb") as file:
             for member in members(file, 0, STATEMENTS):
@@ -260,17 +260,17 @@ def statements(crawl: Path) -> Iterator[bytes]:
 
 
 def captures_told(crawl: Path) -> Iterator[tuple[str, str]]:
-    """Yield id and URL of each capture that statements are about."""
+    """Yield id and URL of each capture that the statements are about."""
     for text in statements(crawl):
         yield from captures_in(text)
 
 
 def captures_in(text: bytes) -> Iterator[tuple[str, str]]:
-    """Yield id and URL of the captures that a text of statements tells of, which may be cut off anywhere."""
+    """Yield id and URL of the captures in a text of statements, which may be cut off anywhere."""
     for found in _CAPTURED.finditer(text):
         yield found["capture"].decode("utf-8", "replace"), found["url"].decode("utf-8", "replace")
 
 
 def graph(line: bytes) -> str:
-    """Return the id of the capture that a statement is of, empty where it says none."""
+    """Return the id of the capture that a statement belongs to, empty where it names none."""
     return line.rpartition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")

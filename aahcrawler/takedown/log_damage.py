@@ -1,4 +1,4 @@
-"""Finds what is damaged in the logs beside an archive, and of which URLs it is."""
+"""Finds the damaged places in the logs beside an archive, and the URLs they belong to."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _NAMED = re.compile(rb'"(?:url|via|failed)":\s*("(?:[^"\\]|\\.)*")')
 
 
 def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:
-    """Yield each damaged place of statements, scores and refusals. Raise ``OSError``."""
+    """Yield each damaged place of statements, scores and refusals. Raises ``OSError``."""
     urls = set(known.urls.values())
     for path in segments(crawl / OBJECTS, NQUADS):
         for gap in walk(path, STATEMENTS, read_whole):
@@ -38,7 +38,7 @@ def read_whole(member: Member) -> None:
 
 
 def _owned(place: RecordPlace, named: tuple[str, ...], known: Set[str]) -> Iterator[Owned]:
-    """Yield a place for each URL that it names: sure where the archive knows the URL, too."""
+    """Yield a place for each URL that it names; it is sure where the archive has that URL."""
     for url in named:
         yield Owned(place, url, url in known)
     if not named:

@@ -1,7 +1,7 @@
-"""Carries out a takedown, so that a kill in between leaves one that the next command finishes.
+"""Carries out takedowns; one that a kill interrupted is finished by the next command.
 
-What is to be done is written down first (``removing.json``). Each step does no harm when it is done again, so that
-finishing is doing all of them from the beginning.
+What is to be done is written down first (``removing.json``). Each step may be repeated safely, so that finishing a
+takedown means doing all of them from the beginning.
 """
 
 import json
@@ -9,7 +9,7 @@ import logging
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Set
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.annotations.annotation_lock import AnnotationsBusyError, annotating
-from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run
+from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run, rests_on
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
@@ -42,6 +42,7 @@ from aahcrawler.layout import (
     SCORE_LOG,
     SCORES,
     SEARCH_TEXTS,
+    STEERED,
     STORE,
     SUMMARY,
     TOPICS,
@@ -75,9 +76,10 @@ class TakedownError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WantedRemoval:
-    """What is to be taken down, as it was asked for.
+    """What is to be taken down, as requested.
 
-    ``requisites``: with what the pages alone are shown with; ``damaged``: with damaged places that may be of any page.
+    ``requisites`` includes page requisites that only these pages use; ``damaged`` includes damaged places of unknown
+    pages.
     """
 
     urls: tuple[str, ...] = ()
@@ -98,7 +100,7 @@ class _Journal(BaseModel):
 
 
 def plan(crawl: Path, wanted: WantedRemoval) -> tuple[Selected, TakenDown]:
-    """Return what a takedown removes, and the URLs that it names; nothing is changed. Raise ``TakedownError``."""
+    """Return what a takedown would remove, and the URLs that it names; changes nothing. Raises ``TakedownError``."""
     known = read_archive(crawl)
     found = pages_of(crawl, known, wanted.objects)
     if wanted.objects and not found:
@@ -116,10 +118,10 @@ def plan(crawl: Path, wanted: WantedRemoval) -> tuple[Selected, TakenDown]:
 
 
 def remove(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[Tombstone, Selected]:
-    """Take pages out of a crawl's folder, which nobody may be working in, and keep them from being fetched again.
+    """Remove pages from a crawl's folder, which nobody else may be using, and keep them from being fetched again.
 
-    URLs that are not archived are kept from being fetched as well. Raise ``TakedownError``, ``ArchiveError`` while a
-    crawl runs, and ``OSError`` where the disk refuses: what was begun is finished by the next command then.
+    URLs that are not archived are kept from being fetched as well. Raises ``TakedownError``, ``ArchiveError`` while a
+    crawl runs, and ``OSError`` where the disk refuses; the next command then finishes what was begun.
     """
     with _alone(crawl):
         finish(crawl)
@@ -153,9 +155,9 @@ def remove(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[To
 
 
 def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]:
-    """Let be fetched again what takedowns named: that of an id, or those that cover a URL. What was removed stays so.
+    """Allow what takedowns named to be fetched again, by a takedown's id or a URL. Removed captures stay removed.
 
-    Raise ``TakedownError`` where none stands, and ``ArchiveError`` while a crawl runs.
+    Raises ``TakedownError`` where no such takedown is in force, and ``ArchiveError`` while a crawl runs.
     """
     with _alone(crawl):
         finish(crawl)
@@ -168,18 +170,18 @@ def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]
         write_tombstones(crawl, new)
         _judge_again(crawl)
         if not all(map(_is_own, segments(crawl / ARCHIVE, WARC))):
-            # What was only hidden is shown again.
+            # Captures that were only hidden are shown again.
             rebuild(crawl / ARCHIVE, crawl / INDEXES)
             _remove_indexes(crawl)
-            # Nothing is stated of its pages any more: they are to be read again.
+            # The statements about its pages are gone, so they have to be read again.
             (crawl / INDEXES / IMPORT_READ).unlink(missing_ok=True)
     return tuple(stone for stone in new if stone.id in wanted)
 
 
 def finish(crawl: Path) -> bool:
-    """Finish a takedown that a kill cut short; for whoever is alone in the folder. Return whether there was one.
+    """Finish a takedown that a kill interrupted; return whether there was one. The caller must hold the folder alone.
 
-    Raise ``TakedownError`` where what is to be done cannot be read, and ``OSError``.
+    Raises ``TakedownError`` where its description cannot be read, and ``OSError``.
     """
     path = crawl / REMOVING
     if not path.exists():
@@ -200,7 +202,7 @@ def finish(crawl: Path) -> bool:
 
 
 def finish_begun(crawl: Path) -> bool:
-    """Finish what a kill cut short, unless somebody works in the folder. Return whether there was anything to do."""
+    """Finish an interrupted takedown unless the folder is in use; return whether there was anything to do."""
     if not (crawl / REMOVING).exists():
         return False
     try:
@@ -234,7 +236,7 @@ def _forbid(crawl: Path, stone: Tombstone) -> None:
 
 
 def _judge_again(crawl: Path) -> None:
-    """Have the next start of the crawl judge by its scope what is queued, and what was refused."""
+    """Have the next start of the crawl check queued and refused URLs against its scope again."""
     path = crawl / REDEFINING
     try:
         pending = set(json.loads(path.read_bytes()))
@@ -246,7 +248,7 @@ def _judge_again(crawl: Path) -> None:
 
 
 def _clear(crawl: Path) -> None:
-    """Delete what a kill left of files that were being rewritten."""
+    """Delete the remains of files that were being rewritten when a process was killed."""
     for folder in (*(name for name, _ in _LOGS), ANNOTATIONS):
         for path in (crawl / folder).glob(f"*{PART}"):
             path.unlink()
@@ -269,7 +271,7 @@ def _rewrite_archive(crawl: Path, journal: _Journal) -> None:
         wanted = {record: places[original] for record, original in journal.promoted.items() if original in places}
         for path in filter(_is_own, files):
             with_payloads(path, wanted)
-    # No original is removed before all that refer to it have what they show.
+    # No original is removed before all revisits of it have a copy of its payload.
     for path in filter(_is_own, files):
         without_records(path, gone)
 
@@ -309,15 +311,31 @@ def _rewrite_annotations(crawl: Path, gone: Set[str]) -> None:
 
     def is_unwanted(text: bytes) -> bool:
         name = graph(text.partition(b"\n")[0])
-        return is_of_run(name) or annotated_capture(name) in gone
+        return is_of_run(name) or annotated_capture(name) in gone or rests_on(text, gone)
 
     with _annotations_alone(crawl) as paths:
         (crawl / ANNOTATIONS / TOPICS).unlink(missing_ok=True)
+        _forget_terms(crawl / STEERED)
         for path in paths:
             # Of what cannot be read nobody knows whose it is; it is made again.
             gaps = walk(path, STATEMENTS, read_whole)
             without_places(path, [each.place for gap in gaps for each in damaged(crawl, gap, STATEMENTS)])
             without_members(path, STATEMENTS, is_unwanted)
+
+
+def _forget_terms(path: Path) -> None:
+    """Take the words out that have steered the crawl: they rest on many captures, too. Scores and URLs stay."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return
+    kept = bytearray()
+    for line in lines:
+        with suppress(ValueError, RecursionError):
+            said = json.loads(line)
+            kept += json.dumps({**said, "terms": []}).encode() + b"\n" if isinstance(said, dict) else b""
+    replace_durably(path, bytes(kept))
+    path.chmod(0o600)
 
 
 @contextmanager
@@ -335,18 +353,18 @@ def _annotations_alone(crawl: Path) -> Iterator[tuple[Path, ...]]:
 
 
 def _page_of(text: bytes) -> Iterator[str]:
-    """Yield the URL that an entry of a log of scores or refusals speaks of."""
+    """Yield the URL that an entry of a score log or refusals log is about."""
     entry = json.loads(text)
     named = (entry.get(name) for name in ("url", "via", "failed")) if isinstance(entry, dict) else ()
     yield from (url for url in named if isinstance(url, str))
 
 
 def _remove_store(store: Path) -> None:
-    """Remove the crawl's own store, which the next loading makes anew; what a link leads to is somebody else's."""
+    """Remove the crawl's own store, which the next load rebuilds; the target of a link belongs to others and stays."""
     if store.is_symlink():
         store.unlink()
         return
-    # Out of the way first: who asks it meanwhile has the whole of it, or none.
+    # Moved away first, so that queries meanwhile see the whole store or none.
     going = store.with_name(store.name + PART)
     if store.is_dir():
         shutil.rmtree(going, ignore_errors=True)
@@ -356,7 +374,7 @@ def _remove_store(store: Path) -> None:
 
 
 def _remove_indexes(crawl: Path) -> None:
-    """Delete the indexes that are made anew by whoever asks them."""
+    """Delete the indexes that are rebuilt by the next query."""
     for index in (crawl / INDEXES).glob("*.sqlite"):
         remove_base(index)
     if (texts := crawl / INDEXES / SEARCH_TEXTS).is_dir():
@@ -364,7 +382,7 @@ def _remove_indexes(crawl: Path) -> None:
 
 
 def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
-    """Make anew what is derived from the archive, or delete what the next command makes anew."""
+    """Rebuild what is derived from the archive, or delete what the next command rebuilds."""
     _remove_indexes(crawl)
     _remove_store(crawl / STORE)
     for package in packages_with(crawl):

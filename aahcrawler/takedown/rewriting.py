@@ -1,6 +1,6 @@
-"""Rewrites files of gzip members without some of them: beside the old file first, then in its place.
+"""Rewrites files of gzip members without some of them: writes a new file beside the old one, then replaces it.
 
-Whatever is left out is left out again where a file is rewritten twice, so that a takedown can be finished after a kill.
+A repeated rewrite leaves out the same members, so that a takedown can be finished after a kill.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _DAMAGE_PIECE = 1 << 20
 
 
 class RecordPlace(BaseModel):
-    """Bytes of a file of a crawl, from ``begin`` to before ``end``; ``digest`` is the SHA-256 of them.
+    """The bytes of a file of a crawl from ``begin`` up to ``end``; ``digest`` is their SHA-256.
 
     ``file`` is its path within the crawl's folder.
     """
@@ -45,7 +45,7 @@ class RecordPlace(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A damaged place, and what could be unpacked from its beginning on; nobody has checked that ``text``."""
+    """A damaged place, and the ``text`` that could be unpacked from its beginning, which no checksum confirms."""
 
     place: RecordPlace
     text: bytes
@@ -53,7 +53,7 @@ class Damaged:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The bytes of a file between two whole members, or at its ends, that belong to no whole member."""
+    """Bytes between two whole members of a file, or at its ends, that belong to no whole member."""
 
     path: Path
     begin: int
@@ -61,9 +61,9 @@ class Gap:
 
 
 def walk(path: Path, beginning: bytes, take: Callable[[Member], None]) -> Iterator[Gap]:
-    """Give each member of a file to ``take``, and yield the gaps between whole ones, each before what follows.
+    """Call ``take`` with each member of a file, and yield the gaps between whole ones, in order.
 
-    ``take`` raises ``MemberError`` for a member that is not whole. Raise ``OSError``.
+    ``take`` raises ``MemberError`` for a member that is not whole. Raises ``OSError``.
     """
     with path.open("rb") as file:
         begin: int | None = None
@@ -80,7 +80,7 @@ def walk(path: Path, beginning: bytes, take: Callable[[Member], None]) -> Iterat
 
 
 def damaged(crawl: Path, gap: Gap, beginning: bytes, starts: Iterable[int] = ()) -> Iterator[Damaged]:
-    """Yield the members in a gap: they begin where ``starts`` say so, or where one can be unpacked."""
+    """Yield the members in a gap: they begin at the offsets ``starts``, and wherever one can be unpacked."""
     with gap.path.open("rb") as file:
         known = {gap.begin, *(start for start in starts if gap.begin < start < gap.end)}
         for start in magic_places(file, gap.begin + 1):
@@ -96,7 +96,7 @@ def damaged(crawl: Path, gap: Gap, beginning: bytes, starts: Iterable[int] = ())
 
 
 def digest_of(file: BinaryIO, begin: int, end: int) -> str:
-    """Return the SHA-256 of bytes of a file, of as many as there are."""
+    """Return the SHA-256 of a range of a file, as far as the file reaches."""
     digest = hashlib.sha256()
     file.seek(begin)
     while begin < end and (piece := file.read(min(_DAMAGE_PIECE, end - begin))):
@@ -119,9 +119,9 @@ Original = tuple[Path, int]
 
 
 def without_places(path: Path, places: Iterable[RecordPlace]) -> bool:
-    """Cut damaged places out of a file, those that still hold what they held when they were found.
+    """Cut damaged places out of a file, if they still hold the same bytes as when they were found.
 
-    Return whether there were any. Raise ``OSError``; the file is then as before.
+    Returns whether there were any. Raises ``OSError``; the file is then as before.
     """
 
     def changes(file: BinaryIO) -> Iterator[_Change]:
@@ -133,9 +133,9 @@ def without_places(path: Path, places: Iterable[RecordPlace]) -> bool:
 
 
 def without_records(path: Path, captures: Set[str]) -> bool:
-    """Take captures, by the ids of their records, out of a WARC file with all whole records about them.
+    """Remove captures, given by the ids of their records, from a WARC file, with all whole records about them.
 
-    Return whether there were any. Raise ``OSError``; the file is then as before.
+    Returns whether there were any. Raises ``OSError``; the file is then as before.
     """
 
     def instead(member: Member) -> Iterator[bytes] | None:
@@ -152,9 +152,9 @@ def without_records(path: Path, captures: Set[str]) -> bool:
 
 
 def with_payloads(path: Path, promoted: Mapping[str, Original]) -> bool:
-    """Give revisits of a WARC file the payloads of their originals: they become responses of the same id.
+    """Turn revisits of a WARC file into responses with the same ids and the payloads of their originals.
 
-    Return whether there were any. Raise ``OSError`` and ``RecordError``; the file is then as before.
+    Returns whether there were any. Raises ``OSError`` and ``RecordError``; the file is then as before.
     """
 
     def instead(member: Member) -> Iterator[bytes] | None:
@@ -171,9 +171,9 @@ def with_payloads(path: Path, promoted: Mapping[str, Original]) -> bool:
 
 
 def without_members(path: Path, beginning: bytes, is_unwanted: Callable[[bytes], bool]) -> bool:
-    """Take whole members of a segment out, by their text. Return whether there were any.
+    """Remove whole members whose text ``is_unwanted`` from a segment. Returns whether there were any.
 
-    ``beginning`` is what each text begins with. Raise ``OSError``; the file is then as before.
+    ``beginning`` is what each text begins with. Raises ``OSError``; the file is then as before.
     """
 
     def instead(member: Member) -> Iterator[bytes] | None:
@@ -236,7 +236,7 @@ def _copy(file: BinaryIO, beside: IO[bytes], begin: int, end: int) -> None:
 
 
 def _promoted(revisit: Header, head: bytes, place: Original) -> Iterator[bytes]:
-    """Yield the member of the response that a revisit becomes: its own head, and its original's payload."""
+    """Yield the member of the response that a revisit becomes, with its own head and its original's payload."""
     with SpooledTemporaryFile(_IN_MEMORY) as spool:
         block = cast("IO[bytes]", spool)
         block.write(head)

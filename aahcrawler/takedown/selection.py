@@ -1,4 +1,4 @@
-"""Finds what a takedown removes: captures by their URLs, all that belongs to them, and what only they lead to."""
+"""Finds what a takedown removes: captures by URL, everything that belongs to them, and what only they use."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +14,10 @@ from aahcrawler.tombstones import TakenDown
 class Selected:
     """What a takedown removes.
 
-    ``captures`` has the URL of each answer by its record's id. ``promoted`` are revisits of other URLs that show what
-    is removed: each is given what it shows; ``unshown`` are the URLs of those of which that is damaged. ``files`` are
-    the WARC files concerned. ``requisites`` are files that no other page names; they stay. ``places`` are damaged ones
-    of these URLs, ``left`` those of which nobody can say whose they are.
+    ``captures`` has the URL of each response by its record's id. ``promoted`` are revisits of other URLs whose payload
+    is removed, and which therefore get a copy of it; ``unshown`` are the URLs of those whose payload is damaged.
+    ``files`` are the WARC files concerned. ``requisites`` are page requisites that no other page uses; they stay unless
+    asked for. ``places`` are damaged places of these URLs, ``left`` those whose URL is unknown.
     """
 
     captures: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Selected:
 
 
 def select(known: Archived, wanted: TakenDown, damage: Sequence[Owned] = ()) -> Selected:
-    """Return what the takedown of URLs removes; ``damage`` are the damaged places of all files."""
+    """Return what the takedown of URLs removes, given the damaged places of all files."""
     captures = {record: url for record, url in known.urls.items() if wanted.covers(url)}
     showing = {
         record: original
@@ -66,7 +66,7 @@ def pages_of(crawl: Path, known: Archived, objects: Iterable[str]) -> frozenset[
 
 
 def _only_theirs(known: Archived, captures: dict[str, str]) -> tuple[str, ...]:
-    """Return the requisites that removed pages name, directly or through style sheets, and no other page does."""
+    """Return the page requisites that only removed pages use, directly or through style sheets."""
     archived = defaultdict(list)
     for record, url in known.urls.items():
         archived[url].append(record)

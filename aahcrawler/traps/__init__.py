@@ -1,4 +1,4 @@
-"""Crawler traps: parts of sites that are endless, or that show the same again and again.
+"""Detects crawler traps: parts of sites that are endless, or that repeat the same content.
 
-Pure logic over URLs and texts: nothing here reads, writes or tells the time.
+Pure functions of URLs and texts: nothing here does I/O or uses a clock.
 """

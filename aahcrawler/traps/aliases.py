@@ -1,8 +1,8 @@
-"""Learns which parts of URLs change nothing: ids of sessions, and parts that name the first page of a list once more.
+"""Learns which parts of URLs do not change the page: session ids, and parts that name the first page of a list.
 
-Which parts do not matter can be told from pages that were found to be near duplicates (Bar-Yossef, Keidar and
-Schonfeld, "Do not crawl in the DUST", WWW 2007). Here only parts count that look like ids, and parts with one value
-without which another URL shows the same, such as ``?page=1``.
+Such parts show in pages that were found to be near duplicates (Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the
+DUST", WWW 2007). Only two sorts are considered: parts that look like ids, and parts with one value whose removal gives
+another URL of the same page, such as ``?page=1``.
 """
 
 from collections import OrderedDict
@@ -27,14 +27,14 @@ _FOLDERS = 2
 
 
 class Aliases:
-    """The parts of a host's URLs that change nothing, and the URL under which each of its pages is known."""
+    """The parts of each host's URLs that do not change the page, and the URL under which each of its pages is known."""
 
     def __init__(self) -> None:
         self._evidence: OrderedDict[str, dict[str, int]] = OrderedDict()
         self._known: OrderedDict[int, int] = OrderedDict()
 
     def learn(self, url: str, like: str) -> None:
-        """Note that two URLs of a host show the same."""
+        """Record that two URLs of a host show the same page."""
         part = _difference(url, like) or _surplus(url, like)
         if part is None:
             return
@@ -48,18 +48,18 @@ class Aliases:
             self._evidence.popitem(last=False)
 
     def presume(self, url: str, part: str) -> None:
-        """Note that a part of a host's URLs, a segment of their path, was found to be the id of a session."""
+        """Record that a segment of the path in a host's URLs was found to be a session id."""
         self._evidence.setdefault(_host(url), {})[part] = EVIDENCE
 
     def unlearn(self, url: str, fetched: Callable[[str], bool]) -> None:
-        """Note that a page is like no other: a part without which another page was ``fetched`` makes a difference."""
+        """Record that a page is unlike any other; a part without which another page was ``fetched`` does matter."""
         counts = self._evidence.get(_host(url), {})
         for part, rest in _without(url) if counts else ():
             if part in counts and fetched(rest):
                 del counts[part]
 
     def shorter(self, url: str) -> str | None:
-        """Return the URL without a part that changes nothing, None where it has none.
+        """Return the URL without a part that does not change the page, None where it has none.
 
         Costs next to nothing for hosts without such parts.
         """
@@ -69,7 +69,7 @@ class Aliases:
         return next((rest for part, rest in _without(url) if counts.get(part, 0) >= EVIDENCE), None)
 
     def has_other(self, url: str) -> bool:
-        """Return whether a page is known under a URL with another id; a new one is known by this URL from now on.
+        """Return whether a page is known under a URL with another id; a new page is known by this URL from now on.
 
         Costs next to nothing for hosts without such ids.
         """
@@ -86,22 +86,22 @@ class Aliases:
         return known != own
 
     def state(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the parts that change nothing, by host. ``restore`` takes it."""
+        """Return the parts that do not change the page, by host, for ``restore``."""
         return dict(self._evidence)
 
     def pages(self) -> NDArray[np.uint64]:
-        """Return digests of pages and of the URLs that they are known under, a row each, the oldest first."""
+        """Return a row for each page, the oldest first: its digest, and that of the URL under which it is known."""
         return np.array(list(self._known.items()), np.uint64).reshape(-1, 2)
 
     def restore(self, state: Mapping[str, Mapping[str, int]], pages: NDArray[np.generic]) -> None:
-        """Restore results of ``state`` and ``pages``. Raise ``ValueError`` where these are none."""
+        """Restore the results of ``state`` and ``pages``. Raises ``ValueError`` where they are invalid."""
         if pages.dtype != np.uint64 or pages.shape[1:] != (2,):
             raise ValueError("pages are no pairs of digests")
         self._evidence.update({host: {part: int(n) for part, n in counts.items()} for host, counts in state.items()})
         self._known.update(pages.tolist())
 
     def join(self, state: Mapping[str, Mapping[str, int]], pages: NDArray[np.generic]) -> None:
-        """Take in what another worker learned, results of its ``state`` and ``pages``."""
+        """Add what another worker learned, given its ``state`` and ``pages``."""
         for host, counts in state.items():
             own = self._evidence.setdefault(host, {})
             own.update({part: max(n, own.get(part, 0)) for part, n in counts.items()})
@@ -113,7 +113,7 @@ class Aliases:
 
 
 def _difference(one: str, other: str) -> str | None:
-    """Return the name of the only part in which two URLs differ, if both have a value like an id there."""
+    """Return the name of the only part in which two URLs differ, if both have values there that look like ids."""
     ours, theirs = parts(one), parts(other)
     if len(ours) != len(theirs):
         return None
@@ -125,15 +125,15 @@ def _difference(one: str, other: str) -> str | None:
 
 
 def _surplus(one: str, other: str) -> str | None:
-    """Return the part that the longer of two URLs has and the other has not, None where they differ by more."""
+    """Return the part by which the longer of two URLs exceeds the other, None where they differ by more."""
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
     return next((part for part, rest in _without(longer) if rest == shorter), None)
 
 
 def _without(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts that may be left out of a URL, each with what remains: parameters, and ends of the path.
+    """Yield the parts that can be removed from a URL, each with the rest: parameters, and ends of the path.
 
-    A part is named with its value.
+    A part's name includes its value.
     """
     base, mark, query = url.partition("?")
     parameters = query.split("&") if mark else []

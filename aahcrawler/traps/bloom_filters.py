@@ -1,4 +1,4 @@
-"""Remembers hashes that a crawl has seen: a set that forgets the oldest rather than grow without bound."""
+"""Remembers the hashes that a crawl has seen, in bounded memory: the oldest are forgotten first."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,21 +42,21 @@ class _Filter:
         self.count += probes.shape[1]
 
     def _places(self, probes: Hashes) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
-        """Return bytes and masks of the bits of each hash, a row a probe."""
+        """Return the bytes and masks of the bits of each hash, one row for each probe."""
         at = probes & np.uint64(len(self.bits) * 8 - 1)
         return (at >> np.uint64(3)).view(np.intp), _MASKS.take((at & np.uint64(7)).view(np.intp))
 
 
 def _probes(hashes: Hashes) -> Hashes:
-    """Return the numbers that say which bits a hash has in filters of any size (Kirsch and Mitzenmacher, 2008)."""
+    """Return the numbers from which a hash's bits follow in filters of any size (Kirsch and Mitzenmacher, 2008)."""
     return hashes + _NUMBERS * ((hashes >> np.uint64(32)) | np.uint64(1))
 
 
 class BloomFilters:
     """A set of hashes in Bloom filters, each twice as large as the one before it, up to ``most_bits``.
 
-    An added hash is known until filters of twice that size have been filled since. A hash that was not added may be
-    taken for known, one in 150.
+    An added hash is known until filters of twice that size have been filled after it. About one in 150 hashes that were
+    not added is taken for known.
     """
 
     def __init__(self, most_bits: int = MAX_BITS) -> None:
@@ -64,7 +64,7 @@ class BloomFilters:
         self._filters = [_Filter(np.zeros(min(MIN_BITS, most_bits) // 8, np.uint8))]
 
     def new(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Add hashes; return of each whether it was not known."""
+        """Add hashes; return, parallel to them, whether each was unknown."""
         if not len(hashes):
             return np.zeros(0, np.bool_)
         probes = _probes(hashes)
@@ -89,7 +89,7 @@ class BloomFilters:
         return sum(len(each.bits) for each in self._filters)
 
     def join(self, state: Arrays) -> None:
-        """Take in the filters of another set, whose ``state`` this is, the last ones first, as far as there is room."""
+        """Add the filters of another set, given its ``state``, the last ones first, as far as there is room."""
         for place, count in reversed(list(enumerate(state["heard"]))):
             bits = _checked(state[f"heard{place}"])
             if self.size + len(bits) <= self._bound():
@@ -99,13 +99,13 @@ class BloomFilters:
         return 4 * self._most // 8
 
     def state(self) -> Arrays:
-        """Return all of it as arrays; ``restored`` makes the set anew of them."""
+        """Return the whole state as arrays, for ``restored``."""
         counts = np.array([each.count for each in self._filters], np.int64)
         return {"heard": counts} | {f"heard{place}": each.bits.copy() for place, each in enumerate(self._filters)}
 
     @classmethod
     def restored(cls, state: Arrays, most_bits: int = MAX_BITS) -> "BloomFilters":
-        """Return the set whose ``state`` this is. Raise ``ValueError`` or ``KeyError`` where it is none."""
+        """Return the set with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
         heard = cls(most_bits)
         heard._filters = [
             _Filter(_checked(state[f"heard{place}"]), int(count)) for place, count in enumerate(state["heard"])
@@ -123,7 +123,7 @@ def _checked(bits: NDArray[np.generic]) -> NDArray[np.uint8]:
 
 
 class RecentSet:
-    """The last numbers that were asked for: at least half of ``most``, and never more."""
+    """A set of the numbers looked up last: at least half of ``most``, and never more than ``most``."""
 
     def __init__(self, most: int) -> None:
         self._half = max(1, most // 2)
@@ -131,7 +131,7 @@ class RecentSet:
         self._before: set[int] = set()
 
     def knows(self, number: int) -> bool:
-        """Return whether a number was asked for before, and remember it."""
+        """Return whether a number was looked up before, and remember it."""
         if number in self._now:
             return True
         if len(self._now) >= self._half:
@@ -147,5 +147,5 @@ class RecentSet:
 
 
 def digest(url: str) -> int:
-    """Return 64 bits that stand for a URL; never 0, which stands for none."""
+    """Return a 64-bit hash of a URL; never 0, which stands for no URL."""
     return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=8).digest()) or 1

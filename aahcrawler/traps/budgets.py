@@ -1,7 +1,7 @@
-"""Budgets of pages for patterns of similar URLs, which grow with the worth of such pages.
+"""Budgets of pages for patterns of similar URLs, which grow with the value of such pages.
 
-A fixed number of pages for each site would cut off the large good ones and be wasted on the bad: IRLbot gives a site
-the more, the more it is known for (Lee et al., WWW 2008, section 6). Here the parts of sites earn their budgets.
+A fixed number of pages for each site would cut off large good sites and be wasted on bad ones: IRLbot gives a site
+more, the more other sites link to it (Lee et al., WWW 2008, section 6). Here the parts of sites earn their budgets.
 """
 
 from collections import OrderedDict
@@ -30,7 +30,7 @@ MAX_PATTERNS = 50_000
 
 @dataclass(slots=True)
 class Budget:
-    """The budget of a pattern: ``left`` more pages. ``worthwhile`` of those ``fetched`` had new content."""
+    """The budget of a pattern: ``left`` more pages. Of those ``fetched``, ``worthwhile`` had new content."""
 
     left: float
     fetched: int = 0
@@ -40,16 +40,16 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Return whether no more pages of the pattern are to be fetched."""
+        """Return whether no more pages of the pattern may be fetched."""
         return self.left <= 0
 
     @property
     def has_paid(self) -> bool:
-        """Return whether all pages of the pattern together have earned their cost."""
+        """Return whether the pages of the pattern together have earned what they cost."""
         return self.worthwhile > 0 and self.worthwhile * GAIN >= self.fetched
 
     def trial(self) -> bool:
-        """Count a refusal; say whether this URL is let through all the same."""
+        """Count a refusal; return whether this URL is let through nevertheless, as a sample."""
         self.refused += 1
         return self.refused >= FIRST_TRIAL and self.refused & (self.refused - 1) == 0
 
@@ -57,10 +57,10 @@ class Budget:
 class Budgets:
     """The budgets of patterns and their families. ``minimum`` pages of a pattern are always fetched.
 
-    Each page that is fetched costs one of its pattern and of each of the pattern's families; one that brings something
-    new earns ``GAIN`` for all of these. A pattern is refused when it has nothing left. One that has not earned its cost
-    is refused as well when a family has nothing left: sites that combine parameters have more patterns than pages. A
-    family has ``WIDER`` times the minimum, a host ``WIDEST`` times.
+    Each fetched page costs one of its pattern and of each of the pattern's families; a page with new content earns
+    ``GAIN`` for all of these. A pattern is refused when it has nothing left. A pattern that has not earned its cost is
+    also refused when one of its families has nothing left, since sites that combine parameters have more patterns than
+    pages. A family gets ``WIDER`` times the minimum, a host ``WIDEST`` times.
     """
 
     def __init__(self, minimum: int, capacity: int = MAX_PATTERNS) -> None:
@@ -70,13 +70,13 @@ class Budgets:
         self._spent: dict[str, int] = {}
 
     def may_refuse(self, host: str) -> bool:
-        """Return whether any budget of a host is spent: a cheap test, false for nearly all hosts."""
+        """Return whether any budget of a host is spent; a cheap test, False for nearly all hosts."""
         return host in self._spent
 
     def refusing(self, pattern: Pattern, *, trusted: bool = False) -> Budget | None:
         """Return the budget that forbids another page of a pattern, None where there is none.
 
-        ``trusted`` URLs are not judged by others of their families.
+        For ``trusted`` URLs, budgets of families do not count.
         """
         own = self._budgets.get(pattern.shape)
         if own is not None and own.is_spent:
@@ -87,14 +87,14 @@ class Budgets:
         return next((budget for budget in wider if budget is not None and budget.is_spent), None)
 
     def brings(self, pattern: Pattern) -> bool:
-        """Return whether pages of a pattern have brought something new."""
+        """Return whether pages of a pattern have had new content."""
         own = self._budgets.get(pattern.shape)
         return own is not None and own.worthwhile > 0
 
     def charge(self, pattern: Pattern, *, is_new: bool, promises: float = 0.0) -> None:
-        """Note a fetched page, and whether it had new content.
+        """Record a fetched page, and whether it had new content.
 
-        ``promises`` in [0, 1] is the possible worth of its links: they earn as much, but prove nothing.
+        ``promises`` in [0, 1] is the possible value of its links: they earn as much, but do not count as content.
         """
         for name, times in self._names(pattern):
             budget = self._budget(name, times)
@@ -107,11 +107,11 @@ class Budgets:
                 self._note(name, 1 if budget.is_spent else -1)
 
     def promise(self, pattern: Pattern, of: Pattern) -> bool:
-        """Credit an unfetched page that a page ``of`` another pattern links to; return whether the link is believed.
+        """Credit an unfetched page linked to by a page ``of`` another pattern; return whether the link counts as new.
 
-        A link to an unseen page counts as new, but not for ever: ``BELIEVED`` times the minimum is believed, and
-        ``GAIN`` for each page of the pattern that brought something new. Links of a page to its own innermost family
-        are believed only as far as such pages have had new content.
+        The number of unfetched pages that count as new is limited to ``BELIEVED`` times the minimum, plus ``GAIN`` for
+        each page of the pattern that had new content. Links of a page to its own innermost family count only as far as
+        such pages have had new content.
         """
         budget = self._budget(pattern.shape, 1)
         credit = 0 if of.families[-1] in pattern.families else BELIEVED * self.minimum
@@ -145,11 +145,11 @@ class Budgets:
             self._spent.pop(host, None)
 
     def state(self) -> Mapping[str, Sequence[float]]:
-        """Return the whole state, the oldest first; ``restore`` takes it."""
+        """Return the whole state, the oldest first, for ``restore``."""
         return {name: astuple(budget) for name, budget in self._budgets.items()}
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid."""
         for name, (left, fetched, worthwhile, promised, refused) in state.items():
             budget = self._budgets[name] = Budget(
                 float(left), int(fetched), int(worthwhile), float(promised), int(refused)

@@ -1,6 +1,6 @@
-"""Learns which patterns of URLs show, one by one, what other pages show among others: messages beside their threads.
+"""Learns which patterns of URLs show single objects that other pages show together: messages and their threads.
 
-Whichever page comes first, the credit for an object ends with the pages that show several. Without that a crawl which
+Whichever page is fetched first, the credit for an object goes to the pages that show several. Otherwise a crawl that
 meets messages before their threads would take both for worth their requests.
 """
 
@@ -24,7 +24,7 @@ MAX_HELD: Final = 200_000
 
 @dataclass(slots=True)
 class _Shown:
-    """The pages of a pattern with objects, how many of them had ``several``, and the URL of one."""
+    """The pages with objects of one pattern, how many of them had ``several`` objects, and the URL of one."""
 
     url: str
     pages: int = 0
@@ -32,12 +32,18 @@ class _Shown:
 
     @property
     def shows_several(self) -> bool:
-        """Whether such pages show several objects: one in eight is enough, since threads have one message mostly."""
+        """Whether the pages count as showing several objects.
+
+        One in eight is enough, as most threads have one message.
+        """
         return self.several > 0 and GAIN * self.several >= self.pages
 
 
 class Holdings:
-    """The objects that pages showed alone, by the patterns of these pages, and the URLs of those that others showed."""
+    """The objects that pages showed alone, by the patterns of these pages.
+
+    It also has the URLs of objects that other pages showed.
+    """
 
     def __init__(self, capacity: int = MAX_OBJECTS) -> None:
         self._capacity = capacity
@@ -46,7 +52,7 @@ class Holdings:
         self._held = RecentSet(MAX_HELD)
 
     def hold(self, url: str, named: Iterable[str]) -> None:
-        """Note the canonical URLs that a page gives for its objects: of several, all that are not its own."""
+        """Record the canonical URLs that a page gives for its objects, if it has several, except its own URL."""
         others = [each for each in named if each != url]
         if len(others) > 1:
             for each in others:
@@ -57,10 +63,10 @@ class Holdings:
         return digest(url) in self._held
 
     def show(self, url: str, objects: Sequence[int]) -> Mapping[str, int]:
-        """Note the hashes of a page's objects; return how many of them were alone on pages of other patterns.
+        """Record the hashes of a page's objects; return how many of them were alone on pages of other patterns.
 
-        These are named by the URL of one such page. Each object is returned once, and only to a page of a pattern
-        that shows several, from a pattern that does not.
+        Each of these patterns is named by the URL of one such page. Each object is counted once, and only for a page of
+        a pattern that shows several objects, against a pattern that does not.
         """
         if not objects:
             return {}
@@ -90,7 +96,7 @@ class Holdings:
         return shown
 
     def state(self) -> Arrays:
-        """Return all of it as arrays; ``restored`` takes it."""
+        """Return the whole state as arrays, for ``restored``."""
         places = {name: place for place, name in enumerate(self._patterns)}
         alone = [(number, places[name]) for number, name in self._alone.items() if name in places]
         text = "\n".join(shown.url for shown in self._patterns.values())
@@ -104,7 +110,10 @@ class Holdings:
 
     @classmethod
     def restored(cls, state: Arrays) -> "Holdings":
-        """Return the holdings with this ``state``, none if it has none. Raise ``ValueError`` where it is damaged."""
+        """Return the holdings with this ``state``, empty ones if it has none.
+
+        Raises ``ValueError`` where it is damaged.
+        """
         holdings = cls()
         if "alone" not in state:
             return holdings
@@ -123,7 +132,7 @@ class Holdings:
         return holdings
 
     def join(self, state: Arrays) -> None:
-        """Take in what another worker learned, its ``state``; some of it may be of the same former crawls."""
+        """Add what another worker learned, given its ``state``; parts of both may come from the same former crawls."""
         other = Holdings.restored(state)
         for name, shown in other._patterns.items():  # noqa: SLF001
             own = self._of(name, shown.url)

@@ -1,31 +1,32 @@
-"""URLs that are traps by their looks alone, whatever is behind them."""
+"""Recognises URLs that look like traps by their form alone, whatever they lead to."""
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
+
+from aahcrawler.tallies import CountedName
 
 
-class Trap(StrEnum):
+class Trap(CountedName):
     """The reasons for which a link is not followed, or a queued page not fetched. Refusals are counted by them."""
 
-    REPEATING = "repeating"
+    REPEATING = "repeating", "parts of the path repeat"
     """Parts of its path repeat: ``/a/b/a/b/a/b/``."""
-    SEGMENTS = "segments"
+    SEGMENTS = "segments", "the path has too many parts"
     """Its path has more segments than ``traps.segments``."""
-    PARAMETERS = "parameters"
+    PARAMETERS = "parameters", "the URL has too many parameters"
     """Its query has more parameters than ``traps.parameters``."""
-    NOVELTY = "novelty"
+    NOVELTY = "novelty", "pages like these brought nothing new"
     """Pages with URLs like this one have brought nothing new for too long."""
-    BARREN = "barren"
+    BARREN = "barren", "pages like these led to no content"
     """Pages with URLs like this one have led to no object and to no link: to logins, copies, errors, forms."""
-    REPEATED = "repeated"
+    REPEATED = "repeated", "pages like these show only what other pages show"
     """Pages with URLs like this one have shown nothing but objects that other pages show."""
-    COPY = "copy"
+    COPY = "copy", "the same page without a part of the URL that changes nothing"
     """The same page is known without a part of this URL that was found to change nothing."""
-    SESSION = "session"
+    SESSION = "session", "known pages under another session"
     """The same page is known under another id of a session, one of a kind that was found out."""
-    NEAR_DUPLICATE = "near_duplicate"
+    NEAR_DUPLICATE = "near_duplicate", "on a copy of another page"
     """The link is on a page with the same content as another page of the site."""
-    SOFT_404 = "soft_404"
+    SOFT_404 = "soft_404", "on a page that says that it is not there"
     """The link is on a page that reports, with status 200, that there is no such page."""
 
 
@@ -36,10 +37,10 @@ SAME = 4
 def misshapen(url: str, *, repeats: int, segments: int, parameters: int) -> Trap | None:
     """Return the reason why a canonical URL looks like a trap, None where it does not; a bound of 0 is no bound.
 
-    A path repeats where a stretch of it stands there more than ``repeats`` times in a row, or one segment more than
-    ``SAME`` times at all: relative links that are resolved against an error page make such paths. Heritrix has the same
-    rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Stretches of digits alone are dates and
-    numbers of files, and may repeat. ``parameters`` counts the parts between ``&`` and ``;`` in the query.
+    A path is repeating where a sequence of segments occurs more than ``repeats`` times in a row, or one segment more
+    than ``SAME`` times in all: relative links that are resolved against an error page make such paths. Heritrix has the
+    same rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Sequences of digits alone are dates
+    and numbers of files, and may repeat. ``parameters`` bounds the parts between ``&`` and ``;`` in the query.
 
     >>> misshapen("http://a.test/a/b/a/b/a/b/", repeats=2, segments=20, parameters=20)
     <Trap.REPEATING: 'repeating'>
@@ -67,7 +68,7 @@ def _lengths(size: int, repeats: int) -> Iterator[int]:
 
 
 def _longest_run(parts: Sequence[str], length: int) -> int:
-    """Return the longest run of segments, one with a letter among them, that equal those ``length`` before them."""
+    """Return the longest run of segments, at least one with a letter, that equal those ``length`` before them."""
     longest = run = letters = 0
     for before, part in zip(parts, parts[length:], strict=False):
         same = before == part and part != ""

@@ -1,7 +1,7 @@
-"""Patterns of similar URLs: a program on a server generates URLs that differ in numbers, names and parameter values.
+"""Patterns of similar URLs: software generates URLs that differ in numbers, names and parameter values.
 
 Budgets are kept for patterns of URLs, since an endless part of a site has endlessly many URLs but few patterns. A
-pattern is abstract enough for that, and no more: ``/wiki/X`` is one for all X.
+pattern is just abstract enough for that: ``/wiki/X`` is one pattern for all X.
 """
 
 import re
@@ -36,11 +36,11 @@ _SEPARATOR = re.compile("[&;]")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The pattern of a URL: ``shape`` is that of the whole, ``families`` are wider and wider patterns around it.
+    """The pattern of a URL: ``shape`` is that of the whole URL, ``families`` are wider and wider patterns around it.
 
-    The families of a URL are its directories, the widest first. A URL with a query is also in the family of its path,
-    whatever its query, and in that of the script's action that its query names. ``detail`` tells the values of
-    parameters apart as well, by their shapes, and what is asked for behind a number: ``/comment/7/history``.
+    The families of a URL are its directories, the widest first. A URL with a query is also in the family of its path
+    with any query, and in that of the script's action that its query names. ``detail`` also distinguishes the values of
+    parameters, by their shapes, and path segments behind a number: ``/comment/7/history``.
     """
 
     shape: str
@@ -50,7 +50,7 @@ class Pattern:
 
 @lru_cache(maxsize=16_384)
 def pattern_of(url: str) -> Pattern:
-    """Return the pattern of a canonical URL; other numbers, and another order of parameters, have the same.
+    """Return the pattern of a canonical URL, which is the same for other numbers and another order of parameters.
 
     >>> pattern_of("http://a.test/threads/knots-for-beginners.17/page-3").shape
     'a.test/threads/*.#/page-#'
@@ -83,7 +83,7 @@ def pattern_of(url: str) -> Pattern:
 
 
 def names_page(url: str) -> bool:
-    """Return whether a canonical URL without a query is that of one page, and not of a directory or a script.
+    """Return whether a canonical URL without a query names a page, and not a directory or a script.
 
     >>> names_page("http://a.test/ticket/7"), names_page("http://a.test/index.php"), names_page("http://a.test/shop/")
     (True, False, False)
@@ -93,7 +93,7 @@ def names_page(url: str) -> bool:
 
 
 def telling_words(url: str) -> Sequence[str]:
-    """Return what in a canonical URL tells its pattern from others: names of parameters, else the last fixed segment.
+    """Return what distinguishes a URL's pattern from others: its parameter names, else its last fixed segment.
 
     >>> telling_words("http://a.test/list/knots/message/4TQW/"), telling_words("http://a.test/log?from=2&n=7")
     (['message'], ['from=', 'n='])
@@ -113,7 +113,7 @@ def _directory(segment: str) -> str:
 
 
 def _last(segment: str, *, asked: bool) -> str:
-    """Return the shape of the last segment; one with a query (``asked``) is a script whatever its name."""
+    """Return the shape of the last segment; with a query (``asked``), it counts as a script whatever its name."""
     file = _FILE.fullmatch(segment)
     stem, ending = (file[1], f".{file[2].lower()}") if file else (segment, "")
     is_script = ending[1:] in _SCRIPTS or (asked and not ending)
@@ -137,7 +137,7 @@ def _value(text: str) -> str:
 
 
 def _asked(query: str) -> tuple[list[str], list[str]]:
-    """Return the actions that a query asks of a script, and the names of its other parameters, each in order."""
+    """Return the actions that a query names, and the names of its other parameters, each in order."""
     done: set[str] = set()
     names: set[str] = set()
     for parameter in _SEPARATOR.split(query, maxsplit=MAX_NAMES)[:MAX_NAMES]:
@@ -153,7 +153,7 @@ def _asked(query: str) -> tuple[list[str], list[str]]:
 
 
 def _valued(query: str, done: Sequence[str]) -> list[str]:
-    """Return the parameters of a query with the shapes of their values, without the actions that it asks for."""
+    """Return the parameters of a query with the shapes of their values, leaving out the actions."""
     found = {
         f"{_INDEX.sub('#', name) if len(name) <= MAX_WORD_LENGTH else '*'}{mark}{_value(value[:MAX_VALUE_LENGTH])}"
         for parameter in _SEPARATOR.split(query, maxsplit=MAX_NAMES)[:MAX_NAMES]
@@ -164,6 +164,6 @@ def _valued(query: str, done: Sequence[str]) -> list[str]:
 
 
 def _pieces(path: str) -> Iterator[str]:
-    """Yield the shapes of the path segments behind the question mark."""
+    """Yield the shapes of path segments written behind the question mark."""
     for segment in path.split("/", MAX_DIRECTORIES)[:MAX_DIRECTORIES]:
         yield segment if _WORD.fullmatch(segment) else _value(segment)

@@ -1,7 +1,7 @@
-"""Remembers which URLs were fetched and which were refused, so that the next crawl decides alike.
+"""Remembers which URLs were fetched and refused, so that the next crawl of a definition decides alike.
 
-Budgets begin anew with each crawl of a definition: a site may have gone on since. Without a memory of what they refused
-each crawl would follow an endless part of a site some pages further, although nothing is new there.
+Budgets start anew with each crawl of a definition, since a site may have grown. Without a memory of refusals each crawl
+would follow an endless part of a site some pages further, although nothing is new there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,18 +32,18 @@ class Decisions:
         self._sets = {kind: RecentSet(MAX_URLS) for kind in _KINDS}
 
     def fetch(self, url: str) -> None:
-        """Note that a URL was fetched."""
+        """Record that a URL was fetched."""
         self._sets[_FETCHED].knows(digest(url))
 
     def refuse(self, url: str, reason: Trap, *, trusted: bool) -> None:
-        """Note that a URL was refused for a reason that depends on pages before it."""
+        """Record that a URL was refused for a reason that depends on earlier pages."""
         number = digest(url)
         self._sets[reason].knows(number)
         if trusted:
             self._sets[_TRUSTED].knows(number)
 
     def forget(self, reason: Trap) -> None:
-        """Forget what was refused for a reason, by other settings than those of today."""
+        """Forget the refusals for a reason, since the settings behind them have changed."""
         self._sets[reason] = RecentSet(MAX_URLS)
 
     def has_fetched(self, url: str) -> bool:
@@ -51,12 +51,12 @@ class Decisions:
         return digest(url) in self._sets[_FETCHED]
 
     def state(self) -> Arrays:
-        """Return all of it as arrays; ``restored`` and ``Precedents`` take it."""
+        """Return the whole state as arrays, for ``restored`` and ``Precedents``."""
         return {f"now_{kind}": _sorted(numbers) for kind, numbers in self._sets.items()}
 
     @classmethod
     def restored(cls, state: Arrays) -> "Decisions":
-        """Return the decisions with this ``state``. Raise ``ValueError`` or ``KeyError`` where it is none."""
+        """Return the decisions with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
         decisions = cls()
         for kind, numbers in decisions._sets.items():
             for number in _checked(state[f"now_{kind}"]).tolist():
@@ -65,7 +65,7 @@ class Decisions:
 
 
 class Precedents:
-    """The decisions of former crawls, by which those of this one go."""
+    """The decisions of former crawls, which guide those of this one."""
 
     def __init__(self) -> None:
         self._of: dict[str, _Digests] = {kind: np.zeros(0, np.uint64) for kind in _KINDS}
@@ -75,7 +75,10 @@ class Precedents:
         return self._has(_FETCHED, url)
 
     def refusal(self, url: str, *, trusted: bool) -> Trap | None:
-        """Return why a URL was refused; of a ``trusted`` one, why it was refused although it was trusted then."""
+        """Return why a former crawl refused a URL.
+
+        For a ``trusted`` URL, only refusals made although it was trusted count.
+        """
         if trusted and not self._has(_TRUSTED, url):
             return None
         return next((reason for reason in _BY_BUDGET if self._has(reason, url)), None)
@@ -85,16 +88,16 @@ class Precedents:
         return any(self._has(kind, url) for kind in (_FETCHED, *_BY_BUDGET))
 
     def forget(self, reason: Trap) -> None:
-        """Forget what was refused for a reason, by other settings than those of today."""
+        """Forget the refusals for a reason, since the settings behind them have changed."""
         self._of[reason] = np.zeros(0, np.uint64)
 
     def join(self, decisions: Decisions) -> None:
-        """Add the decisions of a former crawl; those before them are forgotten first."""
+        """Add the decisions of a later crawl; older decisions are forgotten first."""
         recent = decisions.state()
         self._add({kind: _checked(recent[f"now_{kind}"]) for kind in _KINDS})
 
     def join_all(self, state: Arrays) -> None:
-        """Add the decisions that another worker goes by, a result of its ``state``."""
+        """Add the decisions that guide another worker, given its ``state``."""
         self._add({kind: _checked(state[f"former_{kind}"]) for kind in _KINDS})
 
     def _add(self, recent: Mapping[str, _Digests]) -> None:
@@ -103,12 +106,12 @@ class Precedents:
             self._of[kind] = np.union1d(numbers, older[: max(0, MAX_URLS - len(numbers))])
 
     def state(self) -> Arrays:
-        """Return all of it as arrays; ``restored`` takes it."""
+        """Return the whole state as arrays, for ``restored``."""
         return {f"former_{kind}": numbers for kind, numbers in self._of.items()}
 
     @classmethod
     def restored(cls, state: Arrays) -> "Precedents":
-        """Return the precedents with this ``state``. Raise ``ValueError`` or ``KeyError`` where it is none."""
+        """Return the precedents with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
         precedents = cls()
         precedents._of = {kind: _checked(state[f"former_{kind}"]) for kind in _KINDS}
         return precedents

@@ -1,8 +1,8 @@
-"""Tell ids of sessions from ids of content by what they do, whatever they are called.
+"""Tells session ids in URLs from ids of content by how they behave, whatever their names.
 
-Software that sees no cookie writes the id of the visitor's session into all links of a page. So does a page that is
-about one thing: all of its links may name that thing. The difference shows when the page is asked for once more,
-without cookies: another visit has another id, and the same content the same.
+Software that sees no cookie writes the id of the visitor's session into all links of a page. Yet the links of a page
+about one thing may also all contain that thing's id. Fetching the page once more without cookies shows the difference:
+another session has another id, while ids of content stay.
 """
 
 import re
@@ -32,9 +32,9 @@ DIFFERENT = 3
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A part of a page's links that may be the id of a session: its name, and its value.
+    """A part of a page's links that may be a session id: its name, and its value.
 
-    ``rests`` are what the links say beside it.
+    ``rests`` are the links without that part.
     """
 
     name: str
@@ -51,22 +51,22 @@ class _Host:
 
 
 class SessionIds:
-    """The parts of each host's URLs that are ids of sessions, as far as pages have shown."""
+    """The parts of each host's URLs that are session ids, as learned from pages."""
 
     def __init__(self) -> None:
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
 
     def is_due(self, own: str) -> bool:
-        """Return whether a page that has something like ids in its links is to be looked at."""
+        """Return whether a page with id-like parts in its links should be examined."""
         host = self._host(_host(own))
         host.looked += 1
         return host.looked <= ALL or host.looked % 16 == 0
 
     def suspects(self, own: str, links: Iterable[str]) -> Sequence[Suspect]:
-        """Return what may be ids of sessions in the links of a page; empty where nothing is to be found out.
+        """Return the possible session ids in the links of a page; empty where there is nothing to find out.
 
-        ``own`` is the page's canonical URL, ``links`` are canonical. Values of a part that differ from link to link are
-        content, and are remembered to be.
+        ``own`` is the page's canonical URL, ``links`` are canonical. Parts whose values differ from link to link are
+        content, and are remembered as such.
         """
         host = _host(own)
         here = [link for link in dict.fromkeys((own, *links)) if _host(link) == host][:MAX_LINKS]
@@ -87,13 +87,13 @@ class SessionIds:
         )
 
     def asked(self, own: str) -> None:
-        """Note that a page is asked for once more."""
+        """Record that a page is fetched once more."""
         self._host(_host(own)).asked += 1
 
     def decide(self, own: str, suspects: Sequence[Suspect], again: Iterable[str]) -> Mapping[str, bool]:
-        """Compare a page's links with those of the same page, asked for ``again`` without cookies.
+        """Compare a page's links with those of the same page fetched ``again`` without cookies.
 
-        Return which suspects are ids of sessions, and which are not; the others stay as they are.
+        Returns which suspects are session ids and which are not; suspects without evidence are left out.
         """
         host = _host(own)
         here = [link for link in dict.fromkeys(again) if _host(link) == host][:MAX_LINKS]
@@ -106,9 +106,9 @@ class SessionIds:
         return decided
 
     def without(self, url: str) -> str:
-        """Return a canonical URL without ids of sessions in its parameters; applying it twice changes nothing.
+        """Return a canonical URL without session ids in its parameters; applying it twice changes nothing.
 
-        Those are left out that are known by their names, and those that were found out on the URL's host.
+        It removes parameters with well-known names, and those learned for the URL's host.
         """
         url = without_session(url)
         known = self._hosts.get(_host(url)) if self._hosts else None
@@ -140,16 +140,16 @@ class SessionIds:
             del names[next(iter(names))]
 
     def state(self) -> Mapping[str, tuple[int, Mapping[str, bool]]]:
-        """Return what was found out of each host; ``restore`` takes it."""
+        """Return what was learned of each host, for ``restore``."""
         return {name: (host.asked, host.names) for name, host in self._hosts.items()}
 
     def restore(self, state: Mapping[str, tuple[int, Mapping[str, bool]]]) -> None:
-        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid."""
         for name, (asked, names) in state.items():
             self._hosts[name] = _Host(0, int(asked), {str(part): bool(found) for part, found in names.items()})
 
     def join(self, state: Mapping[str, tuple[int, Mapping[str, bool]]]) -> None:
-        """Take in what another worker found out, a result of its ``state``."""
+        """Add what another worker learned, given its ``state``."""
         for name, (asked, names) in state.items():
             host = self._host(name)
             host.asked = max(host.asked, asked)
@@ -173,7 +173,7 @@ def _by_name(links: Iterable[str]) -> Mapping[str, _Values]:
 
 
 def _is_content(values: _Values) -> bool:
-    """Return whether values make the difference between pages, all else being equal."""
+    """Return whether pages differ by these values, everything else in their URLs being equal."""
     if len(values) < DIFFERENT:
         return False
     rests = Counter(rest for each in values.values() for rest in each)
@@ -187,9 +187,9 @@ def _suspected(name: str, values: _Values, links: int) -> Suspect | None:
 
 
 def _has_changed(suspect: Suspect, values: _Values, fewest: int) -> bool | None:
-    """Return whether the links of before have another value now, the same one, and a ``fewest`` of them at least.
+    """Return whether the earlier links now have another value (True) or the same one (False), in at least ``fewest``.
 
-    None where they are others, or have none, or many.
+    None where the links are different ones, have no value, or many values.
     """
     now = {value: rests & suspect.rests for value, rests in values.items() if not rests.isdisjoint(suspect.rests)}
     if suspect.value in now:
@@ -220,10 +220,10 @@ _MAX_WORD_LENGTH = 20
 
 
 def parts(url: str) -> Sequence[tuple[str, str]]:
-    """Return the parts of a URL with a name each, which make it up again one behind the other.
+    """Return the named parts of a URL, which joined together give the URL.
 
-    Parameters are called ``?name``, those within the path ``;name``, and segments of the path by their place. The host,
-    and what stands between the parts, have no name.
+    Parameters are named ``?name``, those within the path ``;name``, and path segments by their position. The host, and
+    the text between parts, have an empty name.
 
     >>> [each for each in parts("http://a.test/x;v=1?q=2") if each[0]][-3:]
     [('6', 'x'), (';v', '1'), ('?q', '2')]
@@ -241,12 +241,12 @@ def parts(url: str) -> Sequence[tuple[str, str]]:
 
 
 def is_long(text: str) -> bool:
-    """Return whether a part has the length of an id, and none but its letters."""
+    """Return whether a part is as long as an id and contains only characters of ids."""
     return _SHORTEST <= len(text) <= _LONGEST and _RUN.fullmatch(text) is not None
 
 
 def is_id(text: str) -> bool:
-    """Return whether a part has the length and the alphabet of a session's id, which those of content may have too.
+    """Return whether a part has the length and alphabet of a session id, which ids of content may have too.
 
     >>> is_id("q1v8m2k0c7d5s9t3b6n4x1z0a2"), is_id("20010320"), is_id("the-storm-of-2001-in-pictures")
     (True, False, False)
@@ -261,7 +261,7 @@ def is_id(text: str) -> bool:
 
 
 def may_hold_id(text: str) -> bool:
-    """Return whether a URL, or a reference as a page has it, may hold an id: a quick look, which is right where not.
+    """Return whether a URL or reference may contain an id; a quick test that errs only towards True.
 
     >>> may_hold_id("/a?b=1"), may_hold_id("/a?b=0123456789abcdef")
     (False, True)

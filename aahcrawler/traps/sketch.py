@@ -1,8 +1,8 @@
-"""Reduces a text to a few numbers: a fingerprint that similar texts share, and hashes of its shingles.
+"""Reduces a text to a few numbers: a fingerprint that similar texts nearly share, and hashes of its shingles.
 
-A text is taken for the set of its shingles, the stretches of three words (Broder, 1997). Its fingerprint is the simhash
-of that set in 64 bits (Charikar, STOC 2002), of which near-duplicate pages differ in at most three (Manku, Jain and
-Das Sarma, WWW 2007). In scripts without spaces every character is a word.
+A text is represented by the set of its shingles, sequences of three words (Broder, 1997). Its fingerprint is the 64-bit
+simhash of that set (Charikar, STOC 2002), which differs in at most three bits between near-duplicate pages (Manku, Jain
+and Das Sarma, WWW 2007). In scripts without spaces every character counts as a word.
 """
 
 from dataclasses import dataclass
@@ -36,10 +36,11 @@ _MAX_LOWER_LENGTH = 3 * LONGEST + 2
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A text in numbers. ``size`` counts its different shingles, ``fingerprint`` is their simhash.
+    """The sketch of a text. ``size`` counts its distinct shingles, ``fingerprint`` is their simhash.
 
-    ``shingle_sample`` is a sample of the shingles of the text without its numbers, so that texts that differ in dates
-    and numbers alone have equal samples: sorted hashes, each shingle being in the sample of every text or of none.
+    ``shingle_sample`` is a sample of the shingles of the text without its numbers, so that texts that differ only in
+    dates and numbers have equal samples. It has sorted hashes; each shingle is in the sample of every text that
+    contains it, or of none.
     """
 
     fingerprint: int
@@ -50,7 +51,7 @@ class Sketch:
 def sketch(text: str) -> Sketch:
     """Return the sketch of a text; case, punctuation and white space do not matter.
 
-    Of a text that is longer than ``LONGEST`` its two ends count.
+    Of a text longer than ``LONGEST`` only the beginning and the end count.
 
     >>> sketch("The dike held.").fingerprint == sketch("the dike -- held").fingerprint
     True
@@ -63,7 +64,7 @@ def sketch(text: str) -> Sketch:
 
 
 def fingerprint(text: str) -> int:
-    """Return the fingerprint of a text, at less cost than its whole sketch."""
+    """Return the fingerprint of a text, faster than its whole sketch."""
     return _simhash(shingles(text))
 
 
@@ -74,17 +75,17 @@ def shingles(text: str) -> Hashes:
 
 
 def shingle_sample(text: str) -> Hashes:
-    """Return the sample of a text's shingles, at less cost than its whole sketch."""
+    """Return the sample of a text's shingles, faster than its whole sketch."""
     return _shingle_sample(_characters(text))
 
 
 def distance(one: int, other: int) -> int:
-    """Return in how many bits two fingerprints differ."""
+    """Return the number of bits in which two fingerprints differ."""
     return (one ^ other).bit_count()
 
 
 class _Characters(NamedTuple):
-    """A text between two blanks, by characters: the sums that end with each, and its kind."""
+    """A text without blanks as arrays: the prefix sums of its characters, and their kinds."""
 
     sums: Hashes
     kinds: NDArray[np.uint8]
@@ -105,7 +106,7 @@ def _shingle_sample(characters: _Characters) -> Hashes:
 
 
 def _shingles(characters: _Characters, kept: NDArray[np.bool_]) -> Hashes:
-    """Return the hashes of the shingles of the characters that are kept."""
+    """Return the hashes of the shingles of the kept characters."""
     sums, kinds = characters
     starts, ends = _words(kinds, kept)
     width = min(SHINGLE, len(starts))
@@ -123,9 +124,9 @@ def _shingles(characters: _Characters, kept: NDArray[np.bool_]) -> Hashes:
 
 
 def _words(kinds: NDArray[np.uint8], kept: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the beginnings and ends of the words among the characters that are kept, all between two blanks.
+    """Return the beginnings and ends of the words among the kept characters.
 
-    A word by itself begins wherever it stands, and takes in the letters behind it.
+    A character that is a word by itself begins one anywhere, and includes the letters after it.
     """
     changes = kept[1:] != kept[:-1]
     alone = kinds == _WORD_BY_ITSELF
@@ -166,7 +167,7 @@ _DIGIT, _WORD_BY_ITSELF = 1, 3
 
 @lru_cache(maxsize=1)
 def _kinds() -> NDArray[np.uint8]:
-    """Return of each code point whether it parts words (0), is a digit (1), in a word (2), or a word by itself (3)."""
+    """Return the kind of each code point: separator (0), digit (1), letter of a word (2), or a word by itself (3)."""
     kinds = np.zeros(_SCRIPTS, np.uint8)
     for code in range(_SCRIPTS):
         character = chr(code)

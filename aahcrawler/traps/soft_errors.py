@@ -1,8 +1,8 @@
-"""Detects hosts that answer 200 for pages that they do not have.
+"""Detects hosts that answer 200 for missing pages, and pages that are near duplicates of others.
 
-Such a "soft 404" is found by asking for a URL that cannot exist, in a suspicious directory, and by comparing the answer
+Such a "soft 404" is found by requesting a URL that cannot exist, in a suspicious directory, and comparing the response
 with the host's other pages (Bar-Yossef, Broder, Kumar and Tomkins, "Sic transit gloria telae", WWW 2004, section 4).
-Each host is asked once, and only where several of its URLs had the same content.
+Each host is probed once, and only where several of its URLs had the same content.
 """
 
 import re
@@ -30,7 +30,7 @@ _PROBE = re.compile(rf"https?://[^?#]*/{PROBE}[0-9a-z]+")
 
 
 class Standing(StrEnum):
-    """The way a host answers for a page that it does not have."""
+    """How a host responds for missing pages, as far as known."""
 
     UNASKED = "unasked"
     ASKED = "asked"
@@ -49,16 +49,16 @@ class _Host:
 
 
 class SoftErrors:
-    """The standing of the last ``capacity`` hosts."""
+    """How the last ``capacity`` hosts respond for missing pages."""
 
     def __init__(self, capacity: int = MAX_HOSTS) -> None:
         self._capacity = capacity
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
 
     def suspect(self, url: str, name: str) -> str:
-        """Note that a page equals another page of its host; return a URL to ask for, mostly empty.
+        """Record that a page equals another page of its host; return the URL of a probe to send, empty in most cases.
 
-        ``name`` are letters and digits that no page is called by.
+        ``name`` consists of letters and digits that are in no page's name.
         """
         host = self._host(_host_of(url))
         host.alike += 1
@@ -68,7 +68,7 @@ class SoftErrors:
         return f"{directory(url)}{PROBE}{name}"
 
     def answered(self, url: str, sketch: Sketch | None) -> None:
-        """Take the answer to a URL that cannot exist: the sketch of the page, None for an honest answer."""
+        """Take the response to a probe: the sketch of the page, None where the status says that the page is missing."""
         host = self._host(_host_of(url))
         if sketch is None or not sketch.size:
             host.standing, host.size = Standing.HONEST, 0
@@ -76,9 +76,9 @@ class SoftErrors:
             host.standing, host.fingerprint, host.size = Standing.SOFT, sketch.fingerprint, sketch.size
 
     def is_like_none(self, url: str, sketch: Sketch) -> bool:
-        """Return whether a page equals its host's answer for pages that it does not have.
+        """Return whether a page equals its host's response for missing pages.
 
-        The front page of a host is a page, also where the host shows it instead of others.
+        The front page of a host is always a page, even where the host shows it in place of missing ones.
         """
         host = self._hosts.get(_host_of(url))
         if host is None or not host.size or not sketch.size or url == _front(url):
@@ -87,9 +87,10 @@ class SoftErrors:
         return distance(sketch.fingerprint, host.fingerprint) <= bits
 
     def join(self, state: Mapping[str, Sequence[str | int]]) -> None:
-        """Take in the ``state`` of a former crawl: pages are compared with the same answers, hosts may be asked anew.
+        """Add the ``state`` of a former crawl, so that pages are compared with the same responses.
 
-        A host may answer otherwise by now, which shows where its pages look alike and like no answer that is known.
+        Hosts may be probed again. A host may respond differently by now, which shows where its pages look alike and
+        unlike every known response.
         """
         for name, (_, _, fingerprint, size) in state.items():
             host = self._host(name)
@@ -104,17 +105,17 @@ class SoftErrors:
         return host
 
     def state(self) -> Mapping[str, Sequence[str | int]]:
-        """Return the whole state; ``restore`` takes it."""
+        """Return the whole state, for ``restore``."""
         return {name: astuple(host) for name, host in self._hosts.items()}
 
     def restore(self, state: Mapping[str, Sequence[str | int]]) -> None:
-        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid."""
         for name, (standing, alike, fingerprint, size) in state.items():
             self._hosts[name] = _Host(Standing(str(standing)), int(alike), int(fingerprint), int(size))
 
 
 def is_probe(url: str) -> bool:
-    """Return whether a canonical URL was made up to see how a host answers for a missing page."""
+    """Return whether a canonical URL is a probe, made up to see how a host responds for a missing page."""
     return _PROBE.fullmatch(url) is not None
 
 
@@ -161,9 +162,9 @@ whether this crawl has seen it.
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The page of the same site nearest to a page; ``is_near`` says that they are near duplicates.
+    """The page of the same site that is most similar to a page; ``is_near`` says that they are near duplicates.
 
-    Without it both have the same fingerprint and too little text to tell pages by. ``anchors`` is the fingerprint of
+    Otherwise both have the same fingerprint, but too little text to tell pages apart. ``anchors`` is the fingerprint of
     its anchor texts.
     """
 
@@ -175,11 +176,11 @@ class Neighbour:
 class Neighbours:
     """The fingerprints of the last pages, ``capacity`` at most, each page once.
 
-    They stand in one array and are all compared, which for 100,000 of them takes a tenth of a millisecond: no table of
-    bits has to be kept, and no site can make its pages fall into one row of it.
+    They are in one array, all of which is compared; that takes a tenth of a millisecond for 100,000 pages. So no table
+    of bits has to be kept, and no site can make its pages collide in one row of it.
 
-    Pages keep their places over the crawls of a definition. Of two that show the same, the one that was known first so
-    is the original in each crawl, whichever of them comes first.
+    Pages keep their places over the crawls of a definition. Of two pages that show the same, the one known first is
+    thus the original in each crawl, whichever of them is fetched first.
     """
 
     def __init__(self, capacity: int = MAX_PAGES) -> None:
@@ -197,21 +198,21 @@ class Neighbours:
         return self._place_of(digest(url))
 
     def is_original(self, place: int) -> bool:
-        """Return whether a page was like none before it."""
+        """Return whether a page was unlike all pages before it."""
         return not self._arrays["like"][place]
 
     def copied(self, place: int | None) -> str:
-        """Return the URL of the page that a page was a copy of and that this crawl has not seen yet, mostly empty.
+        """Return the URL of the page that a page is a copy of and that this crawl has not seen yet, mostly empty.
 
-        As long as nobody knows what the original shows by now, its copy is believed to show the same.
+        As long as the present content of the original is unknown, its copy is assumed to show the same.
         """
         original = None if place is None else self._place_of(int(self._arrays["like"][place]))
         return "" if original is None or self._arrays["seen"][original] else self._urls[original]
 
     def nearest(self, site: str, sketch: Sketch, before: int | None = None) -> Neighbour | None:
-        """Return the page of a site with the same content as another one, None where there is none.
+        """Return the page of a site with the same content as a given sketch, None where there is none.
 
-        Pages behind the place ``before`` are left out.
+        With ``before``, only pages with an earlier place are considered.
         """
         if not sketch.size:
             return None
@@ -227,7 +228,10 @@ class Neighbours:
         return Neighbour(self._urls[at], has_text, int(of["anchors"][at]))
 
     def add(self, url: str, site: str, sketch: Sketch, anchors: int = 0, like: str = "") -> None:
-        """Compare later pages with this one; ``anchors`` is the fingerprint of its links, ``like`` what it shows."""
+        """Remember a page for comparison.
+
+        ``anchors`` is the fingerprint of its links, ``like`` the URL that it copies.
+        """
         if not sketch.size:
             return
         at = self.place(url)
@@ -242,16 +246,16 @@ class Neighbours:
         self._urls[at : at + 1] = [url]
 
     def confirm(self, url: str) -> None:
-        """Note that a page, where it is remembered, still shows what it showed in a former crawl."""
+        """Record that a page, if it is remembered, still shows what it showed in a former crawl."""
         if (place := self.place(url)) is not None:
             self._arrays["seen"][place] = True
 
     def begin(self) -> None:
-        """Begin another crawl, which has not seen any of the pages."""
+        """Begin another crawl, which has not seen any of the pages yet."""
         self._arrays["seen"][:] = False
 
     def join(self, state: Arrays) -> None:
-        """Take in the pages of another index, whose ``state`` this is, behind those that are remembered."""
+        """Add the pages of another index, given its ``state``, after those that are remembered."""
         theirs = state["pages"].astype(np.uint8).tobytes().decode().split("\n")
         names = state["names"]
         own = np.argsort(self._age(np.arange(len(self))))
@@ -272,7 +276,7 @@ class Neighbours:
         return int(places[0]) if len(places) else None
 
     def _age(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return how many pages are remembered that were known before each of some."""
+        """Return, for each place, how many remembered pages were known before it."""
         return (places - self._next) % self._capacity if len(self._urls) == self._capacity else places
 
     def _widen(self, size: int) -> None:
@@ -280,14 +284,14 @@ class Neighbours:
             self._arrays[name] = np.append(array, np.zeros(size - len(array), array.dtype))
 
     def state(self) -> Arrays:
-        """Return all of it as arrays; ``restored`` makes it anew of them."""
+        """Return the whole state as arrays, for ``restored``."""
         urls: NDArray[np.uint8] = np.frombuffer("\n".join(self._urls).encode("utf-8", "replace"), np.uint8)
         arrays = {name: array[: len(self._urls)].copy() for name, array in self._arrays.items()}
         return {**arrays, "pages": urls, "next": np.array([self._next], np.int64)}
 
     @classmethod
     def restored(cls, state: Arrays, capacity: int = MAX_PAGES) -> "Neighbours":
-        """Return the index with this ``state``. Raise ``ValueError`` or ``KeyError`` where it is not a state."""
+        """Return the index with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
         neighbours = cls(capacity)
         text = state["pages"].astype(np.uint8).tobytes().decode()
         urls = text.split("\n") if text else []

@@ -21,7 +21,7 @@ def packed(crawl: int, state: Arrays) -> bytes:
 
 
 def unpacked(content: bytes) -> tuple[int, Arrays]:
-    """Return the number of the crawl and the state that bytes hold. Raise ``ValueError`` for any others."""
+    """Return the number of the crawl and the state stored in bytes. Raises ``ValueError`` where they are invalid."""
     try:
         with np.load(BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -1,4 +1,4 @@
-"""Recognises the traps of a crawl: learns from its pages, and judges links to more of them."""
+"""Recognises the traps of a crawl: learns from its pages, and judges links by what was learned."""
 
 import json
 import re
@@ -59,13 +59,13 @@ _NONE = np.zeros(0, np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A page that was answered with success: its canonical URL, its pay-level domain, and its content.
+    """A page fetched with success: its canonical URL, its pay-level domain, and its content.
 
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
-    are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
-    texts of its links. ``names`` are the URLs that it gives for objects, ``files`` are the URLs
-    of the pictures, sounds and films that objects consist of. ``openings`` are the moments and first words of objects
-    that are dated and long enough, by which one is known wherever a page shows more or less of it.
+    are the texts of its web objects, ``identities`` their authors, times and texts, and ``anchors`` the texts of its
+    links. ``names`` are the URLs that it gives for objects, ``files`` the URLs of the pictures, sounds and films that
+    objects consist of. ``openings`` are the times and first words of dated objects of sufficient length, which identify
+    an object on pages that show more or less of it.
     """
 
     url: str
@@ -85,11 +85,11 @@ class Seen:
 class Verdict:
     """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
-    ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are, if only by author
-    or date, or that they were known from pages of their own alone. ``is_repeat`` says that it has web objects, none
-    of them is new, and no former crawl met them there first. ``repeated`` are the places of those objects of a near
-    duplicate that were on pages before it. ``probe`` is a URL that cannot exist, to be asked for because the host is
-    under suspicion; mostly empty. ``is_empty`` says that there is nothing to judge, or nothing but what another page
+    ``is_new`` says that its content is new to the crawl; ``has_objects`` that some of its web objects are new, if only
+    in author or date, or were known only from pages with a single object. ``is_repeat`` says that it has web objects,
+    none of them new, and none met there first by a former crawl. ``repeated`` are the positions of those objects of a
+    near duplicate that were on earlier pages. ``probe`` is a URL that cannot exist, to be fetched because the host is
+    suspicious; mostly empty. ``is_empty`` says that the page has nothing to judge, or nothing but what another page
     shows.
     """
 
@@ -111,11 +111,11 @@ NO_SUCH_PAGE = Verdict(is_empty=True, is_gone=True)
 
 
 class Traps:
-    """The knowledge of one worker about traps; its memory is bounded, some 110 MB when it is full.
+    """The knowledge of one worker about traps, in bounded memory of at most some 110 MB.
 
-    It outlasts the crawl: the next one of the definition asks for what was asked for, refuses what was refused, and
-    takes the same pages for originals, as long as their patterns bring nothing new. Its budgets are full again.
-    Other workers of the crawl learn by themselves: a host is one worker's at a time, and mostly stays with it.
+    It is kept for the next crawl of the definition, which fetches what was fetched, refuses what was refused, and takes
+    the same pages for originals, as long as their patterns bring nothing new. Budgets start full again. Each worker of
+    a crawl learns on its own, since a host is fetched from by one worker at a time, mostly the same.
     """
 
     def __init__(self, settings: TrapsSection) -> None:
@@ -139,14 +139,14 @@ class Traps:
         """Whether pages were refused, since this was last set to False, whose like has brought something after that."""
 
     def use(self, settings: TrapsSection) -> None:
-        """Judge by other settings from now on; learned state stays, but for refusals by those that changed."""
+        """Use other settings from now on; what was learned stays, except refusals based on changed settings."""
         self._forget_refusals(self._settings.pages, self._settings.barren, settings)
         self._settings = settings
         self._budgets.minimum = settings.pages
         self._yields.bound = settings.barren
 
     def _forget_refusals(self, pages: int, barren: int, settings: TrapsSection) -> None:
-        """Forget what was refused by bounds other than those of some settings."""
+        """Forget refusals that were based on bounds other than the present ones."""
         for reason, before, now in ((Trap.NOVELTY, pages, settings.pages), (Trap.BARREN, barren, settings.barren)):
             if before != now:
                 self._precedents.forget(reason)
@@ -155,8 +155,8 @@ class Traps:
     def admit(self, url: str, *, trusted: bool = False, via: str = "") -> Trap | None:
         """Return the trap for which a link is not followed, or a queued page not fetched; None where it is admitted.
 
-        ``trusted`` links were chosen by navigation of a known application: they are judged by pages of their own
-        pattern alone. ``via`` is the page that leads there: one that redirects to itself with an id is not known yet.
+        ``trusted`` links were selected by a navigation action of a known application: they are judged only by pages of
+        their own pattern. ``via`` is the linking page: a redirect to the same page with an id does not count as known.
         Costs some microseconds.
         """
         of = self._settings
@@ -177,13 +177,13 @@ class Traps:
         return Trap.COPY if shorter is not None and self.knows(shorter) else None
 
     def _by_yield(self, url: str, *, trusted: bool) -> Trap | None:
-        """Return whether pages like one have brought nothing for too long, or led to no content."""
+        """Return a trap where similar pages have had no new content for too long, or led to no content."""
         if self._settings.pages and self._budgets.may_refuse(_host(url)) and self._is_spent(url, trusted=trusted):
             return Trap.NOVELTY
         return Trap.BARREN if self._settings.barren and not trusted and self._is_barren(url) else None
 
     def _precedent(self, url: str, *, trusted: bool) -> Trap | None:
-        """Return why a former crawl refused a URL, unless pages like it bring something by now."""
+        """Return why a former crawl refused a URL, unless similar pages bring new content by now."""
         reason = self._precedents.refusal(url, trusted=trusted)
         if reason is Trap.NOVELTY and self._settings.pages and not self._budgets.brings(pattern_of(url)):
             return reason
@@ -192,13 +192,14 @@ class Traps:
         return None
 
     def knows(self, url: str) -> bool:
-        """Return whether a URL was fetched, or is followed, as far as is remembered."""
+        """Return whether a URL was fetched or admitted before, as far as is remembered."""
         return hash(url) in self._links or self._decisions.has_fetched(url) or self._precedents.has_fetched(url)
 
     def decide(self, own: str, suspects: Sequence[Suspect], again: Iterable[str]) -> Sequence[str]:
-        """Learn from the links of a page, asked for ``again``, which suspects are ids of sessions; return their names.
+        """Learn from a page's links, fetched ``again``, which suspects are session ids; return their names.
 
-        An id in the path is left where it is, for nobody wrote the path without it; each page is followed under one.
+        An id in the path is not removed, since no URL without it works; instead each page is followed under one id
+        only.
         """
         self.sessions.asked(own)
         found = [name for name, is_session in self.sessions.decide(own, suspects, again).items() if is_session]
@@ -207,9 +208,9 @@ class Traps:
         return found
 
     def shorter(self, url: str) -> str | None:
-        """Return the URL without a part that was found to change nothing, None where it has none.
+        """Return the URL without a part that was found not to change the page, None where it has none.
 
-        A URL that a former crawl knew under nothing shorter stays what it is.
+        A URL that a former crawl already knew in its full form is not shortened.
         """
         shorter = self._aliases.shorter(url) if self._settings.duplicates == "skip" else None
         known = self._precedents.has_fetched
@@ -220,7 +221,7 @@ class Traps:
         return name != "" and url not in self._trials and not self._tried(url, self._yields.trial(name))
 
     def _tried(self, url: str, let_through: bool) -> bool:
-        """Remember a URL that is let through although others of its pattern are refused; return whether it is one."""
+        """Remember a URL that is let through as a sample although its pattern is refused; return whether it is one."""
         if let_through:
             self._trials[url] = None
             if len(self._trials) > MAX_TRIALS:
@@ -228,27 +229,27 @@ class Traps:
         return let_through
 
     def barren(self, url: str) -> str:
-        """Return the pattern for which a URL is not followed, or would not be, since it led to no content; or empty."""
+        """Return the pattern because of which a URL is refused as leading to no content; empty where there is none."""
         pattern = pattern_of(url)
         held = self._yields.barren_held(pattern) if self._holdings.holds(url) else ""
         return held or self._yields.barren(pattern)
 
     def worth(self, url: str) -> float:
-        """Return what part of its score a link is worth by what pages like it have brought, in (0, 1].
+        """Return the factor in (0, 1] for a link's score that follows from the content of similar pages.
 
         Where the host shows web objects elsewhere, pages without any come last.
         """
         return self._yields.worth(pattern_of(url)) * (WAITS if self._is_view(url) else 1.0)
 
     def _is_view(self, url: str) -> bool:
-        """Return whether a URL asks for a page that is known, and not a script, in another way: a version, a format."""
+        """Return whether a URL shows a known page, not a script, in another way, such as a version or a format."""
         page, mark, _ = url.partition("?")
         return mark != "" and names_page(page) and self.knows(page)
 
     def gives_way(self, url: str) -> float:
-        """Return what part of its score a URL whose turn has come is worth by now: less than 1 where it is to wait.
+        """Return the present factor for the score of a URL whose turn has come; below 1 where it should wait.
 
-        It was queued before pages like it had turned out to show less than others. Each URL gives way once.
+        It was queued before similar pages had turned out to have less content than others. Each URL is put back once.
         """
         worth = self.worth(url)
         return worth if worth <= WAITS and not self._gave_way.knows(digest(url)) else 1.0
@@ -261,8 +262,8 @@ class Traps:
         """Compare a page with all that were judged before, and remember it.
 
         ``name`` is the name of a probe: letters and digits that are in no page's name. A page with web objects that
-        were not seen before is an original page, whatever its other content. So is one that was an original page when
-        it was first seen, in this crawl or a former one.
+        were not seen before is an original page, whatever its other content. So is a page that was original when it was
+        first seen, in this crawl or a former one.
         """
         text = _without_address(seen.text, seen.url)
         drawn, anchors = sketch(text), fingerprint(seen.anchors)
@@ -320,28 +321,28 @@ class Traps:
         return replace(verdict, probe=self._soft_errors.suspect(seen.url, name)) if probes else verdict
 
     def judge_file(self, text: str) -> Verdict:
-        """Compare the running text of a file, which is no page, with all that was read before, and remember it.
+        """Compare the running text of a file, which is no page, with everything read before, and remember it.
 
-        A file that says nothing else is empty: it is what pages show in another format, such as an export.
+        A file without new text is empty: it shows pages in another format, such as an export.
         """
         is_new = _says_new(self._heard.new(shingle_sample(text)), relevant=False)
         return Verdict(is_new=is_new, is_empty=not is_new)
 
     def _news(self, *groups: Hashes) -> Sequence[NDArray[np.bool_]]:
-        """Add groups of hashes, all at once; return of each hash of each group whether it was not known."""
+        """Add groups of hashes, all at once; return, for each group, whether each hash was unknown."""
         new = self._heard.new(np.concatenate(groups))
         return np.split(new, np.cumsum([len(group) for group in groups[:-1]]))
 
     def probed(self, url: str, text: str | None) -> None:
-        """Take the text of the answer to a probe, None for an answer that reports a missing page."""
+        """Take the text of the response to a probe, None where the status reported a missing page."""
         self._soft_errors.answered(url, None if text is None else sketch(_without_address(text, url)))
 
     def fetched(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool = True) -> str:
-        """Note the verdict on a fetched page, and the ``links`` that are followed from it.
+        """Record the verdict on a fetched page, and the ``links`` that are followed from it.
 
         An error or a redirect shows nothing (``NO_PAGE``). An image, a document or another file is no page
-        (``is_page``), and says nothing of what its pattern leads to unless it was judged and is empty. Return the
-        pattern that is found to be barren by this page, mostly empty.
+        (``is_page``), and says nothing about its pattern unless it was judged and is empty. Returns the pattern that
+        this page shows to lead to no content, mostly empty.
         """
         was_refused = self._refuses(url)
         barren = self._learned(url, verdict, links, is_page=is_page)
@@ -349,7 +350,7 @@ class Traps:
         return barren
 
     def _refuses(self, url: str) -> bool:
-        """Return whether pages like one have brought nothing for too long, or led to no content, samples apart."""
+        """Return whether similar pages have had no new content for too long, or led to none, apart from samples."""
         is_spent = self._settings.pages > 0 and self._budgets.refusing(pattern_of(url)) is not None
         return is_spent or (self._settings.barren > 0 and self.barren(url) != "")
 
@@ -377,16 +378,16 @@ class Traps:
         return self._yields.note(pattern, brought, share)
 
     def unchanged(self, url: str) -> None:
-        """Note that a page still shows what it showed in a former crawl."""
+        """Record that a page still shows what it showed in a former crawl."""
         self._neighbours.confirm(url)
 
     def _brought(
         self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str], *, is_viewed: bool
     ) -> tuple[Brought, float]:
-        """Return what a page brought, and how much that counts, in [0, 1].
+        """Return what kind of content a page brought, and how much that counts, in [0, 1].
 
-        Links to pages like itself, or like others without content, are nothing new. Where something redirects to is:
-        it is no page of its own. A page that ``is_viewed``, of which a version was fetched before it, repeats nothing.
+        Links to pages like itself, or like others without content, are not new. The target of a redirect is, since it
+        is a page of its own. A page that ``is_viewed``, of which another version was fetched before, repeats nothing.
         """
         if verdict.has_objects:
             return Brought.CONTENT, 1.0
@@ -407,7 +408,7 @@ class Traps:
     # Kept from one start to the next
 
     def state(self) -> Arrays:
-        """Return the learned state as arrays of its own; without the links, which will count as new once more."""
+        """Return what was learned as arrays, without the links, which will count as new once more."""
         tables = {
             "settings": (self._settings.pages, self._settings.barren),
             "budgets": self._budgets.state(),
@@ -422,7 +423,7 @@ class Traps:
         return {"tables": text, **urls, **shown}
 
     def restore(self, state: Arrays) -> None:
-        """Restore a result of ``state``. Raise ``ValueError`` for anything else, and change nothing then."""
+        """Restore a result of ``state``. Raises ``ValueError`` where it is invalid, and changes nothing then."""
         budgets, soft_errors, aliases = Budgets(self._settings.pages), SoftErrors(), Aliases()
         yields, sessions = Yields(self._settings.barren), SessionIds()
         try:
@@ -444,10 +445,10 @@ class Traps:
         self._forget_refusals(pages, barren, self._settings)
 
     def inherit(self, state: Arrays) -> None:
-        """Take in what a worker of a former crawl of the definition knew, by its ``state``.
+        """Add what a worker of a former crawl of the definition knew, given its ``state``.
 
-        Budgets are left out: those of this crawl are full. Raise ``ValueError`` for anything else, and change nothing
-        then.
+        Budgets are left out: those of this crawl are full. Raises ``ValueError`` where it is invalid, and changes
+        nothing then.
         """
         other = Traps(self._settings)
         other.restore(state)
@@ -471,12 +472,12 @@ def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:
 
 
 def _says_known(sentences: NDArray[np.bool_]) -> bool:
-    """Return whether enough sentences are known to tell another version of an object that was read before."""
+    """Return whether enough sentences are known for the object to be another version of one read before."""
     return len(sentences) >= MIN_KNOWN and int(np.count_nonzero(sentences)) < len(sentences) * NEW_SHARE
 
 
 def _sentences(text: str) -> Sequence[str]:
-    """Return the beginning of a text in sentences of some length, each once, without digits and white space."""
+    """Return the first sentences of a text that have some length, each once, without digits and white space."""
     letters = ("".join(each.split()).translate(_NO_DIGITS) for each in _STOP.split(text[:_MAX_VERSION_LENGTH]))
     return list(dict.fromkeys(each for each in letters if len(each) >= _MIN_OBJECT_LENGTH))
 
@@ -486,9 +487,10 @@ def _host(url: str) -> str:
 
 
 def _hashes(texts: Sequence[str], site: str) -> Hashes:
-    """Return a hash of each text that has some length, its digits and its white space left out; each once.
+    """Return a hash of each text of some length, without its digits and white space; each once.
 
-    The same text on another site has another hash: what one site shows is no reason to leave another one.
+    The same text has different hashes on different sites, so that the content of one site does not count against
+    another.
     """
     found = {
         int.from_bytes(
@@ -505,7 +507,7 @@ def _hashes(texts: Sequence[str], site: str) -> Hashes:
 
 
 def _keys(seen: Seen) -> Sequence[int]:
-    """Return a hash of each object of a page, by its text where that tells it from others; each once."""
+    """Return a hash of each object of a page, based on its text where that is distinctive; each once."""
     pairs = zip(seen.objects, seen.identities, strict=False)
     hashes = [(_hashes((text,), seen.site), who) for text, who in pairs]
     return list(
@@ -518,7 +520,7 @@ def _salt(site: str) -> bytes:
 
 
 def _identified(identities: Sequence[str], site: str, kind: bytes = b"identity") -> Hashes:
-    """Return a hash of each identity, or name of another ``kind``, of a site, other than those of texts."""
+    """Return a hash of each identity of a site, or name of another ``kind``; they differ from hashes of texts."""
     found = [
         int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, salt=_salt(site), person=kind).digest())
         for each in identities
@@ -527,7 +529,7 @@ def _identified(identities: Sequence[str], site: str, kind: bytes = b"identity")
 
 
 def _without_address(text: str, url: str) -> str:
-    """Leave a page's own URL out of its text: pages that tell of errors often repeat it."""
+    """Remove a page's own URL from its text, since error pages often repeat it."""
     path = url.split("/", 3)[3]
     for name in (url, path, path.partition("?")[0].rstrip("/").rpartition("/")[2]):
         if len(name) >= _LONG_ENOUGH:

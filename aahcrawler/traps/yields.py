@@ -1,7 +1,7 @@
-"""Learns which patterns of URLs lead to no content: to logins, forms, errors, copies and lists of what is known.
+"""Learns which patterns of URLs lead to no content: logins, forms, errors, copies, and lists of known objects.
 
-Software that nobody described has such pages beside every post. Their patterns are avoided once they have been tried,
-and one of their URLs is tried again from time to time: a rule that was wrong ends itself.
+Unknown software has such pages beside every post. Their patterns are refused once they have been tried, and one of
+their URLs is tried again from time to time, so that a wrong refusal corrects itself.
 """
 
 from collections import OrderedDict
@@ -34,7 +34,7 @@ HELD = " (shown by others)"
 
 
 class Brought(Enum):
-    """What a page brought to its crawl."""
+    """The kinds of content that a page brought to its crawl."""
 
     CONTENT = "content"
     """Web objects that are new, or links to pages like others that had some."""
@@ -64,7 +64,7 @@ _EMPTY = {
 
 @dataclass(slots=True)
 class Yield:
-    """What the pages of a pattern brought: how many had ``content``, how many were ``empty``.
+    """What the pages of a pattern brought: how many had ``content``, and how many were ``empty``.
 
     ``repeated`` of the empty ones showed web objects that other pages show as well.
     """
@@ -82,10 +82,10 @@ class Yield:
     """The pages that links led to, fetched or not."""
 
     def is_barren(self, bound: float, gain: float = GAIN) -> bool:
-        """Return whether more pages were empty than ``bound`` and what those with content make up for, ``gain`` each.
+        """Return whether the empty pages exceed ``bound`` plus ``gain`` for each page with content.
 
-        However many had content, ``IN_A_ROW`` times the bound are enough after the last of these, unless that is less
-        than ``IN_A_ROW_SHARE`` of them.
+        However many had content, ``IN_A_ROW`` times the bound of empty pages since the last of them are enough, unless
+        that is less than ``IN_A_ROW_SHARE`` of them.
         """
         in_a_row = max(IN_A_ROW * bound, IN_A_ROW_SHARE * self.content)
         return bound > 0 and (self.empty >= bound + gain * self.content or self.run >= in_a_row)
@@ -94,10 +94,10 @@ class Yield:
 class Yields:
     """The yields of patterns and of their families, within a host.
 
-    A pattern is barren when ``bound`` of its pages were empty and none had content; each one with content makes up for
-    ``GAIN`` empty ones. A family is barren after ``FAMILY`` times as many, and is so for those of its patterns that
-    never had content. New text without an object counts only against a host that shows objects elsewhere. 0 is no
-    bound.
+    A pattern is barren when ``bound`` of its pages were empty and none had content; each page with content makes up for
+    ``GAIN`` empty ones. A family is barren after ``FAMILY`` times as many, for those of its patterns that never had
+    content. New text without an object counts as empty only on a host that shows objects elsewhere. A bound of 0
+    disables all this.
     """
 
     def __init__(self, bound: int, capacity: int = MAX_PATTERNS) -> None:
@@ -106,14 +106,14 @@ class Yields:
         self._yields: OrderedDict[str, Yield] = OrderedDict()
 
     def count(self, pattern: Pattern, *, shows: bool) -> None:
-        """Count a page that was fetched, and whether it ``shows`` new web objects."""
+        """Count a fetched page, and whether it ``shows`` new web objects."""
         for name in (pattern.detail, pattern.families[0]):
             known = self._of(name)
             known.pages += 1
             known.shown += shows
 
     def note(self, pattern: Pattern, brought: Brought, share: float = 1.0) -> str:
-        """Note what a page brought; return the pattern, or family, that is barren by it, mostly empty.
+        """Record what a page brought; return the pattern or family that it shows to be barren, mostly empty.
 
         ``share`` in [0, 1] is how much its content counts.
         """
@@ -133,13 +133,13 @@ class Yields:
         return turned
 
     def expect(self, pattern: Pattern) -> None:
-        """Count a page that a link led to for the first time."""
+        """Count a page that was linked to for the first time."""
         self._of(pattern.detail).linked += 1
 
     def is_open(self, pattern: Pattern) -> bool:
-        """Return whether a link to a page of a pattern is news although nobody knows what such pages bring.
+        """Return whether a link to a page of a pattern counts as new although the yield of the pattern is unknown.
 
-        It is not where as many of them wait as it takes to judge the pattern.
+        It does not where as many of its pages wait as are needed to judge the pattern.
         """
         known = self._yields.get(pattern.detail)
         if known is None:
@@ -148,9 +148,9 @@ class Yields:
         return not is_known and known.linked - known.pages < max(1, self.bound)
 
     def note_held(self, pattern: Pattern, brought: Brought) -> None:
-        """Note what a page brought whose object another page was known to show.
+        """Record what a page brought whose object is known to be shown by another page.
 
-        New links say neither that it is worth a request nor that it is not: the other page has most of them as well.
+        New links on it do not count either way, since the other page has most of them as well.
         """
         if brought is Brought.LINKS:
             return
@@ -161,15 +161,15 @@ class Yields:
         known.repeated += is_repeat
 
     def barren_held(self, pattern: Pattern) -> str:
-        """Return the name of such pages of a pattern where they have shown nothing else, "" where they have."""
+        """Return the name of such pages of a pattern where they have shown nothing else, else an empty text."""
         name = pattern.detail + HELD
         known = self._yields.get(name)
         return name if known is not None and known.is_barren(self.bound, HELD_GAIN) else ""
 
     def withdraw(self, pattern: Pattern, share: float) -> None:
-        """Note that another page shows, among others, a ``share`` in (0, 1] of what gave a page of a pattern content.
+        """Record that another page shows a ``share`` in (0, 1] of a page's content among others.
 
-        That page counts as if it had repeated the other one.
+        The page then counts as if it had repeated the other one.
         """
         for name in (pattern.detail, *pattern.families):
             known = self._of(name)
@@ -181,7 +181,7 @@ class Yields:
                 known.repeated += given
 
     def has_content(self, pattern: Pattern) -> bool:
-        """Return whether pages of a pattern have had content, as far as no other pages show it as well."""
+        """Return whether pages of a pattern have had content that no other pages show."""
         known = self._yields.get(pattern.detail)
         return known is not None and known.content > MIN_CONTENT
 
@@ -191,23 +191,23 @@ class Yields:
         return min(1.0, known.content / known.pages) if known is not None and known.pages else 0.0
 
     def is_tried(self, pattern: Pattern) -> bool:
-        """Return whether as many empty pages of a pattern are known as it takes to doubt that others are not."""
+        """Return whether enough empty pages of a pattern are known to doubt its other pages."""
         known = self._yields.get(pattern.detail)
         return known is not None and known.content <= MIN_CONTENT and known.empty >= self.bound / 2
 
     def repeats(self, name: str) -> bool:
-        """Return whether most of the empty pages of a pattern, or of a family, showed what other pages show."""
+        """Return whether most of the empty pages of a pattern or family showed what other pages show."""
         known = self._yields.get(name)
         return known is not None and 2 * known.repeated > known.empty
 
     def barren(self, pattern: Pattern) -> str:
-        """Return the name of what makes a pattern barren, itself or a family; empty where nothing does."""
+        """Return the name of the pattern or family that makes a pattern barren; empty where none does."""
         if self.has_content(pattern):
             return pattern.detail if self._is_barren(pattern.detail, self.bound) else ""
         return next((name for name, bound in self._bounds(pattern) if self._is_barren(name, bound)), "")
 
     def trial(self, name: str) -> bool:
-        """Count a refusal for what is barren; say whether this URL is let through all the same."""
+        """Count a refusal of a barren pattern; return whether this URL is let through nevertheless, as a sample."""
         known = self._of(name)
         known.refused += 1
         return known.refused >= FIRST_TRIAL and known.refused & (known.refused - 1) == 0
@@ -217,11 +217,11 @@ class Yields:
         return known is not None and known.is_barren(bound)
 
     def worth(self, pattern: Pattern) -> float:
-        """Return what part of its score a link of a pattern is worth, in [``MIN_WORTH``, 1].
+        """Return the factor in [``MIN_WORTH``, 1] for the score of a link of a pattern.
 
-        It is the share of the pattern's pages that showed new web objects, one more page counted that did, so that
-        nothing is held against a pattern that was not tried; of hosts that have shown none it is 1. A pattern that
-        never had content is worth the less, the more of its bound is used up.
+        It is the share of the pattern's pages that showed new web objects, counting one more page that did, so that an
+        untried pattern is not penalised; 1 on hosts that have shown none. For a pattern that never had content, it
+        falls as its bound is used up.
         """
         known = self._yields.get(pattern.detail)
         if known is None:
@@ -245,7 +245,7 @@ class Yields:
         return known
 
     def join(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Take in what another worker learned, its ``state``; some of it may be of the same former crawls."""
+        """Add what another worker learned, given its ``state``; parts of both may come from the same former crawls."""
         for name, values in state.items():
             own, other = self._of(name), _restored(values)
             own.content, own.empty = max(own.content, other.content), max(own.empty, other.empty)
@@ -256,14 +256,14 @@ class Yields:
             own.linked = max(own.linked, other.linked)
 
     def state(self) -> Mapping[str, Sequence[float]]:
-        """Return the whole state, the oldest first; ``restore`` takes it."""
+        """Return the whole state, the oldest first, for ``restore``."""
         return {name: astuple(each) for name, each in self._yields.items()}
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one.
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid.
 
-        What was written before repeated pages and runs were counted has three numbers of each, what was written before
-        all pages were counted has five.
+        Older states are accepted: those with three numbers for each pattern lack counts of repeated pages and runs,
+        those with five lack counts of all pages.
         """
         self._yields.update((name, _restored(values)) for name, values in state.items())
 

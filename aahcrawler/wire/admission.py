@@ -1,18 +1,19 @@
-"""Define who is asked before a request goes to an IP address."""
+"""The protocol by which the crawl decides whether a request may go to an IP address now."""
 
 import asyncio
+from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
 
 class Admission(Protocol):
-    """Lets one request pass to one IP address after another, as names resolve and connections are refused."""
+    """Admits a request to the IP addresses it tries, one at a time, as names resolve and connections are refused."""
 
     async def enter(self, address: str, port: int) -> None:
-        """Wait until a request may be sent to an address; raise any exception to end the fetch instead.
+        """Wait until a request may be sent to an IP address; raise any exception to end the fetch instead.
 
-        Where only a proxy knows the IP address, the host's name stands for it.
-        Only IP addresses that the policy allows are asked about, before anything is connected to or sent. What this
-        takes counts against no timeout of the wire client. Entering an IP address ends the stay at the one before.
+        Where only a proxy knows the IP address, the host's name is passed in its place. The client calls this only for
+        IP addresses that the policy allows, before it connects or sends. The time spent here counts against no timeout
+        of the wire client. Entering an IP address releases the one entered before.
         """
         ...
 
@@ -34,3 +35,20 @@ class Waiting:
             await self._admission.enter(address, port)
         finally:
             self.seconds += loop.time() - began
+
+
+def machine(address: str, port: int) -> str:
+    """Return how an IP address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
+
+    >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
+    ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')
+
+    Of a host that a proxy resolves the name stands for its machine.
+    """
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address.lower()
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    return f"{parsed}:{port}" if parsed.is_loopback else str(parsed)

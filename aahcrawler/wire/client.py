@@ -1,4 +1,4 @@
-"""The wire client: one request in, one answer out, and every byte of both."""
+"""The wire client: sends one request, returns one response, and captures every byte of both."""
 
 import asyncio
 from collections.abc import Callable
@@ -78,7 +78,7 @@ class WireResponse:
     ``headers`` are in the order and case of the wire. ``payload`` is the body without transfer coding, content coding
     still on, at most ``WireRequest.keep`` bytes of it; ``payload_complete`` says that this is the server's whole body.
     ``elapsed`` is the duration of the exchange in seconds, ``latency`` the seconds until its first byte. The caller
-    closes the exchange of the answer.
+    closes the exchange of the response.
     """
 
     exchange: Exchange
@@ -104,7 +104,7 @@ class _Sent:
 
     @property
     def with_login(self) -> bytes:
-        """The bytes that are sent: the archive does without what lets the client into the proxy."""
+        """The bytes as sent, with the proxy's login; the archived request leaves the login out."""
         login = authorization(self.proxy) if self.proxy is not None else ""
         if not login:
             return self.raw
@@ -113,24 +113,24 @@ class _Sent:
 
     @property
     def relay(self) -> Relay | None:
-        """Who is given the site's answer: that a proxy asks for a login is none."""
+        """What the response is relayed to; the relay does not see a proxy's demand for a login."""
         relay = self.request.relay
         return relay if relay is None or self.proxy is None else Withholding(relay, LOGIN)
 
     def later(self, seconds: float) -> "_Sent":
-        """Return the same, begun so many seconds later."""
+        """Return the same request, begun ``seconds`` later."""
         return replace(self, started=self.started + seconds, deadline=self.deadline + seconds) if seconds else self
 
 
 class WireClient:
-    """Fetches over HTTP/1.1, follows nothing, decodes nothing, and captures the bytes of the connection.
+    """Fetches over HTTP/1.1 and captures the bytes of the connection; follows no redirect and decodes no content.
 
-    Any number of fetches may run at once; how many is the caller's business. Bodies that exceed
-    ``limits.memory_bytes`` go to an unlinked file in the spool folder while they arrive.
+    Any number of fetches may run at once; the caller sets the limit. Bodies that exceed ``limits.memory_bytes`` go to
+    an unlinked file in the spool folder while they arrive.
 
-    Servers' mistakes are read as browsers read them: odd status lines, LF alone, bodies without length, several
+    Malformed responses are read as browsers read them: odd status lines, LF alone, bodies without a length, several
     lengths. A body that breaks its own framing ends there and is marked ``truncated=unspecified``; one that is longer
-    than allowed, too slow or cut off is marked ``length``, ``time`` or ``disconnect`` and its received part is kept.
+    than allowed, too slow or cut off is marked ``length``, ``time`` or ``disconnect``, and the part received is kept.
     Only a response whose head does not arrive whole is an error.
     """
 
@@ -139,14 +139,14 @@ class WireClient:
         self._now = now
         self._executor = ThreadPoolExecutor(SPOOL_THREADS, thread_name_prefix="spool")
         self._pool = Pool(settings.keep_alive)
-        self._dialler = Dialler(settings, self._new_connection)
+        self._dialler = Dialler(settings, lambda: Connection(self._executor, self._pool))
 
     async def fetch(self, request: WireRequest) -> WireResponse:
-        """Return the answer to a request, whatever its status.
+        """Return the response to a request, whatever its status.
 
-        Every request is sent once: when the answer does not come, asking again is up to the caller, also where the
-        server had kept the connection open and closed it as the request came. Raise ``WireError`` or an exception of
-        the request's ``admission``; nothing else, but for cancellation.
+        Each request is sent once. Where no response comes, the caller decides whether to retry, even where the server
+        closed a kept-alive connection just as the request was sent. Raises ``WireError`` or an exception of the
+        request's ``admission``, and nothing else except on cancellation.
         """
         target = target_of(request.url)
         started = asyncio.get_running_loop().time()
@@ -168,7 +168,7 @@ class WireClient:
         return await self._converse(fresh, sent.later(admission.seconds))
 
     async def close(self) -> None:
-        """Close every connection; fetches under way end with ``DisconnectError`` or a truncated answer."""
+        """Close every connection; fetches in progress end with ``DisconnectError`` or a truncated response."""
         await self._pool.close(CLOSE_SECONDS)
         self._executor.shutdown(wait=False)
 
@@ -183,9 +183,6 @@ class WireClient:
                 return connection
             connection.close()
         return None
-
-    def _new_connection(self) -> Connection:
-        return Connection(self._executor, self._pool)
 
     async def _converse(self, connection: Connection, sent: _Sent) -> WireResponse:
         limits, timeouts = self._settings.limits, self._settings.timeouts

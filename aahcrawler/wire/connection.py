@@ -21,7 +21,7 @@ _QUICK_ACK: int | None = getattr(sockets, "TCP_QUICKACK", None)
 class Patience:
     """Seconds to wait for the first byte and between bytes, and the loop time at which the exchange must be over.
 
-    When ``until`` is set it must be over at once.
+    Once the event ``until`` is set, the exchange ends at once.
     """
 
     first_byte: float
@@ -44,22 +44,23 @@ class End:
 
 
 class Owner(Protocol):
-    """Keeps count of connections. ``closed`` follows ``opened`` for each of them."""
+    """Keeps track of connections; ``closed`` is called once after each ``opened``."""
 
     def opened(self, connection: "Connection") -> None:
-        """Learn of a connection that can be used."""
+        """Register a connection that is ready for use."""
         ...
 
     def closed(self, connection: "Connection") -> None:
-        """Learn that nothing more can be done with a connection."""
+        """Unregister a connection that cannot be used any more."""
         ...
 
 
 class Connection(asyncio.Protocol):
-    """States: idle -> receiving -> idle | closed.
+    """A connection with the states idle -> receiving -> idle | closed.
 
-    While a reception's capture is written to disk (in ``executor``) reading is paused, so that memory stays bounded
-    however fast the server sends. Bytes that arrive while idle belong to no response: the connection is closed.
+    While the captured bytes of a reception are written to disk (in ``executor``), reading is paused, so that memory
+    stays bounded however fast the server sends. Bytes that arrive while the connection is idle belong to no response:
+    they close it.
     """
 
     def __init__(self, executor: Executor, owner: Owner) -> None:
@@ -112,22 +113,22 @@ class Connection(asyncio.Protocol):
         return (self._first_byte_at or self._loop.time()) - started
 
     def close(self) -> None:
-        """Close in order."""
+        """Close the connection gracefully."""
         if self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
-        """Close at once, whatever is under way."""
+        """Close the connection at once, even during an exchange."""
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport."""
+        """Store the transport."""
         self._transport = cast("asyncio.Transport", transport)
         self._owner.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Hand bytes to the reception that is under way."""
+        """Pass received bytes to the reception in progress."""
         reception = self._reception
         if reception is None or self._settled is None:
             self.abort()
@@ -152,10 +153,10 @@ class Connection(asyncio.Protocol):
             self._spill(reception)
 
     def _acknowledge(self) -> None:
-        """Acknowledge the head at once.
+        """Acknowledge the head of a response at once.
 
         Many servers send head and body in two writes, and hold the second back until the first is acknowledged; the
-        system would let that wait for 40 ms.
+        system would delay the acknowledgement by 40 ms.
         """
         assert self._transport is not None  # noqa: S101
         socket = self._transport.get_extra_info("socket")
@@ -164,11 +165,11 @@ class Connection(asyncio.Protocol):
                 socket.setsockopt(IPPROTO_TCP, _QUICK_ACK, 1)
 
     def eof_received(self) -> None:
-        """Take note that the server will send no more; the transport closes itself."""
+        """Note that the server will send no more; the transport closes itself."""
         self._ended(clean=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take note that the connection is gone."""
+        """Note that the connection is gone."""
         self._ended(clean=exc is None)
         self._owner.closed(self)
 

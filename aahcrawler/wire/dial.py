@@ -1,4 +1,4 @@
-"""From an origin to a connection whose other end has been judged."""
+"""Opens connections to origins; the IP address of each is checked against the policy first."""
 
 import asyncio
 import socket
@@ -31,9 +31,9 @@ PROXY_SECONDS = 10.0
 class Dialler:
     """Opens connections, directly or through proxies.
 
-    The address is judged before connecting and again on the connected socket, before any byte is sent, so that neither
-    a mapping nor a name that changes its address leads past the policy. Of a host that a proxy resolves there is
-    nothing to be judged but its name. Proxies are where the definition says, on whatever network.
+    The IP address is checked before connecting and again on the connected socket, before any byte is sent, so that
+    neither a mapping nor a name that changes its IP address gets past the policy. Where a proxy resolves the host, only
+    the host's name can be checked. Proxies themselves may be on any network: the definition names them.
     """
 
     def __init__(self, settings: WireSettings, factory: Callable[[], Connection]) -> None:
@@ -44,9 +44,9 @@ class Dialler:
         self._contexts = TlsContexts()
 
     async def dial(self, origin: Origin, patience: float, admission: Waiting) -> Connection:
-        """Connect to the first address that accepts, in the order of the name service, within so many seconds.
+        """Connect to the first IP address that accepts, in the order of the name service, within ``patience`` seconds.
 
-        The time of ``admission`` is not counted; its exceptions are passed on. Raise ``ResolveError``,
+        The time spent in ``admission`` is not counted; its exceptions are passed on. Raises ``ResolveError``,
         ``RefusedAddressError``, ``ConnectError``, ``TlsError``, ``ProxyError`` or ``WireTimeoutError``.
         """
         started = asyncio.get_running_loop().time()
@@ -102,7 +102,7 @@ class Dialler:
             if not route.tls.accepts_invalid or isinstance(error, ssl.SSLEOFError):
                 raise
             problem = problem_of(error)
-        # What is wrong is known by then, and noted with what comes over this connection.
+        # By then the fault is known, and recorded with what comes over this connection.
         return await self._secured(candidate, origin, route, verify=False, problem=problem)
 
     async def _secured(

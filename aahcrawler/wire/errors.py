@@ -1,4 +1,4 @@
-"""The reasons why a request got no answer, and whether asking again later makes sense."""
+"""Why a request got no response, and whether a retry makes sense."""
 
 from enum import StrEnum
 from typing import ClassVar
@@ -25,7 +25,7 @@ class WireReason(StrEnum):
 
 
 class WireError(Exception):
-    """Raised for a request that ended without an answer.
+    """Raised for a request that ended without a response.
 
     ``retryable`` says whether the same request may succeed later. ``exchange`` has the bytes that passed over the
     connection when at least a status line came, else None; the handler of the error closes it.
@@ -47,7 +47,7 @@ class InvalidRequestError(WireError):
 
 
 class ResolveError(WireError):
-    """The host has no address. Retryable when the name service, and not the name, is at fault."""
+    """The host has no IP address. Retryable where the name service failed rather than the name."""
 
     reason = WireReason.RESOLVE
 
@@ -57,7 +57,7 @@ class ResolveError(WireError):
 
 
 class RefusedAddressError(WireError):
-    """The host leads to an address that the crawl must not connect to. Nothing was sent."""
+    """The host resolves to an IP address that the crawl must not connect to. Nothing was sent."""
 
     reason = WireReason.ADDRESS
 
@@ -92,7 +92,7 @@ class DisconnectError(WireError):
 
 
 class ProtocolError(WireError):
-    """Raised where the answer is not an HTTP/1 response. Retryable where it may be what was left of another one."""
+    """Raised where the response is not HTTP/1. Retryable where it may be the rest of an earlier response."""
 
     reason = WireReason.PROTOCOL
 
@@ -112,7 +112,7 @@ class SpoolError(WireError):
 
 
 class ProxyError(WireError):
-    """The proxy broke off, or did not speak its protocol: of the site nothing is known. ``proxy`` names it."""
+    """The proxy broke off or broke its protocol, so nothing is known of the site. ``proxy`` names it."""
 
     reason = WireReason.PROXY
     retryable = True
@@ -130,6 +130,6 @@ class ProxyRefusedError(ProxyError):
 
 
 class ProxyUnavailableError(ProxyError):
-    """The proxy is not there, or does not let this client in: that is so for every host."""
+    """The proxy cannot be reached, or rejects this client; the same holds for every host."""
 
     reason = WireReason.PROXY_UNAVAILABLE

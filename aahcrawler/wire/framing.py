@@ -18,7 +18,7 @@ class FramingError(Exception):
 
 
 class Framing(Protocol):
-    """Takes the bytes after the head. ``self_delimiting`` is False where only the end of the connection ends it."""
+    """Splits the bytes after the head; ``self_delimiting`` is False where the body ends with the connection."""
 
     self_delimiting: bool
     complete: bool
@@ -31,7 +31,7 @@ class Framing(Protocol):
         ...
 
     def end(self) -> None:
-        """Be told that the connection ended in order; ``complete`` is final then."""
+        """Note that the connection ended in order; ``complete`` is final then."""
         ...
 
 
@@ -53,13 +53,13 @@ class LengthFraming:
         return taken
 
     def end(self) -> None:
-        """Change nothing: only its last byte ends a body of known length."""
+        """Do nothing: a body of known length ends with its last byte only."""
 
 
 class CloseFraming:
     """A body that lasts until the server closes the connection.
 
-    Many servers leave out TLS's closing alert; as for browsers, the body is whole all the same.
+    Many servers omit TLS's closing alert; the body then counts as whole all the same, as in browsers.
     """
 
     self_delimiting = False
@@ -73,7 +73,7 @@ class CloseFraming:
         return len(data)
 
     def end(self) -> None:
-        """Take the end of the connection for the end of the body."""
+        """Treat the end of the connection as the end of the body."""
         self.complete = True
 
 
@@ -110,11 +110,14 @@ class ChunkedFraming:
         return position
 
     def end(self) -> None:
-        """Forgive a missing empty line after the last chunk."""
+        """Accept the body as complete if only the empty line after the last chunk is missing."""
         self.complete = self.complete or self._trailer
 
     def _next_chunk(self, data: bytes, position: int) -> int:
-        """Take the plain line between two chunks at once: millions of tiny chunks are a way to keep a reader busy."""
+        """Read the plain line between two chunks in one step.
+
+        Otherwise a server could keep a reader busy with millions of tiny chunks.
+        """
         match = _NEXT_CHUNK.match(data, position) if self._after_data and not self._line else None
         size = int(match[1], 16) if match else 0
         if match is None or size == 0:
@@ -157,8 +160,8 @@ class ChunkedFraming:
 def framing_of(head: Head, method: str) -> Framing:
     """Choose the framing of a final response.
 
-    Chunked wins over a length, also in HTTP/1.0. A length that is given several times must be the same; one that is
-    contradictory or no number counts as none, so that the body lasts as long as the connection.
+    Chunked coding takes precedence over a length, in HTTP/1.0 as well. Several lengths must agree; contradictory ones,
+    or one that is no number, are ignored, so that the body lasts as long as the connection.
     """
     if method == "HEAD" or head.line.status in _BODILESS:
         return LengthFraming(0)
@@ -174,6 +177,6 @@ def framing_of(head: Head, method: str) -> Framing:
 
 
 def is_ambiguous(head: Head) -> bool:
-    """Return whether another reader may see the body end elsewhere: such a connection is not used again."""
+    """Return whether another reader may see the body end elsewhere; such a connection is not reused."""
     lengths = head.elements("content-length")
     return len(set(lengths)) > 1 or bool(lengths and head.elements("transfer-encoding"))

@@ -1,4 +1,4 @@
-"""Decide which IP addresses a crawl may connect to, and resolve host names."""
+"""Resolves host names, and decides which IP addresses a crawl may connect to."""
 
 import asyncio
 import ipaddress
@@ -27,7 +27,7 @@ _TRANSIENT = {getattr(socket, name) for name in ("EAI_AGAIN", "EAI_FAIL", "EAI_S
 class Candidate:
     """An IP address to connect to; ``sockaddr`` is what the socket of that family takes.
 
-    Of a host that a proxy resolves there is no address: the family is ``AF_UNSPEC``, and ``sockaddr`` has its name.
+    Where a proxy resolves the host, the family is ``AF_UNSPEC`` and ``sockaddr`` holds the host's name.
     """
 
     family: socket.AddressFamily
@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class IpPolicy:
-    """Says where connections may go.
+    """Decides which IP addresses the crawl may connect to.
 
     Only global unicast IP addresses are allowed by default. ``allow_private`` opens everything (True) or the networks
     given. ``resolve`` maps host names to ``address``, ``address:port`` or ``[address]:port`` without asking the name
@@ -90,9 +90,9 @@ class IpPolicy:
 
 
 class Resolver:
-    """Turns hosts into IP addresses that the policy allows; remembers answers for ``ttl`` seconds.
+    """Resolves hosts to IP addresses that the policy allows, and caches them for ``ttl`` seconds.
 
-    ``getaddrinfo`` tells no time to live, so ``ttl`` is a cap. Failures are not remembered.
+    ``getaddrinfo`` reports no time to live, so ``ttl`` is a cap. Failures are not cached.
     """
 
     def __init__(self, policy: IpPolicy, ttl: float) -> None:
@@ -109,9 +109,9 @@ class Resolver:
         return self._allowed(host, (known,) if known else await self._look_up(host, port))
 
     def unresolved(self, host: str, port: int) -> tuple[Candidate, ...]:
-        """Return the IP address of a host that needs no name service, and else its name, for somebody else to resolve.
+        """Return the IP address of a host that needs no name service, else the host's name for a proxy to resolve.
 
-        Raise ``RefusedAddressError`` for an IP address, or a name of this machine, that is not allowed.
+        Raises ``RefusedAddressError`` for an IP address, or a name of this machine, that is not allowed.
         """
         named = Candidate(socket.AF_UNSPEC, (host, port))
         known = self._known_at_once(host, port) or _spelled_oddly(host, port) or named
@@ -169,7 +169,7 @@ def _literal(text: str) -> Address | None:
 
 
 def _spelled_oddly(host: str, port: int) -> Candidate | None:
-    """Return the IPv4 address that a host such as ``0x7f.1`` or ``2130706433`` is to many resolvers."""
+    """Return the IPv4 address that many resolvers read in a host such as ``0x7f.1`` or ``2130706433``."""
     try:
         return _candidate(IPv4Address(socket.inet_aton(host.rstrip("."))), port)
     except (OSError, UnicodeError, ValueError):
@@ -189,7 +189,7 @@ def _candidate(address: Address, port: int) -> Candidate:
 
 
 def _embedded(address: Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that packets to an IPv6 address may end up at."""
+    """Yield the IPv4 addresses to which packets for an IPv6 address may be forwarded."""
     if isinstance(address, IPv4Address):
         return
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""Connections that are open, and those of them that servers keep open for the next request."""
+"""The open connections, and those of them that are idle and can be reused."""
 
 import asyncio
 from collections import OrderedDict
@@ -10,10 +10,10 @@ from aahcrawler.wire.settings import KeepAlive
 
 
 class Pool:
-    """Knows all connections, and the idle ones by origin.
+    """Tracks all connections, and the idle ones by origin.
 
-    The one used last is taken first; the one idle longest gives way when there are too many. A connection keeps the
-    address it was judged at, whatever the name service says of its host later.
+    The most recently used one is taken first; the one idle longest is closed when there are too many. A connection
+    keeps the IP address that was checked when it was opened, whatever the name service says of its host later.
     """
 
     def __init__(self, settings: KeepAlive) -> None:
@@ -37,7 +37,7 @@ class Pool:
             self._all_closed.set()
 
     async def close(self, patience: float) -> None:
-        """Close every connection at once; wait for that for so many seconds at most."""
+        """Close every connection at once, waiting ``patience`` seconds at most."""
         for connection in tuple(self._open):
             connection.abort()
         if self._open:

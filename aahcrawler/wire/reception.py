@@ -1,4 +1,4 @@
-"""Reads one response as it comes in: finds its bounds and keeps its bytes. No input or output of its own."""
+"""Parses one response as its bytes arrive: finds where it ends and keeps its bytes. Does no I/O of its own."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ MANY_PIECES = 16
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most bytes of a response that are taken.
+    """The limits on what is received of a response.
 
     ``head_bytes`` and ``head_lines`` bound the head, interim responses included; ``body_bytes`` the body as it passes
     on the wire, transfer coding included; ``payload_bytes`` is how much of the payload is kept in memory. ``wanted``
@@ -78,14 +78,14 @@ class Reception:
         return self._framing.self_delimiting and self.head.keeps_alive and not is_ambiguous(self.head)
 
     def feed(self, data: bytes) -> None:
-        """Take bytes that arrived."""
+        """Process bytes that arrived."""
         if self._framing is None:
             data = self._feed_head(data)
         if data and self._framing is not None:
             self._feed_body(data, self._framing)
 
     def end(self) -> None:
-        """Take note that the server closed the connection in order."""
+        """Note that the server closed the connection in order."""
         if self._framing is not None:
             self._framing.end()
             if self._framing.complete:
@@ -94,14 +94,14 @@ class Reception:
             self.cut(Truncation.DISCONNECT)
 
     def cut(self, truncation: Truncation) -> None:
-        """End the response here. Raise ``DisconnectError`` when its head has not come whole."""
+        """End the response here. Raises ``DisconnectError`` where its head is not whole."""
         if self.head is None:
             raise DisconnectError("the connection was closed before the response began")
         self.truncated = truncation
         self.done = True
 
     def salvage(self) -> bool:
-        """Capture the beginning of a head that never became whole; return whether there is a status line in it."""
+        """Capture the beginning of an incomplete head; return whether it contains a status line."""
         if self.head is None and _status_line_of(self._pending) is not None:
             self.spool.write(bytes(self._pending))
             self._pending.clear()

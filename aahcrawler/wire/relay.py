@@ -1,20 +1,20 @@
-"""Define who is given an answer while it arrives."""
+"""The protocol of a consumer that is given a response while it arrives."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 
 class Relay(Protocol):
-    """Is given an answer piece by piece, beside the capture that the archive keeps of it.
+    """Receives a response piece by piece, independently of the capture that the archive keeps of it.
 
     ``begin`` is called once, when the head of the final response is whole, before any ``take``; interim responses are
-    left out. No piece is empty. Neither may block or raise: both are called as the bytes come from the connection. That
-    the answer has ended its fetch says: it returns, or raises ``WireError``. An answer that is cut off (``truncated``)
-    has been given as far as it came.
+    left out. No piece is empty. Neither method may block or raise, since both are called as bytes come from the
+    connection. The relay is not told of the end of the response: the fetch then returns, or raises ``WireError``. Of a
+    truncated response, everything received has been passed on.
     """
 
     def begin(self, status: int, reason: str, headers: Sequence[tuple[str, str]]) -> None:
-        """Take the head of an answer: its header fields in the order and case of the wire."""
+        """Take the head of a response: its header fields in the order and case of the wire."""
         ...
 
     def take(self, piece: bytes) -> None:
@@ -23,7 +23,7 @@ class Relay(Protocol):
 
 
 class Withholding:
-    """Hands an answer on, unless it has one certain status."""
+    """Relays a response unless it has one particular status."""
 
     def __init__(self, relay: Relay, status: int) -> None:
         self._relay = relay
@@ -31,12 +31,12 @@ class Withholding:
         self._withheld = False
 
     def begin(self, status: int, reason: str, headers: Sequence[tuple[str, str]]) -> None:
-        """Hand the head on, or see that nothing is."""
+        """Relay the head, or withhold the response because of its status."""
         self._withheld = status == self._status
         if not self._withheld:
             self._relay.begin(status, reason, headers)
 
     def take(self, piece: bytes) -> None:
-        """Hand a piece on."""
+        """Relay a piece of the body unless the response is withheld."""
         if not self._withheld:
             self._relay.take(piece)

@@ -1,4 +1,4 @@
-"""An archived answer as the page that it was when it came."""
+"""Rebuilds a page from an archived response, as it was read when it was fetched."""
 
 from http import HTTPStatus
 from pathlib import Path
@@ -18,11 +18,11 @@ _HEAD = 1 << 20
 
 
 def replayed(exchange: Exchange, page_bytes: int = PAGE_BYTES, *, as_sent: bool = False) -> Page | None:
-    """Return the page of an archived answer as it was read when it came; None where it has no readable head.
+    """Return the page of an archived response as it was read when it came; None where it has no readable head.
 
-    That is the document which a browser made of it where the archive holds one and ``as_sent`` does not say otherwise,
-    else what the server sent, read from its start as if it came over a connection. ``page_bytes`` bounds the body
-    before and after content decoding; ``Page.complete`` tells whether that cut it. The exchange stays open.
+    The page is the document that a browser made of it, where the archive holds one and ``as_sent`` is False; else what
+    the server sent, read from its start as if it came over a connection. ``page_bytes`` bounds the body before and
+    after content decoding; ``Page.complete`` tells whether that cut it. The exchange stays open.
     """
     page = _sent(exchange, page_bytes)
     if exchange.rendered is None or as_sent:

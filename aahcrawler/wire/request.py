@@ -30,8 +30,8 @@ class WireRequest:
     None takes the settings' value. ``wanted`` gets status and header fields, and returns whether the body is worth
     having; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called before each
     connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``. ``relay``
-    is given the answer while it arrives. When ``until`` is set, an answer that is under way ends there, as if its time
-    had run out.
+    is given the response while it arrives. When ``until`` is set, a response that is under way ends there, as if its
+    time had run out.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""How hosts are reached: directly or through a proxy, and with which certificates."""
+"""Routes to hosts: directly or through a proxy, and with which certificates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class ProxyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy. With ``forwards`` an HTTP proxy is handed http requests; else they go through a tunnel as https does."""
+    """A proxy. With ``forwards``, it is sent http requests as they are; else they go through a tunnel as https does."""
 
     kind: ProxyKind
     host: str
@@ -35,16 +35,16 @@ class Proxy:
 
     @property
     def resolves(self) -> bool:
-        """Whether the proxy is given names, so that the IP addresses of hosts are not known here."""
+        """Whether the proxy resolves host names, so that their IP addresses are not known here."""
         return self.kind is not ProxyKind.SOCKS5
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The certificates of a host and for it. ``accepts_invalid`` takes those that do not verify, and notes why.
+    """The certificates used with a host. ``accepts_invalid`` accepts those that do not verify, and records why.
 
-    ``ca_file`` holds certificates to trust beside the system's. ``certificate`` and ``key`` are what the client shows
-    of itself; the key may be in the certificate's file.
+    ``ca_file`` holds certificates to trust beside the system's. ``certificate`` and ``key`` identify the client; the
+    key may be in the certificate's file.
     """
 
     accepts_invalid: bool = False
@@ -64,7 +64,10 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The route to each host: that of the longest name in ``hosts`` that it is or is below, else the general one."""
+    """The route to each host: the entry of ``hosts`` with the longest name that is the host or a parent domain of it.
+
+    Other hosts have the general route.
+    """
 
     general: Route = field(default_factory=Route)
     hosts: Mapping[str, Route] = field(default_factory=dict)
@@ -85,6 +88,9 @@ class Routes:
 
 
 def forwarding_proxy(routes: Routes, origin: Origin) -> Proxy | None:
-    """Return the proxy that is handed the requests for an origin; None where they go to the site, if by a tunnel."""
+    """Return the proxy that requests for an origin are sent to.
+
+    None where they go to the site itself, even if through a tunnel.
+    """
     proxy = routes.to(origin.host).proxy
     return proxy if proxy is not None and proxy.forwards and origin.scheme == "http" else None

@@ -1,4 +1,4 @@
-"""The bytes of a response on their way from the connection to the archive."""
+"""Buffers the bytes of a response between the connection and the archive."""
 
 import tempfile
 from io import BytesIO
@@ -28,7 +28,7 @@ class Spool:
 
     @property
     def spilled(self) -> bool:
-        """Return whether part of the bytes lies on disk."""
+        """Return whether some of the bytes are on disk."""
         return self._file is not None
 
     def write(self, data: bytes | memoryview) -> None:
@@ -46,7 +46,7 @@ class Spool:
         self._file.flush()
 
     def open(self) -> BinaryIO:
-        """Return everything, positioned at the start; the caller closes it and the spool is over."""
+        """Return all bytes as a file at its start, which the caller closes; the spool cannot be used afterwards."""
         if self._file is None:
             return BytesIO(self._buffer)
         if self._buffer:

@@ -1,4 +1,4 @@
-"""TLS contexts: one that verifies, and one for hosts whose certificates are taken as they are."""
+"""TLS contexts: one that verifies certificates, and one for hosts whose certificates are accepted unverified."""
 
 import ssl
 
@@ -9,13 +9,16 @@ LEGACY_SERVER_CONNECT = 0x4
 
 
 class TlsContexts:
-    """Makes each context once."""
+    """Creates each TLS context once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Tls, bool], ssl.SSLContext] = {}
 
     def of(self, tls: Tls, *, verify: bool) -> ssl.SSLContext:
-        """Return a context. Raise ``OSError``, ``ssl.SSLError`` among them, for files that cannot be used."""
+        """Return the context for these certificates.
+
+        Raises ``OSError`` (``ssl.SSLError`` included) for unusable files.
+        """
         key = tls, verify
         if key not in self._known:
             self._known[key] = tls_context(tls, verify=verify)
@@ -23,9 +26,9 @@ class TlsContexts:
 
 
 def tls_context(tls: Tls, *, verify: bool) -> ssl.SSLContext:
-    """Return the system's defaults with a host's certificates, or a context that accepts whatever is offered.
+    """Return the system's default context with a host's certificates; without ``verify``, one that accepts any.
 
-    Raise ``OSError``, ``ssl.SSLError`` among them, for files that cannot be used.
+    Raises ``OSError`` (``ssl.SSLError`` included) for files that cannot be used.
     """
     context = ssl.create_default_context()
     if tls.ca_file is not None:
@@ -44,7 +47,7 @@ def tls_context(tls: Tls, *, verify: bool) -> ssl.SSLContext:
 
 
 def problem_of(error: ssl.SSLError) -> str:
-    """Say in a few words, which name no host, what is wrong with a certificate or a handshake.
+    """Describe in a few words, without naming a host, what is wrong with a certificate or a handshake.
 
     >>> problem_of(ssl.SSLError(1, "[SSL: UNSUPPORTED_PROTOCOL] unsupported protocol (_ssl.c:1)"))
     'handshake failed'

@@ -1,6 +1,6 @@
 """Tunnels through proxies: HTTP CONNECT (RFC 9110, section 9.3.6) and SOCKS 5 (RFC 1928, RFC 1929).
 
-Nothing is read beyond the proxy's own answer: the first byte after it belongs to the site.
+Nothing is read beyond the proxy's own response: the first byte after it belongs to the site.
 """
 
 import asyncio
@@ -40,10 +40,11 @@ _REFUSALS = frozenset({2, 7, 8})
 
 
 async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -> None:
-    """Have a proxy at the other end of a socket connect it to a host, which may be an IP address.
+    """Ask the proxy at the other end of a socket to connect it to a host, which may be an IP address.
 
-    Raise ``ProxyUnavailableError`` where it does not let this client in, ``ProxyRefusedError`` where it does not want
-    to connect to that host, ``ConnectError`` where it could not, and ``ProxyError`` where it makes no sense.
+    Raises ``ProxyUnavailableError`` where the proxy rejects this client, ``ProxyRefusedError`` where it refuses to
+    connect to that host, ``ConnectError`` where it could not connect, and ``ProxyError`` where its reply breaks the
+    protocol.
     """
     ends = _Ends(sock, proxy, f"{host} through {proxy}")
     try:
@@ -93,7 +94,7 @@ class _Ends:
 
 
 def authorization(proxy: Proxy) -> str:
-    """Return the value of Proxy-Authorization, empty where the proxy is given no user."""
+    """Return the value of Proxy-Authorization, empty where no user is set for the proxy."""
     if not proxy.user:
         return ""
     return "Basic " + b64encode(f"{proxy.user}:{proxy.password}".encode()).decode("ascii")

@@ -1,4 +1,4 @@
-"""Make expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
+"""Makes expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ MAX_LOOKED_AT = 40
 def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterator[Expression]:
     """Yield expressions that cut a value out of the text that an expression finds.
 
-    The text before and behind the value must be the same for all samples, as far as it is used.
+    The text used before and after the value must be the same for all samples.
     """
     parts = [part for sample in samples[:MAX_LOOKED_AT] if (part := _around(sample, wanted)) is not None]
     if not parts or len(parts) < min(len(samples), MAX_LOOKED_AT) or all(part == ("", "") for part in parts):
@@ -43,7 +43,7 @@ def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterat
 
 
 def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
-    """Return the text before and behind a value in its element; None if the value is not in it."""
+    """Return the text before and after a value in its element; None if the value is not in it."""
     label = sample.label
     if label is None:
         return None
@@ -58,7 +58,9 @@ def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
 
 
 def _constant(texts: Sequence[str]) -> str:
-    """Return what texts begin with, without numbers, nor a word that only begins alike: these are values themselves.
+    """Return the common beginning of texts, without numbers and without a last word that only begins alike.
+
+    Such words and numbers belong to the values.
 
     >>> _constant([" (03.03.2024)", " (04.03.2024)"]), _constant([" said Monday", " said Marta"])
     (' (', ' said ')

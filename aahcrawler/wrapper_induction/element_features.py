@@ -1,4 +1,4 @@
-"""Find the features of an element of a template, and how likely each is to stay: names, not numbers or states.
+"""Finds features of a template's elements, with the probability that each will last: names, not numbers or states.
 
 The costs order features by how much a template would have to change to lose them, in the spirit of the robustness of
 Dalvi, Bohannon and Sha ("Robust web extraction", SIGMOD 2009): names of content outlive names of layout, those outlive
@@ -113,7 +113,7 @@ class Feature:
 
     @property
     def css(self) -> str | None:
-        """Return the feature in a CSS selector; None if CSS cannot express it."""
+        """Return the feature as a CSS selector; None if CSS cannot express it."""
         if self.match is Match.NUMBERED:
             return None
         if self.match is Match.WORD and self.attribute == "class":
@@ -145,7 +145,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A feature and its cost: the lower, the longer the feature is likely to stay."""
+    """A feature and its cost: the lower the cost, the longer the feature will probably last."""
 
     feature: Feature
     cost: float
@@ -155,7 +155,7 @@ class Weighed:
 
 
 def features(element: HtmlElement, foreign: Collection[str] = ()) -> tuple[Weighed, ...]:
-    """Return the features of one element, the cheapest first; words in ``foreign`` are the page's, not the template's.
+    """Return the features of an element, the cheapest first; words in ``foreign`` belong to the page, not the template.
 
     >>> from lxml.html import fromstring
     >>> [each.feature.css or each.feature.xpath for each in features(fromstring('<div class="row odd post x9f2ab">'))]
@@ -223,7 +223,7 @@ def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[F
 
 
 def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
-    """Yield the features of a data attribute: its words, which are more specific than its presence or any value."""
+    """Yield the features of a data attribute: words of its name, more specific than its presence or a value."""
     words = [] if _SAID.search(name) else [word for word in written.split()[:MAX_WORDS] if is_name(word)]
     named = [word for word in words if not _is_foreign(word, foreign)]
     yield from ((Feature(name, Match.WORD, word), NAMED_BY_DATA + cost_of_word(word)) for word in named)
@@ -278,13 +278,13 @@ def is_name(word: str) -> bool:
 
 
 def _is_foreign(word: str, foreign: Collection[str]) -> bool:
-    """Return whether a name is a foreign word, or holds one of several parts such as the title of a page."""
+    """Return whether a name is a foreign word, or contains a foreign word of several parts, such as a page's title."""
     lowered = word.casefold()
     return lowered in foreign or any("-" in each and each in lowered for each in foreign)
 
 
 def words_of_pages(urls: Collection[str]) -> frozenset[str]:
-    """Return the words that URLs of pages do not share, since these name the subject of a page.
+    """Return the words that URLs of pages do not share, as these name the subjects of pages.
 
     >>> sorted(words_of_pages(["http://a.test/post/ice.html", "http://a.test/post/ferry.html"]))
     ['ferry', 'ice']
@@ -306,7 +306,7 @@ def pieces_of(word: str) -> tuple[str, ...]:
 
 @lru_cache(MAX_REMEMBERED)
 def cost_of_word(word: str) -> float:
-    """Return the cost of a name: those that speak of content are the cheapest, those of layout the dearest.
+    """Return the cost of a name: the cheapest describe content, the dearest layout.
 
     >>> cost_of_word("post-body"), cost_of_word("shoutbox"), cost_of_word("panel-inner")
     (1.0, 1.6, 4.0)
@@ -319,7 +319,7 @@ def cost_of_word(word: str) -> float:
 
 
 def is_beside(element: Element) -> bool:
-    """Return whether an element's own name marks it as an addition to a text, and not the text."""
+    """Return whether an element's own name marks it as an addition to a text, and not as the text."""
     names = (*(element.get("class") or "").split(), element.get("id") or "")
     return any(piece.lower() in _BESIDE for name in names for piece in pieces_of(name))
 
@@ -335,12 +335,12 @@ def numbered_stem(written: str) -> str:
 
 
 def cost_of_tag(tag: str) -> float:
-    """Return the cost of saying nothing but the name of a tag."""
+    """Return the cost of a step with nothing but a tag name."""
     return TELLING_TAG if tag in TELLING_TAGS else BARE_TAG
 
 
 class Features:
-    """Remembers the features of elements while one action is induced."""
+    """Caches the features of elements while one action is induced."""
 
     def __init__(self, foreign: Collection[str] = ()) -> None:
         self._foreign = foreign

@@ -1,4 +1,4 @@
-"""The input of induction: pages with their objects, found and labelled by other means."""
+"""The input of wrapper induction: pages with their objects, found and labelled by other means."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -51,8 +51,8 @@ class LabelledObject:
 class LabelledExample:
     """A page with all objects of one action on it, in document order, as they were found by one method.
 
-    No objects means that there are surely none: the content is absent. ``confidence`` and that of the runner-up lie in
-    [0, 1]; without a rival that is 0.
+    No objects means that the content is certainly absent. ``confidence`` and that of the runner-up are in [0, 1]; the
+    latter is 0 without a rival.
     """
 
     page: Page
@@ -63,7 +63,7 @@ class LabelledExample:
     notes: tuple[str, ...] = field(default=())
 
     def without(self, fields: Collection[str]) -> "LabelledExample":
-        """Return the example with some fields of no object."""
+        """Return the example with the given fields removed from all objects."""
         objects = (
             replace(each, labels={name: label for name, label in each.labels.items() if name not in fields})
             for each in self.objects

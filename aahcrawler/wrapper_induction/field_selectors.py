@@ -1,4 +1,4 @@
-"""Find expressions for the fields of objects, relative to their items, that read every value in the examples."""
+"""Finds expressions for the fields of objects, relative to their items, that read every value in the examples."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -74,10 +74,10 @@ class _Tally:
 
 @dataclass
 class FieldInduction:
-    """Induces one field.
+    """Induces the expressions of one field.
 
-    ``wanted`` are the fields of its name in the action that schema; ``others`` holds the elements of each object beside
-    its item, in the order of ``samples``.
+    ``wanted`` are the fields with this field's name in the schema, the action to be replaced. ``others`` holds,
+    parallel to ``samples``, the elements of each object outside of its item.
     """
 
     wanted: Sequence[Field]
@@ -87,7 +87,7 @@ class FieldInduction:
     budget: Budget
 
     def run(self) -> Located:
-        """Return the field; one that would be wrong on any object of the examples is left out."""
+        """Return the induced field; a field that would be wrong for any object of the examples is left out."""
         if not any(sample.label for sample in self.samples):
             return Located(tuple(self.wanted), Agreement(self._name))
         kept = self._as_before()
@@ -123,7 +123,7 @@ class FieldInduction:
 
     @cached_property
     def _relevant(self) -> tuple[Sample, ...]:
-        """The objects that the field is read of: for first-only fields those whose examples give a value."""
+        """The samples that the field applies to: for first-only fields, those whose examples give a value."""
         if self._base.first_only or self._is_of_page:
             first = firsts(self.samples)
             return tuple(sample for sample in first if sample.label is not None or not self._base.first_only)
@@ -131,7 +131,7 @@ class FieldInduction:
 
     @cached_property
     def _is_of_first(self) -> bool:
-        """Return whether the value is the page's, and of several objects the examples give it to the first alone."""
+        """Return whether the value is the page's, and given to the first of several objects only."""
         others = [sample for sample in self.samples if not sample.first]
         return bool(others) and self._is_of_page and all(sample.label is None for sample in others)
 
@@ -154,7 +154,7 @@ class FieldInduction:
         return next((each for each in (sample.item, *self._places[sample]) if each in above), None)
 
     def _as_before(self) -> Located | None:
-        """Return the fields as they were, if they are still right everywhere."""
+        """Return the schema's fields unchanged, if they still read every value correctly."""
         outcomes: list[SampleOutcome] = []
         for sample in self._relevant:
             if not self.budget.spend(sample.size * len(self.wanted)):
@@ -179,9 +179,9 @@ class FieldInduction:
         return best if best is not None and best.merit > 0 else None
 
     def _clearer(self, best: _Tally, samples: Sequence[Sample]) -> _Tally:
-        """Return an expression that reads as many and finds nothing else, if it costs hardly more.
+        """Return an expression that reads as many values and finds nothing else, if it costs hardly more.
 
-        An expression whose first result is the value fails on a page with another order.
+        An expression of which only the first result is the value fails on a page with another order.
         """
         if self._base.many or best.form.join or not self._is_vague(best.form, samples):
             return best
@@ -204,7 +204,10 @@ class FieldInduction:
         ) and not tally.count(SampleOutcome.BEYOND)
 
     def _try(self, form: _Form, cost: float, samples: Sequence[Sample]) -> _Tally | None:
-        """Read all samples; None if one is wrong (of bodies a few may be), or none of the first ones is right."""
+        """Read all samples.
+
+        None if one is wrong (a few may be wrong for bodies), or none of the first ones is right.
+        """
         field = self._compiled(form)
         outcomes: list[SampleOutcome] = []
         allowed = int(TOLERATED * len(samples)) if self._name == BODY else 0
@@ -293,7 +296,7 @@ class FieldInduction:
         return next((each for each in (sample.item, *self._places[sample]) if each in above), None)
 
     def _joined(self, given: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
-        """Yield expressions that find all elements of values that are made of several."""
+        """Yield expressions that find all elements of values that consist of several."""
         if not self._several or self._base.many:
             return
         pairs = [
@@ -338,7 +341,7 @@ class FieldInduction:
 
 
 def joined(of_items: Located, of_page: Located) -> Located:
-    """Return a field that objects contain, and its value from the page for the first of them, objects first."""
+    """Return a field that is read within objects and, for the first object, also from the page; objects come first."""
     one, other = of_items.agreement, of_page.agreement
     agreement = replace(one, right=one.right + other.right, missing=one.missing + other.missing)
     return Located((*of_items.fields, *of_page.fields), agreement, of_items.note or of_page.note)
@@ -376,7 +379,7 @@ def _names_around(element: HtmlElement) -> tuple[tuple[str, str], tuple[str, str
 def _same_manner(
     forms: Iterable[_Form],
 ) -> list[tuple[tuple[bool, bool, tuple[Expression, ...]], list[Expression]]]:
-    """Gather expressions that one field can hold, in their order."""
+    """Group expressions that one field can hold, in their order."""
     gathered: list[tuple[tuple[bool, bool, tuple[Expression, ...]], list[Expression]]] = []
     for form in forms:
         manner = (form.page, form.join, form.without)
@@ -421,9 +424,9 @@ _TEXTUAL = frozenset(
 def left_out(
     samples: Sequence[Sample], targets: Sequence[HtmlElement], earlier: tuple[Expression, ...], known: Features
 ) -> tuple[Expression, ...]:
-    """Return expressions for the parts of the values' elements, the ``targets``, that do not belong to the values.
+    """Return expressions for the parts of the values' elements (``targets``) that do not belong to the values.
 
-    ``earlier`` are the expressions of the schema; they are kept. Nothing is returned if all parts belong to the values.
+    ``earlier`` are the expressions of the schema, which are kept. Empty if all parts belong to the values.
     """
     unwanted = [_unwanted(sample, target) for sample, target in zip(samples, targets, strict=True)]
     if not any(unwanted):
@@ -451,7 +454,7 @@ def _only(
     allowed: Sequence[frozenset[HtmlElement]],
     known: Features,
 ) -> Expression | None:
-    """Return the first expression that finds only parts that may be left out, else the best with few exceptions."""
+    """Return the first expression that finds only parts that may be left out, else the best one with few exceptions."""
     paths = leading_to(pairs, known)
     best: tuple[int, Expression] | None = None
     named = [path for path in paths if _is_apart(path) and any(step.features for step in path.steps)]
@@ -484,7 +487,7 @@ def _narrowed(paths: Sequence[Path], parts: Sequence[HtmlElement], known: Featur
 
 
 def _held(parts: Sequence[HtmlElement], known: Features) -> Iterator[str]:
-    """Yield the tests that something within each part meets, those of telling names and tags first."""
+    """Yield tests that an element within each part meets, those of distinctive names and tags first."""
     found: dict[str, float] = {}
     for inner in list(parts[0].iterdescendants())[:MAX_INNER]:
         if isinstance(inner.tag, str):

@@ -1,4 +1,4 @@
-"""Find where a template keeps the numbers of objects, of which the fragments of their URLs are made."""
+"""Finds where a template stores the numbers of objects, from which the fragments of their URLs are made."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _FOREIGN = re.compile(r"user|author|member|profile|avatar|forum|board|topic|thre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbered:
-    """An item whose number is looked for; ``fragment`` is the one to make of it, None if that is not known."""
+    """An item whose number is to be found; ``fragment`` is the expected fragment, None if it is unknown."""
 
     item: HtmlElement
     page: int
@@ -94,7 +94,7 @@ class IdentityInduction:
         return Identity(compiled(source.expression for source in alternatives), trims, prefix, fields)
 
     def _spare(self, source: _Source, alternatives: Sequence[_Source]) -> list[_Source]:
-        """Return a source that numbers all items as well: buttons and edit marks are missing on other pages."""
+        """Return a source that also numbers all items, as buttons and edit marks are missing on other pages."""
         if any(source.of == other.of for other in alternatives):
             return []
         numbers = self._read(source, self.items)
@@ -110,7 +110,7 @@ class IdentityInduction:
         return stems.pop() if len(stems) == 1 and "" not in stems else self.schema.prefix
 
     def _as_before(self) -> Identity | None:
-        """Return the former identity, if it still numbers all items, and each with another number."""
+        """Return the former identity, if it still gives all items different numbers."""
         if not self.schema.selectors:
             return None
         found: set[tuple[int, str]] = set()
@@ -225,7 +225,7 @@ def _fragment(identity: Identity, item: HtmlElement) -> str | None:
 
 
 def _attributes(elements: Sequence[HtmlElement]) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of all elements that hold a number behind one and the same text, with that text."""
+    """Yield the attributes that, on all elements, contain a number after the same text, with that text."""
     for attribute in sorted(map(str, elements[0].attrib)) if elements else ():
         if attribute in ("class", "style", "href", "onclick") or not re.fullmatch(r"[a-z][a-z-]*", attribute):
             continue
@@ -272,6 +272,6 @@ def _above(item: HtmlElement, height: int) -> HtmlElement | None:
 
 
 def _cost(attribute: str, stem: str) -> float:
-    """Return how doubtful a source is: identifiers are made for this, other numbers may be anything."""
+    """Return how unreliable a source is: identifiers are made for this purpose, other numbers may mean anything."""
     cost = 0.0 if attribute in ("id", "name") else 1.0 if attribute == "href" else 1.5
     return cost + (3.0 if _FOREIGN.search(f"{attribute} {stem}".lower()) else 0.0) + (0.5 if not stem else 0.0)

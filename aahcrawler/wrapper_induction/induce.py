@@ -1,8 +1,8 @@
-"""Induces an extraction action, in the terms of the knowledge base, from labelled pages (wrapper induction).
+"""Induces an extraction action of the knowledge base from labelled pages (wrapper induction).
 
-From the places of the objects and values of a few pages it makes expressions that find the same on all pages of the
-template. `induce` returns an action that holds on the examples, for a crawl to use unseen; `propose` the best there
-is, for a person to look at.
+From the places of objects and values on a few pages it makes expressions that find the same on all pages of the
+template. `induce` returns an action that is proven on the examples, for a crawl to use without review; `propose`
+returns the best available one, for a person to review.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -122,7 +122,7 @@ def _page(example: LabelledExample, schema: Extract) -> ItemPage:
 
 
 def anchor_of(labelled: LabelledObject) -> HtmlElement | None:
-    """Return the element of an object that its item is to be: the one that holds the body, else the first."""
+    """Return the element of an object that becomes its item: the one that contains the body, else the first."""
     label = labelled.labels.get(BODY)
     first = label.elements[0] if label is not None and label.elements else None
     above = {first, *first.iterancestors()} if first is not None else set()
@@ -174,7 +174,7 @@ class _Induction:
         return Wrapper(action, notes=tuple(each.note for each in located if each.note))
 
     def _of_runs(self) -> Extract:
-        """Take the fields of the schema as they are: they look at elements that are made of runs."""
+        """Take the fields of the schema unchanged, since they apply to elements made from runs."""
         action = replace(self._action(self.schema.fields), identity=self.schema.identity)
         if self.schema.run is None:
             return action
@@ -258,7 +258,7 @@ class _Induction:
 
 
 def _with_body(action: Extract) -> Extract:
-    """Require a body of a page's only object: containers of articles contain other things as well."""
+    """Require a body for the only object of a page, as containers of articles contain other things as well."""
     body = next((field for field in action.fields if field.name == BODY), None)
     sources = [each.source for each in body.selectors] if body is not None and not body.page else []
     if not sources or not all(source.startswith("descendant::") for source in sources) or action.many:
@@ -271,7 +271,7 @@ def _with_body(action: Extract) -> Extract:
 
 
 def _is_apart(sample: Sample, beside: Sequence[HtmlElement]) -> bool:
-    """Return whether a value lies outside of the object, as one of the page as a whole."""
+    """Return whether a value is outside of the object, as it belongs to the whole page."""
     if sample.label is None or not sample.label.elements:
         return False
     above = {sample.label.elements[0], *sample.label.elements[0].iterancestors()}
@@ -292,10 +292,10 @@ MIN_PAGES = 2
 def cut(
     run: Run, examples: Sequence[LabelledExample], containers: Sequence[ItemPage], known: Features, budget: Budget
 ) -> Run:
-    """Return how a schema cuts its containers, completed by missing headings and signatures of the examples.
+    """Return the schema's run, completed by headings and signatures of the examples that it misses.
 
     ``containers`` has, for each example, the one item that was found for it, or None. A part that no expression finds
-    exactly stays as it was.
+    exactly is left unchanged.
     """
     titled = _parts(examples, containers, TITLE)
     if any(page.items for page in titled):
@@ -322,16 +322,16 @@ def _parts(examples: Sequence[LabelledExample], containers: Sequence[ItemPage], 
 
 
 def _says(label: Label) -> bool:
-    """Return whether all that the one element of a label shows is its value."""
+    """Return whether a label has one element, whose whole visible text is its value."""
     return len(label.elements) == 1 and fold(excerpt(label.elements[0], LONGEST)) == comparable(label.value)
 
 
 def _finding(
     parts: tuple[ItemPage, ...], known: Features, budget: Budget, *, around: bool = False
 ) -> tuple[Expression, ...]:
-    """Return the expressions that find these elements and no others; none if there are no such expressions.
+    """Return the expressions that find these elements and no others; empty if there are none.
 
-    ``around`` says that an element may be found in place of the one that it holds.
+    With ``around``, an element may be found in place of the one that it contains.
     """
     if sum(bool(page.items) for page in parts) < MIN_PAGES:
         # The names of one page's headings may contain only their words.
@@ -346,7 +346,7 @@ def _finding(
 
 
 def _hold(found: Sequence[HtmlElement], wanted: Sequence[HtmlElement]) -> bool:
-    """Return whether each element is, or holds, the wanted one of the same number."""
+    """Return whether each element is, or contains, the wanted one with the same index."""
     pairs = zip(found, wanted, strict=False)
     return len(found) == len(wanted) and all(inner in (outer, *outer.iterdescendants()) for outer, inner in pairs)
 

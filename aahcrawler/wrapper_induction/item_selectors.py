@@ -1,4 +1,4 @@
-"""Find expressions for the items of an action that match exactly the wanted elements on every page."""
+"""Finds expressions for the items of an action that match exactly the wanted elements on every page."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ SAMPLES = 24
 
 @dataclass
 class Budget:
-    """The remaining work, in elements that expressions visit."""
+    """The remaining work, counted in elements visited by expressions."""
 
     left: int
 
@@ -93,7 +93,7 @@ class _Tried:
 
 @dataclass
 class ItemInduction:
-    """Induces the items of the objects of several pages; ``many`` says that a page may have several."""
+    """Induces the items of an action from several pages; ``many`` says that a page may have several items."""
 
     pages: tuple[ItemPage, ...]
     known: Features
@@ -144,7 +144,7 @@ class ItemInduction:
             yield pages
 
     def _aligned(self, pages: tuple[ItemPage, ...]) -> tuple[ItemPage, ...]:
-        """Return each page with those elements as items that have the features of the items of most pages."""
+        """Return each page with those elements as items that have the features of most pages' items."""
         choices = [tuple(_choices(page)) for page in pages]
         votes: Counter[tuple[str, Feature]] = Counter()
         heights: Counter[tuple[str, Feature]] = Counter()
@@ -212,7 +212,7 @@ class ItemInduction:
         return tried
 
     def _mended(self, levels: Sequence[tuple[ItemPage, ...]]) -> tuple[_Tried, ...] | None:
-        """Exclude superfluous results, join expressions that find parts, and last let a few pages disagree."""
+        """Exclude superfluous results, combine expressions that find parts and, last, let a few pages disagree."""
         tried = sorted(self._tried.values(), key=lambda each: each.cost)
         whole = [each for each in tried if not any(each.missed) and each.path.steps]
         for each in sorted(whole, key=lambda each: (sum(map(len, each.extra)), each.cost))[:NEAR_MISSES]:
@@ -243,7 +243,7 @@ class ItemInduction:
                 yield each.feature.xpath
 
     def _held(self, items: Sequence[HtmlElement], extra: Sequence[HtmlElement]) -> Iterator[str]:
-        """Yield features that an element in each item has, and none in the extra elements."""
+        """Yield features that an element in each item has, and no element in the superfluous elements."""
         sample = items[0]
         counted: Counter[str] = Counter()
         for inner in list(sample.iterdescendants())[:SAMPLES]:
@@ -258,7 +258,7 @@ class ItemInduction:
                 yield f"descendant::{test}"
 
     def _joined(self, tried: Sequence[_Tried], pages: Sequence[ItemPage]) -> _Tried | None:
-        """Join the fewest expressions that find nothing but items, those that find most first."""
+        """Combine the fewest expressions that find nothing but items, those that find most first."""
         left = {item for page in pages for item in page.items}
         chosen: list[_Tried] = []
         while left and len(chosen) < MAX_JOINED:
@@ -315,7 +315,7 @@ def _candidates(levels: Sequence[tuple[ItemPage, ...]], known: Features) -> list
 def _alike(
     targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features
 ) -> list[list[tuple[HtmlElement, HtmlElement]]]:
-    """Return the items that share tag and classes, then those that share a name, the largest groups first."""
+    """Group the items by tag and classes, then by each shared name, the largest groups first."""
     by_name: dict[tuple[str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
     by_feature: dict[tuple[str, Feature], list[tuple[HtmlElement, HtmlElement]]] = {}
     for root, item in targets:
@@ -331,7 +331,7 @@ def _alike(
 
 
 def _differs(path: Path, chosen: Iterable[_Tried]) -> bool:
-    """Return whether an expression needs no feature of the others, so that it may work where they do not."""
+    """Return whether an expression needs no feature of the chosen ones, so that it may work where they do not."""
     own = {feature for step in path.steps for feature in step.features}
     taken = {feature for each in chosen for step in each.path.steps for feature in step.features}
     return bool(own) and own.isdisjoint(taken)
@@ -348,7 +348,7 @@ def _choices(page: ItemPage) -> Iterator[ItemPage]:
 
 
 def _raised(page: ItemPage) -> ItemPage | None:
-    """Return a page with the elements around its items; None if they hold more than one each, or the whole page."""
+    """Return a page with the parents of its items as items; None if a parent contains several, or the whole page."""
     above: list[HtmlElement] = []
     for item in page.items:
         parent = item.getparent()

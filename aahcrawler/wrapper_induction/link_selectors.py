@@ -1,4 +1,4 @@
-"""Learns navigation actions of pages on which links were found by other means than by those of the file."""
+"""Learns navigation actions from pages whose links were found by other means than the actions of the file."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ANY = Expression(css="a[href]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledLinks:
-    """The links of one page to pages of a level; ``counted`` returns those that count among any links."""
+    """The wanted links of one page to pages of a level; ``counted`` selects, among any links, those that count."""
 
     url: str
     tree: HtmlElement
@@ -57,10 +57,10 @@ def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tupl
 
 
 def find_links(links: Sequence[HtmlElement], tree: HtmlElement) -> tuple[Expression, float] | None:
-    """Return the expression that best finds some links of a page, and its fit; None if none finds most of them.
+    """Return the expression that best finds the given links of a page, and its fit; None if none finds most of them.
 
-    The fit is the harmonic mean of precision and recall, at least `MIN_FIT`; of several with the same fit, the
-    expression that is likeliest to stay is returned.
+    The fit is the harmonic mean of precision and recall, at least `MIN_FIT`; of several with the same fit, the one that
+    will probably last longest is returned.
     """
     wanted = frozenset(links)
     best: tuple[Expression, float] | None = None
@@ -81,7 +81,10 @@ def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[
 
 
 def _is_place(path: Path) -> bool:
-    """Return whether a path describes the place of links; the knowledge base describes their URLs."""
+    """Return whether a path describes the place of links, not their URLs.
+
+    URLs are described by the knowledge base itself.
+    """
     return all(feature.attribute != "href" for step in path.steps for feature in step.features)
 
 

@@ -1,4 +1,4 @@
-"""Run an induced action as the helper would on the pages of its examples, and measure how far it agrees with them."""
+"""Runs an induced action on the pages of its examples, as the helper would, and measures their agreement."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ PLENTY = 1 << 40
 
 
 def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample]) -> Wrapper | None:
-    """Return the action with its support; None if it does not hold on the examples that it was induced from."""
+    """Return the action with its support; None if it fails on the examples that it was induced from."""
     action = wrapper.action
     pages = absent = objects = 0
     dissenting: list[str] = []

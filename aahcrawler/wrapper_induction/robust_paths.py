@@ -1,4 +1,4 @@
-"""Makes expressions that lead to elements of a template, of their features, the most robust first."""
+"""Makes expressions for elements of a template from their features, the most robust first."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ CHILD = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression as a file of the knowledge base writes it: ``css`` or ``xpath``, and the attribute to take."""
+    """An expression as written in a knowledge base file: ``css`` or ``xpath``, and the attribute to take."""
 
     css: str = ""
     xpath: str = ""
@@ -43,7 +43,7 @@ class Expression:
         return cls(selector.css, "" if selector.css else selector.source, selector.attribute)
 
     def attributes(self) -> dict[str, str]:
-        """Return the attributes of an element that a file writes it in."""
+        """Return the XML attributes with which a file writes the expression."""
         given = {"css": self.css, "xpath": self.xpath, "attribute": self.attribute}
         return {name: value for name, value in given.items() if value}
 
@@ -85,7 +85,7 @@ class Path:
     """The way on from the element at the end of the steps, in XPath: ``ancestor::tr[1]``."""
 
     def written(self, attribute: str = "") -> Expression:
-        """Return the expression: in CSS if possible, which people read more easily."""
+        """Return the expression, in CSS if possible, which is easier for people to read."""
         parts = [step.css for step in self.steps]
         if not self.start and not self.turn and None not in parts and self.steps and not self.steps[0].child:
             css = "".join((" > " if step.child else " ") + str(step.css) for step in self.steps).strip()
@@ -136,7 +136,7 @@ def _steps(tag: str, own: Sequence[Weighed]) -> list[tuple[RobustStep, float]]:
 
 
 def _holders(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features) -> list[tuple[RobustStep, float]]:
-    """Return steps to elements above all targets and below their roots, each by one of its features."""
+    """Return steps to elements that are above all targets and below their roots, each by one of its features."""
     common: dict[tuple[str, Weighed], int] | None = None
     for root, target in targets:
         here: dict[tuple[str, Weighed], int] = {}
@@ -207,9 +207,9 @@ def _above(root: HtmlElement, target: HtmlElement) -> list[HtmlElement]:
 def beside(
     items: Sequence[HtmlElement], others: Sequence[HtmlElement], known: Features
 ) -> tuple[tuple[str, float], ...]:
-    """Return the ways from items to their siblings, in XPath with their costs; cheapest first.
+    """Return XPath steps from items to their siblings ``others``, with their costs; cheapest first.
 
-    They lead to the nearest sibling with a common feature, or by counting if all are equally far away.
+    A step leads to the nearest sibling with a common feature, or counts if all are equally far away.
     """
     distances = {_distance(item, other) for item, other in zip(items, others, strict=True)}
     if 0 in distances or not distances or len({distance > 0 for distance in distances}) > 1:
@@ -224,7 +224,7 @@ def beside(
 
 
 def _distance(item: HtmlElement, other: HtmlElement) -> int:
-    """Return how many siblings an element is behind another (negative: before it); 0 if they are not siblings."""
+    """Return how many siblings an element is after another (negative: before it); 0 if they are not siblings."""
     parent = item.getparent()
     if parent is None or other.getparent() is not parent:
         return 0

@@ -1,4 +1,4 @@
-"""Compare the results of an expression for a field with the place of its value in each labelled object."""
+"""Compares the results of an expression for a field with the labelled value of each object."""
 
 import re
 from collections import Counter
@@ -13,9 +13,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.extraction.field_reader import FieldReader
-from aahcrawler.helper.extraction.field_values import Owners, as_date, stripped
-from aahcrawler.helper.extraction.page_literals import literals_on
-from aahcrawler.helper.extraction.page_location import PageLocation
+from aahcrawler.helper.extraction.field_values import Owners, PageLocation, as_date, literals_on, stripped
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Reference, Value
@@ -90,7 +88,7 @@ class Sample:
         return self.compare(wanted, self.values(wanted))
 
     def compare(self, wanted: Field, values: Sequence[Value]) -> SampleOutcome:
-        """Compare the values read with that of the example: one of them suffices if the field has many."""
+        """Compare the values read with the example's; for a field with many values, one match is enough."""
         expected = self.expected(wanted)
         if expected is None:
             return SampleOutcome.BEYOND if values else SampleOutcome.ABSENT
@@ -98,7 +96,7 @@ class Sample:
 
     @property
     def target(self) -> HtmlElement | None:
-        """The one element whose whole text the value is, None if it is of another form."""
+        """The one element whose whole text is the value, None if the value has another form."""
         label = self.label
         if label is None or label.attribute or label.without or len(label.elements) != 1:
             return None
@@ -106,7 +104,7 @@ class Sample:
         return element if isinstance(element, HtmlElement) else None
 
     def reads(self, wanted: Field) -> bool:
-        """Return whether reading the label gives the value."""
+        """Return whether reading the label's text as this field gives the value."""
         if self.label is None:
             return False
         text = text_of(self.label)
@@ -165,9 +163,9 @@ def expected_at(label: Label, wanted: Field, page: Page) -> object:
 
 
 def refined(example: LabelledExample, schema: Extract) -> LabelledExample:
-    """Return an example without those parts of its values that the schema knows to leave out.
+    """Return an example with those parts of its values removed that the schema leaves out.
 
-    The title is no part of a body either: a text may begin with its words.
+    The element of the title is removed from a body as well, since a body may contain its title.
     """
     if schema.run is not None:
         return example
@@ -223,7 +221,7 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
 
 
 def page_location(page: Page) -> PageLocation:
-    """Take a page for the first one of what it is a page of, named by its own URL."""
+    """Return the location of a page as if it were the first page of its thread, named by its own URL."""
     return PageLocation(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
 
 
@@ -252,7 +250,7 @@ def compared(value: Value, expected: object) -> SampleOutcome:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """Return whether two long texts have nearly all of their words in common; of scripts without spaces, signs."""
+    """Return whether two long texts share nearly all of their words (characters, in scripts without spaces)."""
     short, long = sorted((one, other), key=len)
     if len(short) < MIN_NEAR_LENGTH or len(short) < NEAR * len(long):
         return False
@@ -300,7 +298,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def firsts(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return one sample of each page, the first with a value, else the first."""
+    """Return one sample of each page: the first with a value, else the first."""
     found: dict[int, Sample] = {}
     for sample in samples:
         known = found.get(sample.reading.number)

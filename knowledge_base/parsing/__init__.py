@@ -1,1 +1,1 @@
-"""Parts of a knowledge base file as values of the model; every mistake is noted with its line and with advice."""
+"""Parses the parts of a knowledge base file into the model, recording each mistake with its line and with advice."""

@@ -1,4 +1,4 @@
-"""Reads the parts that several elements share: expressions, URL rules, signs of pages."""
+"""Parses what several elements have in common: expressions, URL rules, and conditions."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,12 +31,12 @@ class Notes:
     problems: list[Problem] = field(default_factory=list)
 
     def add(self, element: etree._Element, message: str) -> None:
-        """Note a mistake at an element."""
+        """Record a mistake at an element."""
         self.problems.append(Problem(str(self.file), element.sourceline or 0, message))
 
 
 def text(element: etree._Element, attribute: str) -> str:
-    """Return an attribute without the blanks around it, empty where it is missing."""
+    """Return an attribute without surrounding blanks, empty where it is missing."""
     return (element.get(attribute) or "").strip()
 
 
@@ -46,12 +46,12 @@ def words(element: etree._Element, attribute: str) -> tuple[str, ...]:
 
 
 def yes(element: etree._Element, attribute: str) -> bool:
-    """Return whether an attribute is present and affirmative."""
+    """Return whether an attribute is present and true."""
     return element.get(attribute) == "yes"
 
 
 def child_or_self(element: etree._Element, name: str) -> etree._Element:
-    """Return the child of that name, or the element itself where there is none: the place of a mistake."""
+    """Return the child with a name, else the element itself, as the place to report a mistake at."""
     return next((child for child in element.iterchildren("*") if text(child, "name") == name), element)
 
 
@@ -61,7 +61,7 @@ def has_expression(element: etree._Element) -> bool:
 
 
 def selector(element: etree._Element, notes: Notes) -> Selector:
-    """Compile the expression of an element; an invalid one is noted, and finds nothing."""
+    """Compile the expression of an element; an invalid one is recorded, and replaced by one that finds nothing."""
     xpath, css = text(element, "xpath"), text(element, "css")
     try:
         if bool(xpath) == bool(css):
@@ -83,7 +83,7 @@ def names_url(element: etree._Element) -> bool:
 
 
 def url_rule(element: etree._Element, notes: Notes, optional: frozenset[str] | None = None) -> UrlRule:
-    """Read the rule for URLs of an element; with ``optional``, other parameters may not be there."""
+    """Parse the URL rule of an element; with ``optional``, no other parameters may be present."""
     path, query = text(element, "path"), text(element, "query")
     present = tuple(_parameter(word) for word in words(element, "parameters"))
     if query.startswith("?"):
@@ -112,7 +112,7 @@ def _parameter(word: str) -> tuple[str, str]:
 
 
 def condition(element: etree._Element, notes: Notes) -> Condition:
-    """Read a sign of a page: an expression, a rule for its URL, or both."""
+    """Parse a condition: an expression, a rule for the page's URL, or both."""
     expressed, addressed = has_expression(element), names_url(element)
     if not expressed and not addressed:
         notes.add(element, "this sign is empty; write css, xpath, path, query, parameters or absent")
@@ -124,5 +124,5 @@ def condition(element: etree._Element, notes: Notes) -> Condition:
 
 
 def conditions(element: etree._Element, tag: str, notes: Notes) -> tuple[Condition, ...]:
-    """Read the signs in all children of one name."""
+    """Parse the conditions in all children of one name."""
     return tuple(condition(child, notes) for child in element.iterchildren(tag))

@@ -1,4 +1,4 @@
-"""Detection patterns, listings and behaviours of an application's file as values of the model."""
+"""Parses the detection patterns, listings and behaviours of an application's file."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -50,7 +50,7 @@ def pattern(element: etree._Element, notes: Notes) -> Pattern:
 
 
 def _host(element: etree._Element, notes: Notes) -> str:
-    """Return a host as canonical URLs have it, without ``www.``, and with ``*.`` where its subdomains are meant."""
+    """Return a host in the form of canonical URLs, without ``www.``, and with ``*.`` where its subdomains are meant."""
     written = text(element, "host")
     star = "*." if written.startswith("*.") else ""
     name = written.removeprefix("*.")
@@ -106,7 +106,7 @@ def listings(root: etree._Element, notes: Notes) -> tuple[Listing, ...]:
 
 
 def check_actions(root: etree._Element, levels: Sequence[PageLevel], notes: Notes) -> None:
-    """Note what listings ask of levels that these do not have: a place to start at, actions."""
+    """Record what listings require of levels and these lack: ``start``, or actions."""
     starts = [level for level in levels if level.start]
     known = {action.name for level in starts for action in level.actions if isinstance(action, Navigate)}
     for parent in root.iterchildren("listings"):
@@ -169,7 +169,7 @@ def behaviours(root: etree._Element, notes: Notes) -> tuple[Behaviour, ...]:
 
 
 def check_application(root: etree._Element, levels: Collection[str], notes: Notes) -> None:
-    """Note behaviours of an application for levels that it has not, and what only general ones can say."""
+    """Record behaviours for levels that the application does not have, and attributes only for general behaviours."""
     for element in root.iterchildren("behaviour"):
         _check_always(element, notes)
         for name in words(element, "level"):
@@ -178,7 +178,7 @@ def check_application(root: etree._Element, levels: Collection[str], notes: Note
 
 
 def check_general(root: etree._Element, notes: Notes) -> None:
-    """Note behaviours that name levels in a file without any: that of a kind, or of unknown pages."""
+    """Record behaviours that name levels in a file without levels: that of a kind, or of unknown pages."""
     for element in root.iterchildren("behaviour"):
         if root.tag == "kind":
             _check_always(element, notes)
@@ -216,6 +216,6 @@ def _step(element: etree._Element, notes: Notes) -> BehaviourStep:
 
 
 def _said(elements: Iterable[etree._Element]) -> tuple[str, ...]:
-    """Return the words in some elements, several divided by semicolons or lines, in small letters and single blanks."""
+    """Return the words in some elements, divided by semicolons or lines, in lower case with single blanks."""
     found = (" ".join(part.split()).lower() for each in elements for part in _BETWEEN.split(each.text or ""))
     return tuple(dict.fromkeys(filter(None, found)))

@@ -1,4 +1,4 @@
-"""Reads extraction actions, and a variant's replacements for parts of one."""
+"""Parses extraction actions, and a variant's replacements for parts of one."""
 
 import zoneinfo
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes:
 
 
 def _without(action: Extract, dropped: Sequence[str]) -> Extract:
-    """Return an action without those of its fields and parts that a variant says its pages have not."""
+    """Return an action without the fields and parts that a variant declares missing on its pages."""
     return replace(
         action,
         fields=tuple(field for field in action.fields if field.name not in dropped),
@@ -50,7 +50,7 @@ def _without(action: Extract, dropped: Sequence[str]) -> Extract:
 
 
 def check_types(element: etree._Element, types: Iterable[str], kind: Kind, notes: Notes) -> None:
-    """Note the types that objects of a kind of application do not have; empty types are skipped."""
+    """Record types that objects of this kind of application do not have; empty types are skipped."""
     for value in types:
         if value and value not in kind.types:
             known = ", ".join(sorted(kind.types))
@@ -81,7 +81,7 @@ def _faults(action: Extract) -> Iterator[tuple[str, str]]:
 
 
 def _merged(earlier: tuple[Field, ...], own: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Put fields in place of those of their name; new ones come after the others."""
+    """Replace fields by those of the same name; new ones come after the others."""
     names = {field.name for field in own}
     merged: list[Field] = []
     placed: set[str] = set()

@@ -1,4 +1,4 @@
-"""Page levels with their actions and variants, which refer to one another by name."""
+"""Parses page levels with their actions and variants, which refer to one another by name."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ _SORTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _Reachable:
-    """The requirements of navigation actions on a level they lead to."""
+    """What navigation actions require of a level that they lead to."""
 
     addresses: bool
     paging: bool
 
 
 class Levels:
-    """Reads the levels of one application. Those of ``extended`` that it has not itself come after its own."""
+    """Parses the levels of one application. Levels of ``extended`` that it does not have itself come after its own."""
 
     def __init__(self, root: etree._Element, kind: Kind, notes: Notes, extended: Iterable[PageLevel] = ()) -> None:
         self._root = root
@@ -155,7 +155,7 @@ class Levels:
     def _check_actions(
         self, element: etree._Element, role: Role, actions: Mapping[str, Action], checked: Iterable[Action] = ()
     ) -> None:
-        """Note actions that do not go with their level or its other actions, but for those ``checked`` before."""
+        """Record actions that do not fit their level or its other actions, except those ``checked`` before."""
         for action in set(actions.values()).difference(checked):
             place = child_or_self(element, action.name)
             if isinstance(action, Extract):
@@ -167,7 +167,7 @@ class Levels:
                 self._notes.add(place, f"{action.name} waits for {missing}, which is no action of this level")
 
     def _check_target(self, element: etree._Element, action: Action) -> None:
-        """Note where a navigation action leads to a level that lacks the data the action needs."""
+        """Record a navigation action that leads to a level without the data that the action needs."""
         if isinstance(action, Extract) or not action.to:
             return
         target = self._reachable.get(action.to)
@@ -181,7 +181,7 @@ class Levels:
 
 
 def no_such_level(name: str, levels: Iterable[str]) -> str:
-    """Say of a level that it is none of those of the application."""
+    """Return the message that the application has no level of this name."""
     return f"there is no level {name}; the levels are {', '.join(levels)}"
 
 

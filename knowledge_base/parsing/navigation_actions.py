@@ -1,4 +1,4 @@
-"""Navigation actions: links, requests made of values, forms."""
+"""Parses navigation actions: links, requests made from values, forms."""
 
 import re
 from collections import Counter
@@ -78,7 +78,7 @@ def _form(element: etree._Element, notes: Notes) -> Form:
 
 
 def _fillers(element: etree._Element, notes: Notes) -> tuple[Filler, ...]:
-    """Read the values of a request or a form."""
+    """Parse the fillers of a request or a form."""
     fillers = tuple(_filler(child, notes) for child in element.iterchildren("value"))
     for name, count in Counter(filler.name for filler in fillers).items():
         if count > 1:

@@ -49,6 +49,38 @@ class Annotator(Protocol):
         """Annotate an object; bounded for whatever text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """The bytes of a picture, sound or film as they were captured.
+
+    ``object`` is the IRI of the object whose file it is, where a page shows it as one, else that of the capture itself.
+    ``capture`` is the id of its WARC record. ``caption`` is what the page says of the object: its title, else its
+    text; empty where there is none. ``said_by`` is the capture of that page, empty where no page shows it as an object.
+    """
+
+    object: str
+    capture: str
+    url: str
+    body: bytes
+    caption: str = ""
+    said_by: str = ""
+
+
+class MediaAnnotator(Protocol):
+    """Annotates pictures, sound and film one by one, each as a whole; otherwise as ``Annotator``."""
+
+    @property
+    def name(self) -> str:
+        """What its annotations are known by: letters, digits and hyphens."""
+
+    @property
+    def version(self) -> str:
+        """All that its annotations depend on beside the file: of its code, libraries and programs."""
+
+    def annotate(self, given: Medium) -> Iterable[Annotation]:
+        """Annotate a file; bounded for whatever it holds."""
+
+
 class CollectionAnnotator(Protocol):
     """Annotates objects by what all of them are together: topics, entities across documents, communities.
 

@@ -9,13 +9,13 @@ import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from pydantic import TypeAdapter
 
@@ -26,7 +26,8 @@ from aahcrawler.definitions import read_definition
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import DEFINITION, NQUADS
 from aahcrawler.segments import SegmentWriter, Series, recover
-from offline.enrichment.annotator import Annotator, ObjectText
+from offline.enrichment.annotator import Annotator, MediaAnnotator, Medium, ObjectText
+from offline.enrichment.captured_media import MediaSources, MediaSurvey
 from offline.enrichment.object_texts import Sources, Survey, with_language
 from offline.enrichment.steps import EnrichError, EnrichmentStep, MissingLibraryError, Setting, Telling
 
@@ -104,7 +105,10 @@ def enrich(
         for step in steps:
             index.catch_up()
             try:
-                yield enriching.collection(step, told, seen) if step.is_of_collection else enriching.objects(step, seen)
+                if step.is_of_collection:
+                    yield enriching.collection(step, told, seen)
+                else:
+                    yield enriching.media(step, seen) if step.is_of_media else enriching.objects(step, seen)
             except MissingLibraryError as error:
                 if not leave_out:
                     raise
@@ -126,9 +130,23 @@ class _Enriching:
     writer: SegmentWriter
     processes: int
 
+    def media(self, step: EnrichmentStep, seen: Callable[[str, int], object]) -> StepResult:
+        """Have a step annotate the files that it has not annotated yet."""
+        annotator = step.media_annotator(self.setting)
+        with MediaSurvey.of(self.setting.crawl) as survey:
+            return self._one_by_one(step, annotator, survey, seen)
+
     def objects(self, step: EnrichmentStep, seen: Callable[[str, int], object]) -> StepResult:
         """Have a step annotate the objects that it has not annotated yet."""
-        annotator = step.annotator(self.setting)
+        return self._one_by_one(step, step.annotator(self.setting), self.survey, seen)
+
+    def _one_by_one(
+        self,
+        step: EnrichmentStep,
+        annotator: Annotator | MediaAnnotator,
+        survey: Survey | MediaSurvey,
+        seen: Callable[[str, int], object],
+    ) -> StepResult:
         done, captures = Annotated(), 0
         job = Job(
             AnnotatingStep(self.setting.crawl, step, annotator.version, _now(), self.setting.lexicons),
@@ -138,7 +156,7 @@ class _Enriching:
             seen=lambda more: seen(step.name, more),
             at_once=_AT_ONCE,
         )
-        with job.run(self._left(annotator)) as notes:
+        with job.run(self._left(annotator, survey)) as notes:
             for _, note in notes:
                 done += note
                 captures += 1
@@ -150,18 +168,18 @@ class _Enriching:
             self.writer.append((text,))
         self.writer.sync()
 
-    def _left(self, annotator: Annotator) -> Iterator[tuple[str, str]]:
-        """Yield the captures whose versions of objects are others than those that were annotated, with their sites."""
+    def _left(self, annotator: Annotator | MediaAnnotator, survey: Survey | MediaSurvey) -> Iterator[tuple[str, str]]:
+        """Yield the captures of which something else is given than what was annotated, with their sites."""
         with closing(sqlite3.connect("")) as base:
             base.execute("CREATE TABLE given (capture TEXT PRIMARY KEY, given TEXT) WITHOUT ROWID")
             known = self.index.given(annotator.name, annotator.version)
             base.executemany("INSERT INTO given VALUES (?, ?)", known)
-            for each in self.survey.captures():
+            for each in survey.captures():
                 row = base.execute("SELECT given FROM given WHERE capture = ?", (each.capture,)).fetchone()
                 if row is None or row[0] != each.given:
                     yield each.site, json.dumps([each.capture, each.given, [key.hex() for key in each.keys]])
             for (capture,) in base.execute("SELECT capture FROM given WHERE given != '' ORDER BY capture"):
-                if not self.survey.has(capture):
+                if not survey.has(capture):
                     yield "", json.dumps([capture, "", []])
 
     def collection(self, step: EnrichmentStep, told: Sequence[str], seen: Callable[[str, int], object]) -> StepResult:
@@ -209,7 +227,7 @@ class _Enriching:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatingStep:
-    """The step of a job in which an annotator annotates the objects of captures."""
+    """The step of a job in which an annotator annotates the objects of captures, or their files."""
 
     crawl: Path
     step: EnrichmentStep
@@ -220,17 +238,22 @@ class AnnotatingStep:
     @contextmanager
     def open(self) -> Iterator[Work[Annotated]]:
         """Make the annotator. Raises ``EnrichError``."""
-        annotator = self.step.annotator(setting_of(self.crawl, self.lexicons))
+        setting, of_media = setting_of(self.crawl, self.lexicons), self.step.is_of_media
+        annotator = self.step.media_annotator(setting) if of_media else self.step.annotator(setting)
         if annotator.version != self.version:
             raise EnrichError(f"what the step {self.step.name} goes by was changed meanwhile; run aah enrich again")
-        with closing(Sources(self.crawl)) as sources:
+        sources = MediaSources(self.crawl) if of_media else Sources(self.crawl)
+        with ExitStack() as stack:
+            stack.enter_context(closing(sources))
+            if isinstance(annotator, AbstractContextManager):
+                stack.enter_context(annotator)
             yield _Captures(annotator, sources, self.made_at).annotate
 
 
 @dataclass(frozen=True, slots=True)
 class _Captures:
-    annotator: Annotator
-    sources: Sources
+    annotator: Annotator | MediaAnnotator
+    sources: Sources | MediaSources
     made_at: str
 
     def annotate(self, _: str, items: Sequence[str]) -> Made[Annotated]:
@@ -239,11 +262,14 @@ class _Captures:
     def _annotated(self, capture: str, given: str, keys: Sequence[str]) -> tuple[Annotated, bytes]:
         note, said = Annotated(), list[Annotation]()
         for each in self.sources.versions(capture, map(bytes.fromhex, keys)):
-            told = with_language(each)
             note.objects += 1
-            note.languages[told.language] += 1
+            shown: ObjectText | Medium = each
+            if isinstance(each, ObjectText):
+                told = with_language(each)
+                note.languages[told.language] += 1
+                shown = each if self.annotator.name == LANGUAGE else told
             try:
-                own = dict.fromkeys(self._sound(each if self.annotator.name == LANGUAGE else told))
+                own = dict.fromkeys(self._sound(shown))
             except Exception:  # Whatever a text may provoke, the others are annotated.
                 logger.exception("%s: the step %s fails on it", each.object, self.annotator.name)
                 note.failures += 1
@@ -255,11 +281,12 @@ class _Captures:
         )
         return note, bytes(made)
 
-    def _sound(self, given: ObjectText) -> Iterable[Annotation]:
-        for each in self.annotator.annotate(given):
+    def _sound(self, given: ObjectText | Medium) -> Iterable[Annotation]:
+        text = given.text if isinstance(given, ObjectText) else ""
+        for each in cast("Annotator", self.annotator).annotate(cast("ObjectText", given)):
             _check(each, self.annotator.name, self.annotator.version)
             is_of_it = (each.object, each.capture) == (given.object, given.capture)
-            if not is_of_it or (each.start >= 0 and given.text[each.start : each.end] != each.quote):
+            if not is_of_it or (each.start >= 0 and text[each.start : each.end] != each.quote):
                 raise ValueError(f"it annotates other words than there are: {each}")
             yield each
 

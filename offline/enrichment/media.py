@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
-from multiprocessing import get_context
 from statistics import fmean
 from typing import Final, Self
 
-from aahcrawler.annotations import Annotation, Kind
-from offline.enrichment.annotator import ObjectText
+from aahcrawler.annotations import SAID_BY, Annotation, Kind
+from aahcrawler.jobs import own_processes
+from offline.enrichment.annotator import Medium, ObjectText
 from offline.enrichment.media_metadata import VERSION, Values, describe, limit, limit_next
 
 LOOK_ALIKE: Final = "urn:aahcrawler:look-alike:"
@@ -36,21 +35,6 @@ _OCR_SECONDS = 120.0
 _MAX_OCR_TEXT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Medium:
-    """The bytes of a picture, sound or film as they were captured.
-
-    ``object`` is its IRI, ``capture`` the id of its WARC record. ``caption`` is the text that pages show with it: an
-    ``alt`` text or a figure's caption, empty where there is none.
-    """
-
-    object: str
-    capture: str
-    url: str
-    body: bytes
-    caption: str = ""
-
-
 class MediaReader:
     """Reads media in a process of its own, which a file can at worst end: it then says nothing but that."""
 
@@ -67,7 +51,7 @@ class MediaReader:
     def read(self, body: bytes) -> Values:
         """Return what ``describe`` says of a file; never raises for what it holds."""
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=limit)
+            self._pool = own_processes(1, limit)
         try:
             return self._pool.submit(_within_limits, self._describe, body).result()
         except BrokenProcessPool:
@@ -123,6 +107,27 @@ class Media:
         self._read = read
         self._tesseract = tesseract
         self.version = "; ".join(["1", VERSION, *([tesseract.version] if tesseract else [])])
+        self._reader: MediaReader | None = None
+
+    @classmethod
+    def of_files(cls) -> Self:
+        """Return one that reads files of whatever origin, and the text in pictures where Tesseract is installed."""
+        reader = MediaReader()
+        made = cls(reader.read, Tesseract.installed())
+        made._reader = reader
+        return made
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._reader is not None:
+            self._reader.close()
+
+    def told(self, _: Mapping[str, int]) -> Iterator[str]:
+        """Say where text in pictures is not read."""
+        if self._tesseract is None:
+            yield "text in pictures: not read; install the program tesseract, and it is"
 
     def annotate(self, given: Medium) -> Iterator[Annotation]:
         """Annotate a medium; nothing where its bytes are none that are read."""
@@ -131,6 +136,7 @@ class Media:
             return
         told = found | ({"caption": given.caption} if given.caption else {})
         told |= {"source-of-position": "the file"} if "latitude" in found else {}
+        told |= {SAID_BY: given.said_by} if given.said_by else {}
         yield self._annotation(given, given.caption or given.url.rpartition("/")[2], given.caption, told)
         sides = [int(found.get(side, "0")) for side in ("width", "height")]
         if self._tesseract is None or min(sides) < _MIN_SIDE or "trouble" in found:

@@ -1,9 +1,10 @@
 """The steps of enrichment: annotators by their names, those that ship and those of other distributions.
 
 A distribution announces an annotator as an entry point, ``name = module:factory``, of the group
-``aahcrawler.annotators``, or ``aahcrawler.collection_annotators`` for one that goes by all objects together. The
-factory, such as the annotator's class, is called in each process that annotates: with a ``Setting`` where it has a
-parameter ``setting``, else with nothing.
+``aahcrawler.annotators``, of ``aahcrawler.media_annotators`` for one of pictures, sound and film, or of
+``aahcrawler.collection_annotators`` for one that goes by all objects together. The factory, such as the annotator's
+class, is called in each process that annotates: with a ``Setting`` where it has a parameter ``setting``, else with
+nothing. An annotator that is a context manager is entered where it annotates objects or media one by one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +14,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Final, Protocol, cast, runtime_checkable
 
-from offline.enrichment.annotator import Annotator, CollectionAnnotator
+from offline.enrichment.annotator import Annotator, CollectionAnnotator, MediaAnnotator
 from online_analysis.icd import Icd
 
 ANNOTATORS: Final = "aahcrawler.annotators"
+MEDIA_ANNOTATORS: Final = "aahcrawler.media_annotators"
 COLLECTION_ANNOTATORS: Final = "aahcrawler.collection_annotators"
 SHIPPED: Final = {
     ANNOTATORS: {
@@ -25,6 +27,7 @@ SHIPPED: Final = {
         "opinions": "offline.enrichment.opinions:Opinions.of",
         "events": "offline.enrichment.events:Events",
     },
+    MEDIA_ANNOTATORS: {"media": "offline.enrichment.media:Media.of_files"},
     COLLECTION_ANNOTATORS: {
         "consolidation": "offline.enrichment.name_joining:Consolidation",
         "joined-events": "offline.enrichment.events:JoinedEvents",
@@ -32,6 +35,7 @@ SHIPPED: Final = {
         "topics": "offline.enrichment.topics:Topics.of",
         "near-duplicates": "offline.enrichment.near_duplicates:NearDuplicates",
         "conversations": "offline.enrichment.conversations:Conversations.of",
+        "look-alikes": "offline.enrichment.media:LookAlikes",
     },
 }
 """The steps that ship, by group, in the order in which they are done."""
@@ -76,9 +80,18 @@ class EnrichmentStep:
         """Whether it goes by all objects together."""
         return self.group == COLLECTION_ANNOTATORS
 
+    @property
+    def is_of_media(self) -> bool:
+        """Whether it goes by files, one by one."""
+        return self.group == MEDIA_ANNOTATORS
+
     def annotator(self, setting: Setting) -> Annotator:
         """Make one that annotates objects one by one. Raise ``EnrichError``."""
         return cast("Annotator", self._made(setting))
+
+    def media_annotator(self, setting: Setting) -> MediaAnnotator:
+        """Make one that annotates files one by one. Raise ``EnrichError``."""
+        return cast("MediaAnnotator", self._made(setting))
 
     def collection_annotator(self, setting: Setting) -> CollectionAnnotator:
         """Make one that goes by all objects together. Raise ``EnrichError``."""

@@ -1,1 +1,1 @@
-"""Compares crawls by their contents (ARCOMEM, section 5.2)."""
+"""Compares crawls by the relevance of their pages (ARCOMEM, section 5.2)."""

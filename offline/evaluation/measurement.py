@@ -32,10 +32,10 @@ MAX_POINTS = 400
 
 @dataclass(slots=True)
 class Similarity:
-    """Similarities to one topic, added up as they come (Welford's method).
+    """The similarities to one topic, accumulated (Welford's method).
 
-    ``matching`` counts documents with any of the topic's terms, of which the average, the maximum and the standard
-    deviation are, as in the paper. ``relevant`` counts those that reach the threshold.
+    ``matching`` counts documents with any of the topic's terms; average, maximum and standard deviation are those of
+    these documents, as in the paper. ``relevant`` counts documents that reach the threshold.
     """
 
     matching: int = 0
@@ -45,7 +45,7 @@ class Similarity:
     _squares: float = 0.0
 
     def add(self, similarity: float, threshold: float) -> None:
-        """Take in a document."""
+        """Add a document."""
         self.relevant += similarity >= threshold
         if similarity > 0:
             self.matching += 1
@@ -69,7 +69,7 @@ class Course:
     _last: tuple[int, int] = (0, 0)
 
     def add(self, *, relevant: bool) -> None:
-        """Take in a page."""
+        """Add a page."""
         self._last = (self._last[0] + 1, self._last[1] + relevant)
         if self._last[0] % self._stride == 0:
             self.points.append(self._last)
@@ -96,9 +96,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How similar a document is to each topic, which words it holds, and the stages of reading it that failed.
+    """How similar a document is to each topic, the keywords it contains, and the stages of reading it that failed.
 
-    ``url`` is empty for what is no document: an answer that is no HTML page, or was not answered well.
+    ``url`` is empty where there is no document: a response that is no HTML page, or has an error status.
     """
 
     url: str = ""
@@ -147,19 +147,19 @@ def _likeness(capture: Capture | None, helper: ApplicationAwareHelper, metrics: 
 
 
 def _read(capture: Capture, helper: ApplicationAwareHelper) -> Assistance | None:
-    """Read a capture of a page that was answered well; None for others."""
+    """Read a capture of a page with a successful status; None for others."""
     page = capture.page
     return helper.assist(page) if page is not None and 200 <= page.status < 300 and page.is_html else None
 
 
 @contextmanager
 def _documents(crawl: Path, number: int | None) -> Iterator[Iterator[Capture]]:
-    """Give the captures of documents of a crawl, in the order of time, some of which may turn out to be none.
+    """Yield the captures of a crawl that may hold documents, in the order of time.
 
-    Pages are those that the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
-    answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder. A payload that
-    was captured several times is one document, read where it was captured first. Raises ``EvaluationError``,
-    ``ReadError`` and ``SegmentError``.
+    Pages are those described in the crawl's RDF. A folder of WARC files of another crawler has none: there, each HTML
+    response counts as a page. With ``number``, only pages of that crawl of the folder. A payload that was captured
+    several times is one document, read from its first capture. Raises ``EvaluationError``, ``ReadError`` and
+    ``SegmentError``.
     """
     if not segments(ArchiveFolder.of(crawl).files, WARC):
         raise EvaluationError(f"{crawl}: holds no WARC files (*.{WARC}). Name the folder of a crawl.")
@@ -232,7 +232,7 @@ def _add(measured: Measured, likeness: Likeness, threshold: float) -> None:
 
 
 def _find_pages(crawl: Path, number: int | None, source: ArchivedCaptures, known: sqlite3.Connection) -> None:
-    """Put the captures that hold the pages in a table on disk that goes with its connection."""
+    """Store the captures that hold the pages in a temporary table on disk, deleted with its connection."""
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
     for row in page_rows(crawl, number):
         if row.is_page:

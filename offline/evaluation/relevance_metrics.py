@@ -1,4 +1,4 @@
-"""Relevance metrics for pages: the words of a definition, and the most telling words of its seed pages."""
+"""Relevance metrics for pages, by the words of a definition and the most distinctive words of its seed pages."""
 
 import math
 from collections import Counter
@@ -27,7 +27,7 @@ class EvaluationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The topics of a crawl. ``relevant`` is the score from which on a page is relevant.
+    """The topics of a crawl. ``relevant`` is the score from which a page counts as relevant.
 
     ``texts`` are the reference documents; ``missing`` names those whose text is not known.
     """
@@ -99,7 +99,7 @@ class TopicTerms:
 
 
 class RelevanceMetrics:
-    """Measures how similar documents are to each of several topics, and which keywords they hold."""
+    """Measures how similar documents are to each of several topics, and which keywords they contain."""
 
     def __init__(self, terms: TopicTerms) -> None:
         self.words = terms.words
@@ -125,9 +125,9 @@ class RelevanceMetrics:
 
 
 def telling_words(documents: Iterable[Document], lexicon: Lexicon, most: int) -> tuple[str, ...]:
-    """Return the words that tell most about documents by tf-idf, one for each stem, the most telling first.
+    """Return the most distinctive words of documents by tf-idf, one for each stem, the most distinctive first.
 
-    Each document has the same say, however long it is.
+    Each document has the same weight, however long it is.
     """
     weights: Counter[str] = Counter()
     spelled: dict[str, str] = {}

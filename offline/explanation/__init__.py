@@ -1,1 +1,1 @@
-"""Explains the state of a URL in a crawl, the parts of its score, and its history."""
+"""Explains a URL of a crawl: its state, the parts of its score, and its history."""

@@ -10,10 +10,10 @@ from aahcrawler.frontiers import Crawl, server_of
 
 
 def status(crawl: Crawl, url: str) -> UrlStatus | None:
-    """Return where a canonical URL is, None where it was never offered.
+    """Return the state of a canonical URL, None where it was never offered.
 
-    The frontier's own server is started for the question where the crawl does not run. Raise
-    ``FrontierUnavailableError`` where it cannot be asked; the message gives the cause.
+    Where the crawl is not running, the frontier's own server is started for this. Raises ``FrontierUnavailableError``
+    where the frontier cannot be queried; the message gives the cause.
     """
     with server_of(crawl.folder) as address:
         name = frontier_name(crawl.id, crawl.number)

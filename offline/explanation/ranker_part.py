@@ -1,4 +1,4 @@
-"""The ranker's reasons: a new ranker learns from the score log, up to the fetch of the URL, and explains the URL."""
+"""The ranker's part of a URL's score: a new ranker is trained from the score log, up to the fetch of the URL."""
 
 from dataclasses import dataclass
 

@@ -12,7 +12,7 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontiers import Crawl, crawl_of
 from aahcrawler.layout import REFUSED
 from aahcrawler.refusals import read_refusals
-from aahcrawler.report.reason_words import in_words
+from aahcrawler.report.reason_words import worded
 from offline.explanation.frontier_state import status
 from offline.explanation.ranker_part import Ranked, ranked
 from offline.explanation.url_events import Event, Happened, Part, history
@@ -116,9 +116,7 @@ def _refused(folder: Path, crawl: Crawl, url: str) -> str:
     each = next((each for each in read_refusals(folder / REFUSED, crawl.number) if each.offer.url == url), None)
     if each is None:
         return ""
-    return (
-        f"has no score, as links to it were not followed: {next(iter(in_words({each.reason: 0})))}, on {each.offer.via}"
-    )
+    return f"has no score, as links to it were not followed: {worded(each.reason)}, on {each.offer.via}"
 
 
 def _ask(crawl: Crawl, url: str) -> tuple[UrlStatus | None, str]:

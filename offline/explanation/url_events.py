@@ -76,12 +76,12 @@ class Event:
 
     @property
     def is_set(self) -> bool:
-        """Return whether it sets the URL's score, whatever the score before."""
+        """Return whether it replaces the URL's score."""
         return self.what in (Happened.RESCORED, Happened.REWEIGHED)
 
     @property
     def is_offer(self) -> bool:
-        """Return whether it brings a score to the frontier that the update function is applied to."""
+        """Return whether it offers a score to the frontier, which then applies the update function."""
         if self.is_unscored:
             return False
         posted = self.what is Happened.POSTED and self.note in ("accepted", "rescored")
@@ -99,7 +99,7 @@ def history(folder: Path, url: str) -> tuple[Event, ...]:
 
 
 def events_of(found: Read, url: str) -> Iterator[Event]:
-    """Yield what an entry of the score log says of a canonical URL."""
+    """Yield the events of a canonical URL in an entry of the score log."""
     begin, entry = found.begin, found.entry
     event = Event(_moment(entry.at), begin.crawl, Happened.OFFERED, update=begin.update, state=State.QUEUED)
     match entry:
@@ -168,7 +168,7 @@ def _positions(urls: Sequence[str], url: str) -> Iterator[int]:
 
 
 def posted_events(file: Path, url: str) -> Iterator[Event]:
-    """Yield the notes of the web service; torn lines and lines of another kind are skipped."""
+    """Yield the posts of a URL noted by the web service; torn lines and lines of another kind are skipped."""
     needle = json.dumps(url, ensure_ascii=False)
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:

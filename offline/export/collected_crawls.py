@@ -1,9 +1,9 @@
-"""Which crawls somebody names, as folders or as files of collections, and what they are described by together."""
+"""Which crawls somebody names, as folders or as collections, and what they are described by together."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from aahcrawler.crawl_collections import EXTENSION, CollectionFile
+from aahcrawler.crawl_collections import CollectionFile
 from offline.export.wacz_export import Described
 from offline.export.wacz_file import ExportError
 
@@ -18,10 +18,12 @@ def described_crawls(paths: Sequence[Path]) -> tuple[Sequence[Path], Described, 
     missing: list[str] = []
     described: Described | None = None
     for path in paths:
-        if not path.name.endswith(EXTENSION):
+        file = CollectionFile.named(path)
+        if file is None:
+            if not path.is_dir():
+                raise ExportError(f"{path}: is no folder of a crawl and no collection; check the name")
             folders.append(path)
             continue
-        file = CollectionFile(path)
         collection = file.read()
         gone = frozenset(file.missing(collection))
         missing += [f"{path}: {name} is in the collection, and gone" for name in sorted(gone)]

@@ -1,4 +1,4 @@
-"""Which bytes of a crawl's WARC files are exported: all records, but for those that nobody is to be given."""
+"""Selects the bytes of a crawl's WARC files for export: all records except those that must not be passed on."""
 
 from array import array
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from offline.selection.warc_selection import Names, SelectedCaptures
 
 @dataclass(slots=True)
 class WholeArchive:
-    """All records of an archive: those that stay out are told by the ids of the answers that they belong to.
+    """All records of an archive except the excluded ones, known by the ids of the responses that they belong to.
 
-    ``left_out`` counts the answers that were made while their site knew the crawl, where those are not wanted.
+    ``left_out`` counts the responses fetched under a session, where those are not wanted.
     """
 
     source: ArchivedCaptures
@@ -28,7 +28,7 @@ class WholeArchive:
     _files_with_hidden: set[int] = field(default_factory=set)
 
     def look_through(self) -> None:
-        """Find out what stays out."""
+        """Find the excluded records."""
         for row, _ in self.source.table.in_time(BEGINNING):
             capture = self.source.capture(row)
             is_aside = self.selected.leaves_aside(capture)
@@ -40,11 +40,11 @@ class WholeArchive:
                 self.newest = max(self.newest, capture.date)
 
     def close(self) -> None:
-        """Forget everything."""
+        """Release the sets of excluded records."""
         self._hidden.close()
 
     def spans(self, file: int) -> Iterator[tuple[int, int]]:
-        """Yield from where to where a file, by its number, is exported. Raises ``OSError``."""
+        """Yield the ranges of a file, given by its number, that are exported. Raises ``OSError``."""
         path = ArchiveFolder.of(self.source.crawl).files / self.source.table.name(file) if self.source.crawl else None
         is_hidden = hidden_in(path) if path is not None and is_referred(path) else None
         size = self.source.table.size(file)
@@ -63,13 +63,13 @@ class WholeArchive:
             yield begin, size
 
     def _belongs(self, record: Scanned) -> bool:
-        """Return whether a record is one of those that stay out, or is about one of them."""
+        """Return whether a record is excluded, or belongs to an excluded one."""
         about = record.header.get("WARC-Refers-To").strip("<>") if record.kind == "metadata" else ""
         return any(name in self._hidden for name in (record.header.record_id, *record.header.concurrent_to, about))
 
 
 def summed(spans: Iterator[tuple[int, int]]) -> "tuple[array[int], int]":
-    """Return spans as their bounds one after the other, and how many bytes they have."""
+    """Return spans as an array of their bounds, and the sum of their bytes."""
     bounds, size = array("Q"), 0
     for begin, end in spans:
         bounds.extend((begin, end))

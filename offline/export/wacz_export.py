@@ -1,4 +1,4 @@
-"""Writes crawls, or what is chosen of them, as one WACZ package: records as they lie in the folders, index, pages.
+"""Exports crawls, or selected pages, as one WACZ package: unchanged records, an index, and lists of pages.
 
 The same folders give the same bytes: all times in the package are those of captures.
 """
@@ -49,10 +49,11 @@ COUNTED: Final = (CAPTURES_FOUND, PAGES_READ, BYTES_WRITTEN)
 
 @dataclass(frozen=True, slots=True)
 class WantedPages:
-    """What is exported of each crawl: all of it, or the pages that fulfil criteria or whose records are named.
+    """What is exported of each crawl: everything, or the pages that meet criteria or whose records are named.
 
-    ``records`` are the ids of response and revisit records, such as a search finds; None: none were named. With chosen
-    pages comes what ``aah select`` takes with them. ``text`` says whether the texts of pages are written.
+    ``records`` are the ids of response and revisit records, such as a search finds; None where none were named.
+    Selected pages come with the records that ``aah select`` takes with them. ``text`` says whether the texts of pages
+    are included.
     """
 
     criteria: Criteria = field(default_factory=Criteria)
@@ -63,7 +64,7 @@ class WantedPages:
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing is to be chosen."""
+        """Whether everything is exported."""
         return self.records is None and self.criteria.are_none
 
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ class WantedPages:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a package is called and described by: title, description, other terms of Dublin Core with their values."""
+    """The description of a package: title, description, and other Dublin Core terms with their values."""
 
     title: str
     description: str = ""
@@ -81,7 +82,7 @@ class Described:
 
     @classmethod
     def of_crawls(cls, crawls: Sequence[Path]) -> "Described":
-        """Return what the definitions of crawls say: the title of each, all that one of them alone is described by."""
+        """Return the description from crawls' definitions: the title of each and, for a single crawl, its metadata."""
         known = [(crawl, _definition(crawl)) for crawl in crawls]
         titles = [icd.title or icd.id if icd else crawl.resolve().name for crawl, icd in known]
         icd = known[0][1] if len(known) == 1 else None
@@ -89,7 +90,7 @@ class Described:
         return cls(", ".join(titles), "" if icd is None else icd.metadata.description, terms)
 
     def package(self, wanted: WantedPages) -> dict[str, JsonValue]:
-        """Return the fields of ``datapackage.json`` that say this, and what was chosen."""
+        """Return the fields of ``datapackage.json`` for this description and the selection."""
         terms: dict[str, list[str]] = {}
         for name, value in self.terms:
             terms.setdefault(name, []).append(value)
@@ -110,10 +111,10 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a package holds: pages in its lists, captures that can be looked up, and its own bytes.
+    """The content of a package: pages in its lists, captures that can be looked up, and its size in bytes.
 
-    ``left_out`` counts pages, or answers where all was wanted, that were fetched under a session; ``raised`` tells of
-    pages whose requisites could not be looked for, ``empty`` are the crawls of which nothing is in it.
+    ``left_out`` counts pages, or responses in a full export, that were fetched under a session; ``raised`` names pages
+    whose page requisites could not be determined; ``empty`` are the crawls of which nothing is included.
     """
 
     pages: int
@@ -126,7 +127,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What the list of pages says of one: URL, time of capture, title and text; no URL where there is no page."""
+    """An entry of the list of pages: URL, time of capture, title and text; the URL is empty where there is no page."""
 
     url: str = ""
     at: datetime = EPOCH
@@ -147,7 +148,7 @@ class ReadingTexts:
 
     @property
     def version(self) -> str:
-        """What the texts depend on."""
+        """The version of everything the texts depend on."""
         return f"{__version__} {self.with_text} {self.knowledge}"
 
     @contextmanager
@@ -166,7 +167,7 @@ class ReadingTexts:
 
 
 def _text(document: Document) -> str:
-    """Return what a page says: its content, or the entries of a list that leads to other pages."""
+    """Return the text of a page: its content, or the entries of a list."""
     content = [part.text for part in document.parts if part.role == "content"]
     blocks = content or [part.text for part in document.parts if part.role == "navigation"]
     return "\n".join(filter(None, (*blocks, document.rest)))
@@ -210,7 +211,7 @@ def export(
 
 @dataclass(slots=True)
 class _Export:
-    """A package on its way: what it has of each crawl by now."""
+    """A package being written, with what it has of each crawl so far."""
 
     wacz: WaczFile
     pages: "_Pages"
@@ -310,7 +311,7 @@ class _Export:
             yield piece
 
     def _free_name(self, crawl: Path, name: str) -> str:
-        """Return the name that a WARC file has in the package, where that of another crawl may have its own."""
+        """Return the name of a WARC file in the package, different from those of other crawls' files."""
         candidates = (
             name,
             f"{crawl.name}-{name}",
@@ -344,7 +345,10 @@ class _Export:
 
 
 class _Pages:
-    """The lists of pages: those that the crawls began with, and the others. Where none are, all are in the first."""
+    """The two lists of pages of a package: seed pages, and all others.
+
+    Without seed pages, the first list has all pages.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._files = ExitStack()
@@ -410,7 +414,7 @@ def _definition(crawl: Path) -> Icd | None:
 
 
 def _taken_down(crawl: Path) -> bytes:
-    """Return what says of a crawl's folder what was taken down. Raise ``ExportError`` while something is."""
+    """Return a crawl folder's record of takedowns. Raises ``ExportError`` while a takedown is in progress."""
     if (crawl / REMOVING).exists():
         raise ExportError(f"{crawl}: pages are being taken down; aah remove goes on with it, then export")
     stones = crawl / TOMBSTONES

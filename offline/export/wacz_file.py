@@ -1,4 +1,4 @@
-"""A WACZ package (WACZ 1.1.1) while it is written: members of a ZIP file, each with its digest, and their list."""
+"""Writes a WACZ package (WACZ 1.1.1): the members of a ZIP file, the digest of each, and their list."""
 
 import errno
 import fcntl
@@ -40,18 +40,18 @@ _TIMESTAMP: Final = 0x5455
 
 
 class ExportError(Exception):
-    """Raised where a package cannot be written; the message tells cause and remedy. Nothing has its name then."""
+    """Raised where a package cannot be written; the message tells cause and remedy. No file is left under its name."""
 
 
 class Signer(Protocol):
     """Signs packages."""
 
     def signed(self, digest: str, created: str) -> Mapping[str, str]:
-        """Return what is said of the signature of a digest that was made at a time: ``signedData``."""
+        """Return the ``signedData`` of a digest that was made at a time."""
 
 
 class Member(NamedTuple):
-    """A member of the package: its path, its bytes and SHA-256 unpacked, and where its bytes begin in the file."""
+    """A member of the package: its path, its uncompressed size and SHA-256, and the offset of its bytes in the file."""
 
     path: str
     size: int
@@ -61,14 +61,14 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A package that is whole: its bytes, and the SHA-256 of the list of its members, which is what is signed."""
+    """A complete package: its size, and the SHA-256 of the list of its members, which is what is signed."""
 
     size: int
     digest: str
 
 
 class WaczFile:
-    """Takes the members of a package one after another; ``finish`` adds what names them.
+    """Writes the members of a package one by one; ``finish`` adds their list.
 
     Memory use does not depend on their sizes. The same members make the same bytes.
     """
@@ -81,10 +81,10 @@ class WaczFile:
     def add(
         self, path: str, pieces: Iterable[bytes], at: datetime, *, is_packed: bool, size: int | None = None
     ) -> Member:
-        """Add a member with the time that it is to have, in UTC. Raises ``OSError``.
+        """Add a member with a modification time in UTC. Raises ``OSError``.
 
-        What is packed already, such as WARC files, is stored as it is, so that replay software can ask for any part of
-        it. ``size`` is that of all pieces, None where it is not known before.
+        Members that are compressed already (``is_packed``), such as WARC files, are stored as they are, so that replay
+        software can request any part of them. ``size`` is that of all pieces, None where it is not known in advance.
         """
         moment = max(at.astimezone(UTC), _FIRST_MOMENT)
         info = ZipInfo(path, moment.timetuple()[:6])
@@ -107,18 +107,18 @@ class WaczFile:
         return self.members[-1]
 
     def abandon(self) -> None:
-        """Add nothing more, and leave the file as it is; nothing where it is finished."""
+        """Stop writing and leave the file as it is; no effect on a finished one."""
         self._zip.fp = None
 
     @contextmanager
     def stored(self, member: Member) -> Iterator[BinaryIO]:
-        """Open what a member is that was stored as it is."""
+        """Open the bytes of an uncompressed member."""
         self._file.flush()
         with Path(self._file.name).open("rb") as file:
             yield cast("BinaryIO", io.BufferedReader(Window(file, member.begin, member.size)))
 
     def finish(self, described: Mapping[str, JsonValue], at: datetime, key: Signer | None = None) -> Finished:
-        """Add ``datapackage.json`` and its digest, signed where there is a key. Raises ``OSError``."""
+        """Add ``datapackage.json`` and its digest, signed if there is a key. Raises ``OSError``."""
         package: dict[str, object] = {
             "profile": "data-package",
             "wacz_version": VERSION,
@@ -142,10 +142,10 @@ class WaczFile:
 
 @contextmanager
 def writing_wacz(target: Path) -> Iterator[WaczFile]:
-    """Give a package that appears whole or not at all, and over no other file.
+    """Yield a package that appears as a whole or not at all, and replaces no other file.
 
-    It is written beside its name, so that a kill leaves nothing under it. Raises ``ExportError`` where it cannot be
-    written, where another process writes it, and where something has the name meanwhile.
+    It is written under another name, so that a kill leaves nothing under its own. Raises ``ExportError`` where it
+    cannot be written, where another process writes it, and where a file of that name appears meanwhile.
     """
     refuse(target)
     part = target.with_name(target.name + _PART)
@@ -181,7 +181,7 @@ def writing_wacz(target: Path) -> Iterator[WaczFile]:
 
 
 def refuse(target: Path) -> None:
-    """Raise ``ExportError`` where no package can be written."""
+    """Raise ``ExportError`` where no package can be written to the target."""
     if target.suffix != EXTENSION:
         raise ExportError(f"{target}: give it a name that ends in {EXTENSION}")
     if target.exists():
@@ -191,9 +191,9 @@ def refuse(target: Path) -> None:
 
 
 def packed_index(lines: Iterable[bytes], name: str, blocks: list[bytes]) -> Iterator[bytes]:
-    """Yield sorted lines of CDXJ in gzip members, and put a line for each member into ``blocks``, behind a first one.
+    """Yield sorted CDXJ lines in gzip members, and append a line for each member to ``blocks``, after a header line.
 
-    These lines are the index of the index, by which replay software finds the member that it needs.
+    These lines are the secondary index, by which replay software finds the member that it needs.
     """
     blocks.append(f"!meta 0 {json.dumps({'format': 'cdxj-gzip-1.0', 'filename': name})}\n".encode())
     offset = 0
@@ -230,7 +230,7 @@ def _json(said: object) -> bytes:
 
 
 def _name(path: str) -> str:
-    """Return the name of a resource, which a data package wants in small letters, digits, dots, dashes and lines."""
+    """Return the name of a resource in the characters that data packages allow: a-z, digits, dots, ``-`` and ``_``."""
     return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in path.lower())
 
 

@@ -1,6 +1,6 @@
-"""The anonymous signature of a package (WACZ Signing and Verification 0.1.0), by a key whose owner makes it known.
+"""The anonymous signature of a package (WACZ Signing and Verification 0.1.0), by a key that its owner publishes.
 
-What is signed is the digest of ``datapackage.json``, which names the digests of all members.
+The signed value is the digest of ``datapackage.json``, which contains the digests of all members.
 """
 
 import base64
@@ -26,7 +26,7 @@ _HOW: Final = "make one by: openssl ecparam -name secp384r1 -genkey -noout -out 
 
 @dataclass(frozen=True, slots=True)
 class EcdsaKey:
-    """A private key on the curve P-384, the one that ReplayWeb.page verifies by."""
+    """A private key on the curve P-384, which ReplayWeb.page supports."""
 
     key: ec.EllipticCurvePrivateKey
 
@@ -44,7 +44,7 @@ class EcdsaKey:
         return cls(key)
 
     def signed(self, digest: str, created: str) -> Mapping[str, str]:
-        """Return what is said of the signature of a digest: ``signedData``. The same digest has the same signature."""
+        """Return the ``signedData`` of a digest. The same digest has the same signature."""
         made = self.key.sign(digest.encode(), ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
         # Web Crypto wants both numbers one after the other, and not in ASN.1.
         raw = b"".join(number.to_bytes(_HALF, "big") for number in decode_dss_signature(made))

@@ -92,9 +92,9 @@ _MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A value for a definition: on how many of the relevant pages and of the others it was found, and on which best.
+    """A value for a definition: how many of the relevant pages and of the others contain it, and the best of them.
 
-    ``about`` says more of it, such as the weight of a word; mostly empty.
+    ``about`` adds information such as the weight of a word; mostly empty.
     """
 
     value: str
@@ -106,9 +106,9 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """What a reference crawl of ``pages`` pages, ``relevant`` ones among them, proposes for a definition.
+    """What a reference crawl of ``pages`` pages, of which ``relevant`` ones, proposes for a definition.
 
-    ``outcome`` is what the crawl itself would make of the keywords.
+    ``outcome`` is the result if the crawl itself refined its topic.
     """
 
     pages: int
@@ -159,7 +159,7 @@ def propose(icd: Icd, topic: Topic, seeds: Iterable[str], pages: Iterable[Refere
 
 
 class _Holders:
-    """Counts the pages that hold a value, the relevant ones and the others; the best of them is the example."""
+    """Counts the relevant and other pages that contain a value; the best of them is the example."""
 
     def __init__(self) -> None:
         self._relevant: Counter[str] = Counter()
@@ -179,7 +179,7 @@ class _Holders:
         return Proposal(value, self._relevant[value], self._others[value], self._best[value].url, about)
 
     def telling(self, relevant: int, pages: int) -> Iterator[Proposal]:
-        """Yield the values of three relevant pages or more, twice as frequent there, the most frequent first."""
+        """Yield values on at least three relevant pages and twice as frequent there, the most frequent first."""
         for value, count in sorted(self._relevant.items(), key=lambda item: (-item[1], item[0])):
             if count >= _MIN_HOLDERS and count * (pages - relevant) >= _LIFT * self._others[value] * relevant:
                 yield self.of(value)

@@ -1,4 +1,4 @@
-"""The file in which an archivist reviews proposals: YAML with evidence in comments. What is deleted is not merged."""
+"""The file in which an archivist reviews proposals: YAML with evidence in comments. Deleted entries are not merged."""
 
 import json
 import re
@@ -90,7 +90,7 @@ PLACES: Mapping[str, str] = {"keywords": "topic.keywords", "entities": "topic.en
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The new content of a definition's file, and what was added; what the definition had is left out."""
+    """The new content of a definition's file, and what was added, without what the definition already had."""
 
     content: bytes
     added: Mapping[str, Sequence[str]]
@@ -121,7 +121,7 @@ def merge(path: Path, reviewed: Mapping[str, Sequence[str]]) -> Merged:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Give a file another content, all of it or none; its rights stay. Raises ``RefinementError``."""
+    """Replace a file's content, either whole or not at all, keeping its permissions. Raises ``RefinementError``."""
     try:
         target = path.resolve()
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
@@ -138,7 +138,7 @@ def _new(values: Sequence[str], had: Sequence[str]) -> list[str]:
 
 
 def _check(path: Path, merged: bytes, wanted: Mapping[str, Sequence[str]], before: Icd) -> None:
-    """Raise where the merged file does not say what it is meant to, or says anything else than before."""
+    """Raise where the merged file does not have the wanted meaning, or has lost anything of its former meaning."""
     after = Icd.parse(merged, path)
     topic = before.topic.model_copy(update={name: tuple(wanted[name]) for name in ("keywords", "entities")})
     expected = before.model_copy(update={"topic": topic, "seeds": after.seeds})

@@ -1,1 +1,1 @@
-"""Selects from the pages that the online phase has archived (ARCOMEM, sections 3.3 and 4)."""
+"""Selects pages from a crawl's archive (ARCOMEM, sections 3.3 and 4)."""

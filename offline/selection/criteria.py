@@ -1,4 +1,4 @@
-"""Criteria for pages, as a person writes them."""
+"""Criteria for selecting pages, as a person writes them."""
 
 import operator
 import re
@@ -28,6 +28,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "": operator.ge,
 }
 _THRESHOLD = re.compile(r"\s*(>=|>|<=|<|)\s*([0-9.]+)\s*", re.ASCII)
+_COARSE = re.compile(r"(\d{4})(?:-(\d\d))?", re.ASCII)
 
 
 class CriteriaError(Exception):
@@ -67,12 +68,12 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """The criteria for a page, all of which it has to meet. Empty ones admit every page.
+    """The criteria for a page, all of which it has to meet. Empty criteria admit every page.
 
-    ``begin`` is the first moment wanted, ``end`` the first that is not, both in UTC. ``applications`` are names in any
-    case, of which one has to fit; ``level`` names a page level or a role. ``sites`` are hosts, each with those below
-    it, of which one has to fit. ``urls`` are canonical; None: no list was given. ``sparql`` is a SELECT query for
-    captures or URLs of pages.
+    ``begin`` is the first moment included, ``end`` the first one excluded, both in UTC. ``applications`` are names in
+    any case, of which one has to match; ``level`` names a page level or a role. ``sites`` are hosts, including their
+    subdomains, of which one has to match. ``urls`` are canonical; None where no list was given. ``sparql`` is a SELECT
+    query for captures or URLs of pages.
     """
 
     scores: tuple[Threshold, ...] = ()
@@ -164,19 +165,26 @@ class Criteria:
 
 
 def moment(text: str, option: str, *, end: bool = False) -> datetime:
-    """Read a date, or a time in UTC unless it says otherwise. Raises ``CriteriaError``.
+    """Read a year, month or day, or a time in UTC unless it says otherwise. Raises ``CriteriaError``.
 
-    As an ``end``, the first moment after the day or second that is named is returned.
+    As an ``end``, the first moment after the year, month, day or second that is named is returned.
 
     >>> moment("2026-01-31", "--until", end=True).isoformat()
     '2026-02-01T00:00:00+00:00'
     """
     try:
+        if (coarse := _COARSE.fullmatch(text.strip())) is not None:
+            year, month = int(coarse[1]), int(coarse[2] or 1)
+            begin = datetime(year, month, 1, tzinfo=UTC)
+            if not end:
+                return begin
+            return (begin + timedelta(days=31)).replace(day=1) if coarse[2] else begin.replace(year=year + 1)
         read = _in_utc(datetime.fromisoformat(text.strip()))
         unit = timedelta(days=1) if len(text.strip()) <= len("2026-01-31") else timedelta(seconds=1)
         return read + unit if end else read
     except (ValueError, OverflowError):
-        raise CriteriaError(f"{option} {text}: write a date such as 2026-01-31 or 2026-01-31T18:00:00Z") from None
+        advice = "write a date such as 2026, 2026-01, 2026-01-31 or 2026-01-31T18:00Z"
+        raise CriteriaError(f"{option} {text}: {advice}") from None
 
 
 def read_urls(file: Path) -> frozenset[str]:

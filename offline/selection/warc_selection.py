@@ -1,8 +1,8 @@
 """Writes the selected pages of a crawl, and the records they need, as a self-contained WARC file.
 
-Records are copied as they lie in the crawl's files, compressed bytes and all: ids, dates, digests and blocks stay
-unchanged. They come in the order of the crawl's files, each once, behind a ``warcinfo`` record with the criteria; the
-``warcinfo`` records that they name are copied too.
+Records are copied unchanged from the crawl's files, as compressed bytes: ids, dates, digests and blocks stay the same.
+They come in the order of the crawl's files, each once, after a ``warcinfo`` record with the criteria; the ``warcinfo``
+records that they name are copied too.
 """
 
 import gzip
@@ -33,7 +33,7 @@ from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SELECTION, WARC
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.reader import page_rows, statements
-from aahcrawler.page import Page, requisites, shown_within
+from aahcrawler.page import Page, requisites
 from aahcrawler.pipeline.links import media_of
 from aahcrawler.segments import extent
 from offline.selection.criteria import Criteria
@@ -52,9 +52,9 @@ CREATE TABLE page (number INTEGER PRIMARY KEY, record TEXT);
 
 
 class SelectedCaptures:
-    """Marks captures of an archive as taken; the marks lie in a temporary file.
+    """Marks captures of an archive as selected; the marks are in a temporary file.
 
-    Unless ``with_sessions``, captures that were made while their site knew the crawl are left aside by ``take``.
+    Unless ``with_sessions``, captures fetched under a session are skipped by ``take``.
     """
 
     def __init__(self, source: ArchivedCaptures, *, with_sessions: bool = True) -> None:
@@ -72,16 +72,16 @@ class SelectedCaptures:
         self._marks.close()
 
     def take(self, captures: Iterable[Capture]) -> Iterator[Capture]:
-        """Take captures, each with the records that belong to it; yield those that were not taken yet.
+        """Select captures, each with the records that belong to it; yield those that were not selected before.
 
-        With a revisit, the capture that holds its payload is taken as well.
+        With a revisit, the capture that holds its payload is selected as well.
         """
         for capture in captures:
             if not self.leaves_aside(capture):
                 yield from self._take(capture)
 
     def leaves_aside(self, capture: Capture | None) -> bool:
-        """Return whether a capture is not taken for how it was made, or the one that holds its payload was."""
+        """Return whether a capture, or the one that holds its payload, is skipped because of its session."""
         if self._with_sessions or capture is None:
             return False
         return bool(capture.session) or self.leaves_aside(self.source.original(capture.record_id))
@@ -98,12 +98,12 @@ class SelectedCaptures:
             yield from self._take(original)
 
     def _mark(self, file: int, begin: int, end: int, *, is_capture: bool) -> bool:
-        """Mark records as taken; return whether they were not."""
+        """Mark records as selected; return whether they were not before."""
         row = (file, begin, end, is_capture)
         return self._marks.execute("INSERT OR IGNORE INTO taken VALUES (?, ?, ?, ?)", row).rowcount > 0
 
     def note_page(self, record: str) -> None:
-        """Note that a capture was chosen, and not taken for another's sake."""
+        """Record that a capture was selected for itself, and not because another one needs it."""
         self._marks.execute("INSERT INTO page (record) VALUES (?)", (record,))
 
     def pages(self) -> Iterator[str]:
@@ -120,7 +120,7 @@ class SelectedCaptures:
             yield from copied(self.source, file, self.spans(file))
 
     def spans(self, file: int) -> Iterator[tuple[int, int]]:
-        """Yield from where to where the taken records of a file, by its number, lie in it, in their order."""
+        """Yield the ranges of the selected records in a file, given by its number, in order."""
         yield from self._marks.execute("SELECT begin, end FROM taken WHERE file = ? ORDER BY begin", (file,))
 
 
@@ -183,7 +183,7 @@ def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What a page needs: ``requisites``, the documents ``within`` it, and the stages of looking for them that failed.
+    """What a page needs: ``requisites``, the documents ``within`` it, and the stages of finding them that failed.
 
     ``url`` is that of the page, empty where it cannot be read. It may have been ``rendered`` by a browser.
     """
@@ -200,7 +200,7 @@ _NOTES: Final = TypeAdapter(Needed)
 
 @dataclass(frozen=True, slots=True)
 class LookingForNeeded:
-    """The step that looks for what pages need."""
+    """The step that determines what pages need."""
 
     crawl: Path
     with_requisites: bool
@@ -223,9 +223,9 @@ class LookingForNeeded:
 
 
 def needed_of(page: Page) -> Needed:
-    """Return what a page shows: its requisites, and the documents within it."""
+    """Return what a page needs to be shown: its requisites, and the documents in its frames."""
     needed = page.attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
-    within = page.attempt("frames", lambda: shown_within.frames(page), tuple[str, ...])
+    within = page.attempt("frames", lambda: requisites.frames(page), tuple[str, ...])
     return Needed(page.url, page.rendered, needed, within, of_stages(page.failed))
 
 
@@ -273,9 +273,9 @@ def mark(
     processes: int = 1,
     seen: Callable[[int], object] = abs,
 ) -> Selection:
-    """Take pages, by the ids of their records, with all that they need; return how many, with no size.
+    """Select pages, given by the ids of their records, with everything they need; return how many, with no size.
 
-    ``asked`` is another text wherever other records are asked for. Raises ``SegmentError`` and ``JobError``.
+    ``asked`` has to differ between different sets of records. Raises ``SegmentError`` and ``JobError``.
     """
     pages, left_out, tally = 0, 0, RaisedTally()
     job = Job(
@@ -295,7 +295,7 @@ def mark(
 
 
 def nothing_chosen(crawl: Path, criteria: Criteria, marked: Selection) -> SelectionError:
-    """Return the error to raise where no page was taken."""
+    """Return the error to raise where no page was selected."""
     if marked.left_out:
         said = f"all {marked.left_out} pages that fulfil this were fetched under a session"
         return SelectionError(f"{crawl}: {said}; --with-sessions takes them")
@@ -437,7 +437,7 @@ _DATED = f" <{v.DATE}> "
 
 
 class Names:
-    """A set of texts that lies on disk and goes when it is closed."""
+    """A set of texts in a temporary file, deleted when it is closed."""
 
     def __init__(self) -> None:
         self._known = sqlite3.connect("")
@@ -456,7 +456,7 @@ class Names:
 
 
 def published(crawl: Path, criteria: Criteria) -> Names:
-    """Return the captures with an object whose date of publication is within the time asked for.
+    """Return the captures with an object whose date of publication is within the requested time.
 
     Raises ``ReadError``.
     """

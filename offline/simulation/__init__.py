@@ -1,1 +1,1 @@
-"""Crawls simulated on archived pages, to find out in which order a crawl should fetch (ARCOMEM, section 5.1)."""
+"""Simulates crawls of archived pages, to compare the orders in which strategies fetch them (ARCOMEM, section 5.1)."""

@@ -1,4 +1,4 @@
-"""Crawls that the frontier orders: links get a score when they are found, and a new one when they are found again."""
+"""Simulated crawls ordered by the frontier: links get a score when found, and another one when found again."""
 
 import math
 from collections import Counter
@@ -310,7 +310,7 @@ class RankedCrawl:
         return self._queue.lease()
 
     def fetched(self, visit: Visit) -> None:
-        """Learn from a page, offer its links, and re-score what is worth something else than it seemed."""
+        """Learn from a page, offer its links, and re-score queued pages whose predicted worth has changed."""
         found = self._ranking.learned(scored_page(visit, self._world), self._queue.depth(visit.number))
         self._queue.finish(visit.number, visit.targets, [found.links[position].score for position in visit.links])
         self._ranking.rescore(self._queue)
@@ -321,7 +321,7 @@ class RankedCrawl:
 
 
 class Ranking:
-    """Teaches and asks a ranker as a real crawl does; links out of the world are refused as those out of scope are."""
+    """Trains and queries a ranker as a real crawl does; links out of the world are refused like links out of scope."""
 
     def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
         self._world = briefing.world
@@ -340,16 +340,16 @@ class Ranking:
         return found
 
     def rescore(self, queue: FrontierQueue) -> None:
-        """Set the scores of queued pages that are worth something else than they seemed."""
+        """Set the scores of queued pages whose predicted worth has changed."""
         revised = [(self._world.number(each.url), each.score) for each in self._ranker.revised(AT_ONCE)]
         known = [(number, score) for number, score in revised if number is not None]
         queue.rescore([number for number, _ in known], [score for _, score in known])
 
 
 def scored_page(visit: Visit, world: World) -> ScoredPage:
-    """Return what was made of a visited page before any ranker looked at it.
+    """Return a visited page with the analysers' scores, before any ranker's part.
 
-    Links have the URLs that the pages of the world have, as different ones may lead to one page.
+    Links have the URLs of the world's pages, since different URLs may lead to one page.
     """
     document = _addressed(world.understood(visit.number).document, visit, world)
     judged = visit.judged

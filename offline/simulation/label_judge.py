@@ -1,6 +1,6 @@
-"""A judge that counts no words: a page is relevant that has the label of the seeds' topic.
+"""A judge by labels instead of words: a page is relevant if it has the label of the seeds' topic.
 
-Labels are what people put pages into: tags, categories, forums, sections. ``topics.tsv`` of the world names them.
+Labels are what people assign pages to: tags, categories, forums, sections. ``topics.tsv`` of the world names them.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Measures of each strategy of a simulation, after a judge that is independent of the crawler."""
+"""Measures the quality of each strategy of a simulation by the judgements of an independent judge."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The stored data of a page that was read once for all simulated crawls."""
+"""The data of a page that are computed once for all simulated crawls."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from aahcrawler.helper.site_memory import Sites
 from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.page.onward import location
-from aahcrawler.pipeline import session_evidence
+from aahcrawler.pipeline import trap_evidence
 from aahcrawler.segments import SegmentError, extent, segments
 from aahcrawler.urls import canonicalize
 from knowledge_base.file_selection import SHIPPED, files_of
@@ -113,10 +113,10 @@ class Gathering:
         if page is None:
             return
         sessions, again = self._catalogue.sessions, replace(again, url=page.url)
-        found = session_evidence.suspects(page, sessions)
+        found = trap_evidence.suspects(page, sessions)
         if found:
             sessions.asked(page.url)
-            sessions.decide(page.url, found, session_evidence.links_of(again, page))
+            sessions.decide(page.url, found, trap_evidence.links_of(again, page))
 
 
 def _key(url: str) -> str:

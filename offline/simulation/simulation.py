@@ -32,7 +32,7 @@ def _unheard(_: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """``gathering`` hears how many more pages are gathered, ``crawling`` how many pages another sample fetched."""
+    """Progress callbacks: ``gathering`` gets numbers of pages gathered, ``crawling`` of pages fetched for a sample."""
 
     gathering: Callable[[int], None] = _unheard
     crawling: Callable[[int], None] = _unheard
@@ -92,7 +92,7 @@ class Missing:
         self._marked_up = lru_cache(_REMEMBERED)(lambda number: frozenset(linked_in_markup(world, number)))
 
     def causes(self, order: Sequence[int], wanted: Iterable[int], queued: Sequence[int]) -> Iterator[tuple[int, Cause]]:
-        """Yield each page of ``wanted`` that an order lacks, with the cause."""
+        """Yield each page of ``wanted`` that is not in the order, with the cause."""
         fetched = frozenset(order)
         offered = {target for number in order for target in self._visits.visit(number).targets}.union(queued)
         vain = [self._visits.visit(number).score for number in order if not self._is_relevant(number)]

@@ -1,4 +1,4 @@
-"""The data that a crawl of one sample obtains by fetching a page, worked out once for all strategies."""
+"""The data that a simulated crawl obtains by fetching a page, computed once for all strategies of a sample."""
 
 import math
 from array import array

@@ -1,1 +1,1 @@
-"""Puts a crawl's RDF into a store that answers SPARQL: loading, asking, ready-made queries."""
+"""Loads a crawl's RDF into a SPARQL store, and queries it, also by ready-made queries."""

@@ -1,4 +1,4 @@
-"""Writes the answer to a query: a table for people, JSON and CSV for programs, Turtle for statements."""
+"""Writes the result of a query: a table for people, JSON and CSV for programs, Turtle for statements."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Any store that speaks the SPARQL 1.1 protocol, over HTTP: updates in batches, repeated when that may help."""
+"""A store behind the SPARQL 1.1 protocol over HTTP: updates in batches, repeated after temporary faults."""
 
 import base64
 import http.client
@@ -76,7 +76,7 @@ class Endpoint:
         self._update([*_insertions(text, _STATEMENTS)], _note(segment, members.end))
 
     def replace(self, segment: str, members: Members) -> None:
-        """Put a later reading in the place of what there was, as ``Destination`` has it. Raises ``LoadError``."""
+        """Replace the statements of a capture by a later reading, as ``Destination`` has it. Raises ``LoadError``."""
         self._update([*replacements(members.member(), _STATEMENTS)], _note(segment, members.end))
 
     def _update(self, updates: list[str], note: str) -> None:
@@ -175,7 +175,7 @@ _ADVICE = {
 
 
 class HttpError(Exception):
-    """Raised where a store refuses a request; the message tells its answer and the remedy."""
+    """Raised where a store rejects a request; the message tells its response and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class HttpService:
         self._sleep = sleep
 
     def post(self, body: bytes, content_type: str, accept: str) -> bytes:
-        """Send a request until it is answered with success, waiting longer each time; return the answer.
+        """Send a request, repeating it with growing pauses until it succeeds; return the response.
 
         A request is repeated after faults that may be temporary: a broken connection, a busy store. Raises
         ``HttpError``.

@@ -1,10 +1,10 @@
-"""The formats of answers, apart from their writers: the command line has to know them at once."""
+"""The formats of query results, in a module without their writers, so that the command line loads fast."""
 
 from enum import StrEnum
 
 
 class ResultFormat(StrEnum):
-    """Formats of answers."""
+    """The formats of query results."""
 
     TABLE = "table"
     JSON = "json"

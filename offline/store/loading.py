@@ -1,8 +1,8 @@
-"""Loads a crawl's segments into a store: only the new part, any number of times, while the crawl runs.
+"""Loads the new part of a crawl's segments into a store; may be repeated any number of times, while the crawl runs.
 
-The store itself remembers how much was loaded, as a number of bytes for each segment, and never before the statements
-up to there are in: after a kill in between a part is loaded a second time, which changes nothing, since statements are
-a set and none has a blank node.
+The store itself records how many bytes of each segment were loaded, and only after the statements up to there are in:
+after a kill in between, a part is loaded a second time, which changes nothing, since statements are a set without blank
+nodes.
 """
 
 import sqlite3
@@ -44,32 +44,32 @@ class Loaded:
 
 
 class Destination(Protocol):
-    """A store that statements are brought into."""
+    """A store that statements are loaded into."""
 
     def loaded(self) -> Mapping[str, int]:
         """Return up to which byte each segment has been loaded, by its identity."""
 
     def add(self, segment: str, members: Members) -> None:
-        """Add the statements of one or more further members, then remember that ``segment`` is in up to their end.
+        """Add the statements of one or more further members, then record that ``segment`` is loaded up to their end.
 
-        When this returns, both survive the end of this process. Raises ``LoadError`` where the store does not take
-        them, ``SyntaxError`` where the text is no N-Quads, and the errors of reading ``members``.
+        When this returns, both survive the end of this process. Raises ``LoadError`` where the store rejects them,
+        ``SyntaxError`` where the text is no N-Quads, and the errors of reading ``members``.
         """
 
     def replace(self, segment: str, members: Members) -> None:
-        """Put the next member, a later reading or annotations, in the place of what its graph in the store holds.
+        """Replace what the graph of a capture holds by the next member, a later reading or annotations.
 
-        Promises, and raises, the same as ``add``.
+        Gives the same guarantees, and raises the same errors, as ``add``.
         """
 
 
 def load(crawl: Path, destination: Destination) -> Loaded:
     """Load the statements written since the last time, up to the last whole capture of segments still open.
 
+    For captures that were read again, the latest reading is loaded and replaces earlier ones: despite interruptions and
+    repetitions in any order, the graph of a capture holds one reading. Raises ``LoadError``; everything before the
+    fault is then loaded and recorded.
     Annotations come last: of each capture and annotator those that count, in place of those that did.
-    Of captures that were read again the latest reading is loaded, and replaces those before it: whatever the order, the
-    interruptions and the repetitions, the graph of a capture holds one reading. Raises ``LoadError``; everything before
-    the fault is loaded and remembered.
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
@@ -133,7 +133,7 @@ def _counts(index: AnnotationIndex, source: str, begin: int, text: bytes) -> boo
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Raise trouble in reading as a ``LoadError``."""
+    """Raise errors in reading as a ``LoadError``."""
     try:
         yield
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The store of a crawl on disk: Oxigraph in a folder, which one process at a time owns."""
+"""The store of a crawl on disk: Oxigraph in a folder, owned by one process at a time."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -36,9 +36,9 @@ class StoreError(Exception):
 class LocalStore:
     """An Oxigraph store in a folder, to be used in a ``with`` statement.
 
-    Captures are its named graphs. The progress of loading is remembered in its default graph, where no pattern ``GRAPH
-    ?g`` meets it. ``rdf`` is the store itself; leave its default graph alone. Opening waits up to ``patience`` seconds
-    for another process to end, and raises ``StoreError``.
+    Captures are its named graphs. The progress of loading is recorded in its default graph, which no pattern ``GRAPH
+    ?g`` matches. ``rdf`` is the store itself; do not write to its default graph. Opening waits up to ``patience``
+    seconds for another process to end, and raises ``StoreError``.
     """
 
     rdf: ox.Store
@@ -85,17 +85,16 @@ class LocalStore:
         return known
 
     def add(self, segment: str, members: Members) -> None:
-        """Add statements, then remember them, as ``Destination`` has it.
+        """Add statements, then record them, as ``Destination`` has it.
 
-        A crash leaves statements that are not yet remembered, never the other way round: Oxigraph keeps writes in
-        their order.
+        A crash may leave statements that are not yet recorded, never the reverse: Oxigraph keeps the order of writes.
         """
         put = self.rdf.bulk_load if members.size - members.end >= _BULK else self.rdf.load
         with self._writing(segment, members), members.stream(_ROUND) as text:
             put(text, ox.RdfFormat.N_QUADS)
 
     def replace(self, segment: str, members: Members) -> None:
-        """Put a later reading in the place of what there was, in one transaction, then remember it."""
+        """Replace the statements of a capture by a later reading in one transaction, then record it."""
         with self._writing(segment, members):
             text = members.member()
             for update in replacements(text, text.count(b"\n")) if text else ():
@@ -103,7 +102,10 @@ class LocalStore:
 
     @contextmanager
     def _writing(self, segment: str, members: Members) -> Iterator[None]:
-        """Remember how far a segment is loaded when the body has ended; explain why it cannot be."""
+        """Record how far a segment is loaded when the context ends.
+
+        Raise ``LoadError`` with the cause where that fails.
+        """
         try:
             yield
             self._remember(ox.NamedNode(SEGMENT + segment), members.end)
@@ -127,10 +129,10 @@ class LocalStore:
 
 @contextmanager
 def reading(folder: Path, patience: float = 2.0) -> Iterator[ox.Store]:
-    """Lend the store in a folder to be asked alone, where nobody loads into it; it is not made where there is none.
+    """Open the store in a folder read-only, while nobody loads into it; it is not created where there is none.
 
-    Where nothing can be written in the folder nobody loads into it. Raises ``StoreError``, also where another process
-    does not end within ``patience`` seconds.
+    Nobody can be loading into a read-only folder. Raises ``StoreError``, also where another process does not end within
+    ``patience`` seconds.
     """
     with ExitStack() as stack:
         try:

@@ -40,7 +40,7 @@ def captures_of(store: ox.Store, url: str) -> tuple[str, ...]:
 
 
 def objects_of(store: ox.Store, capture: str) -> tuple[Known, ...]:
-    """Return the web objects of a capture, by IRI: where its page had not changed, those that it still has."""
+    """Return the web objects of a capture, by IRI; those of an unchanged page are those of its original."""
     by_iri: dict[str, dict[str, tuple[str, ...]]] = {}
     found = store.query(_OBJECTS.format(capture=_stating(store, ox.NamedNode(capture))))
     for subject, predicate, value in found if isinstance(found, ox.QuerySolutions) else ():
@@ -61,9 +61,9 @@ def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:
 
 
 def _stating(store: ox.Store, capture: ox.NamedNode) -> ox.NamedNode:
-    """Return the capture that states the objects of another one, which may be the same.
+    """Return the capture that states the objects of a capture, which may be the same one.
 
-    Those of an unchanged page are stated again only where they were understood anew: by the last such capture.
+    For an unchanged page, that is the last capture at which the page was read anew.
     """
     for _, _, former, _ in store.quads_for_pattern(capture, _UNCHANGED, None, capture):
         alike = {quad.graph_name for quad in store.quads_for_pattern(None, _UNCHANGED, former, None)}

@@ -1,4 +1,4 @@
-"""Asks a store in SPARQL 1.1, and explains mistakes in plain words."""
+"""Queries a store in SPARQL 1.1, and explains mistakes in plain words."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ _REASONS = (
 
 
 class QueryError(Exception):
-    """A query cannot be answered; the message says why, and where in the query."""
+    """Raised where a query cannot be answered; the message says why, and where in the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ Answer = Table | Statements | bool
 
 
 def ask(store: ox.Store, query: str, bound: Bindings | None = None) -> Answer:
-    """Ask a store; the prefixes of ``docs/vocabulary.md`` need no declaration.
+    """Query a store; the prefixes of ``docs/vocabulary.md`` need no declaration.
 
     ``bound`` gives values to variables, which the query has to select; they are no part of its text. Raises
     ``QueryError``, also while rows or triples are read.
@@ -95,7 +95,7 @@ def ask(store: ox.Store, query: str, bound: Bindings | None = None) -> Answer:
 
 
 def _told(items: Iterator[_Item]) -> Iterator[_Item]:
-    """Yield items; errors on the way, such as those of a SERVICE that does not answer, are raised as ``QueryError``."""
+    """Yield items, raising errors on the way (such as those of an unreachable SERVICE) as ``QueryError``."""
     try:
         yield from items
     except (OSError, RuntimeError, ValueError) as error:
@@ -144,7 +144,7 @@ class Argument:
     meaning: str
 
     def value(self, given: str) -> ox.Literal:
-        """Return a value as it is bound. Raises ``QueryError`` where it is not of the kind."""
+        """Return a value as a literal of the argument's type. Raises ``QueryError`` where it is invalid."""
         try:
             match self.kind:
                 case "integer":
@@ -171,7 +171,7 @@ class ReadyQuery:
     text: str
 
     def answer(self, store: ox.Store, given: Mapping[str, str]) -> Table:
-        """Ask a store with some of the arguments given as text. Raises ``QueryError``."""
+        """Query a store, with arguments given as text. Raises ``QueryError``."""
         values = self._values(given)
         limit = int(values.pop(LIMIT).value)
         if limit < 0:

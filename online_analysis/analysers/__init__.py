@@ -1,4 +1,4 @@
-"""Analysers that ship with the crawler, one a module."""
+"""The analysers that ship with the crawler, one a module."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,10 @@ from online_analysis.topic import Topic
 
 
 def analysers(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
-    """Return the analysers of a crawl, plug-ins that the ICD weighs included; none of them raises.
+    """Return the analysers of a crawl, including plug-ins that the ICD weighs; none of them raises.
 
-    Left out are those that the ICD gives no weight, and those that have nothing to compare with, such as the temporal
-    one without an event. Raise IcdError where a plug-in or a model cannot be had.
+    Left out are analysers without a weight in the ICD, and those without anything to compare with, such as the temporal
+    one without an event. Raises IcdError where a plug-in or a model is not available.
     """
     return tuple(guarded(each) for each in (*_shipped(icd, topic), *load_plugins(icd, topic)))
 

@@ -8,9 +8,10 @@ _WORTH: dict[LevelRole, float] = {"terminal": 0.3, "intermediate": 0.1}
 
 
 class ApplicationAnalyser:
-    """Scores links that a navigation action chose: those that lead to content above those that lead to lists.
+    """Scores links selected by a navigation action: links to content higher than links to lists.
 
-    Silent on pages of no known application or level, on links of the content, and on those that no action chose.
+    Gives no score on pages of no known application or level, to links in the content, and to links that no action
+    selected.
     """
 
     name = "application"

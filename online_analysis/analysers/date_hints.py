@@ -129,7 +129,7 @@ def date_in_anchor(anchor: str) -> Span | None:
 
 
 def _is_number_of_post(found: re.Match[str], target: str) -> bool:
-    """Return whether a number is that of a post (``/t/the-storm/2019/12``: post 12 of topic 2019), not of a month."""
+    """Return whether a number is that of a post, not a month (``/t/the-storm/2019/12``: post 12 of topic 2019)."""
     if found.re is not _SEGMENTS or found[3] or found.end() < len(target):
         return False
     return len(found[2]) == 1 or "-" in target[: found.start()].rpartition("/")[2]
@@ -142,7 +142,7 @@ def _either_order(one: str, other: str, year: str, *, day_first: bool) -> Span |
 
 
 def _span(year: str, month: str | None = None, day: str | None = None) -> Span | None:
-    """Return the day, month or year that is named; None for one that no calendar has."""
+    """Return the day, month or year with these numbers; None where it does not exist."""
     if month is None:
         return _between(datetime(int(year), 1, 1, tzinfo=UTC), 366 if calendar.isleap(int(year)) else 365)
     days = calendar.monthrange(int(year), int(month))[1]

@@ -30,7 +30,7 @@ _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place in a text that names an entity. ``overlap``, in (0, 1], says how much of the name it is.
+    """A place in a text that names an entity. ``overlap``, in (0, 1], is the share of the name that matches.
 
     ``short`` marks a part of the name, such as a family name, that may stand for the whole.
     """
@@ -49,10 +49,10 @@ class EntityFinder(Protocol):
 
 
 class EntityAnalyser:
-    """Scores documents and links by the entities that they name. Silent where there is no text.
+    """Scores documents and links by the entities that they name. Gives no score where there is no text.
 
     Of each part the first 20,000 characters are read, of a paragraph the first thousand. The mentions in short texts
-    are remembered up to a bound: most anchors of a site stand on many of its pages.
+    are cached up to a bound, since most anchors of a site occur on many of its pages.
     """
 
     name = "entities"

@@ -72,7 +72,7 @@ def load_model(name: str) -> Pipeline:
 
 
 def recogniser(name: str) -> Callable[[str], Iterator[str]]:
-    """Return what yields the names that a model sees in a text, as they stand there. Raise EntityModelError."""
+    """Return a function that yields the names a model recognises in a text, as written. Raises EntityModelError."""
     model = load_model(name)
 
     def recognise(text: str) -> Iterator[str]:
@@ -98,12 +98,12 @@ def name_places(name: str) -> Callable[[str], Iterator[tuple[int, int, str]]]:
 
 
 class Gazetteer:
-    """Finds names with spaCy; not for several threads. ``language_of`` gives the words of a language by its code.
+    """Finds names with spaCy. Not thread-safe. ``language_of`` returns the words of a language by its code.
 
-    Without a model, a mention of the whole name overlaps with it by 1, and one of its words by half of that word's
-    share in the name's idf. With one, for texts of its language, the entity that it sees there is compared with the
-    name, word by word (Jaccard): ``Freiburg Medical Instruments`` names Freiburg by a third. A word of a name that it
-    sees no entity in, or another one, is no mention; a whole name that it overlooks is one.
+    Without a model, a mention of the whole name has an overlap of 1, and one of its words half of that word's share in
+    the name's idf. With a model, for texts of its language, the recognised entity is compared with the name word by
+    word (Jaccard): ``Freiburg Medical Instruments`` names Freiburg by a third. A single word of a name counts only
+    where the model recognises an entity of the right sort; a whole name counts even where the model misses it.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Gazetteer:
 
 
 class _Capitals(IntEnum):
-    """The letters of a mention that must be capitals, to tell it from a common word."""
+    """Which letters of a mention must be capitals to distinguish it from a common word."""
 
     NONE = 0
     FIRST = 1
@@ -222,7 +222,10 @@ class _Names:
         return max((self.language.idf[term] for term in self.language.terms(word)), default=0.0)
 
     def _stem(self, written: str) -> str:
-        """Return the common beginning of all forms of a name's rarest word; the whole name where spaces are unusual."""
+        """Return the common beginning of all forms of a name's rarest word.
+
+        In scripts without spaces, the whole name.
+        """
         words = _WORD.findall(written)
         if is_unspaced(written) or not words:
             return folded(written)
@@ -350,7 +353,10 @@ def _begins(text: str, start: int) -> bool:
 
 
 def _fits(span: Span, pattern: _Pattern) -> bool:
-    """Return whether a span is a name, not a word written like it: one with its own ending also needs a capital."""
+    """Return whether a span is a name and not a common word.
+
+    One with another ending than the name also needs a capital.
+    """
     text = span.text
     if text == pattern.written or not any(map(str.isupper, pattern.written)):
         return True
@@ -360,7 +366,7 @@ def _fits(span: Span, pattern: _Pattern) -> bool:
 
 
 def _goes_on(span: Span, passage: str) -> bool:
-    """Return whether a letter of the same word stands beside a span, in a script with spaces."""
+    """Return whether the word of a span continues beyond it, in a script with spaces."""
     start, end = span.start_char, span.end_char
     return _one_word(passage[max(0, start - 1) : start + 1]) or _one_word(passage[end - 1 : end + 1])
 

@@ -1,7 +1,7 @@
 """Recognises links that lead to spam, by an ICD's block list and by signs of link farms (ARCOMEM, section 4.2).
 
-Signs count only where several agree, for a page taken for spam is as good as lost, and a focused crawl thrives on pages
-that list links. An uncertain case gets no score.
+Signs count only where several agree, since a page wrongly taken for spam is lost, and pages that list links are
+valuable to a focused crawl. An uncertain case gets no score.
 """
 
 import re
@@ -45,16 +45,16 @@ class SpamHosts:
 
 
 class HiddenHosts:
-    """Remembers the hosts that are linked to with hidden links alone, of the last 50,000 that were linked to.
+    """Remembers hosts that are linked to only by hidden links, among the last 50,000 linked hosts.
 
-    One visible link to a host takes it out of the set. A page that is met twice counts once.
+    One visible link to a host removes it. A page that is seen twice counts once.
     """
 
     def __init__(self) -> None:
         self._seen: OrderedDict[str, int] = OrderedDict()
 
     def meet(self, page: str, *, hidden: Iterable[str], openly: Iterable[str]) -> None:
-        """Learn to which foreign hosts a page has hidden links, and to which open ones."""
+        """Record the foreign hosts that a page links to by hidden links, and those by visible ones."""
         for host in openly:
             self._seen[host] = self._seen.pop(host, 0) | _OPENLY
         bit = 1 << crc32(page.encode("utf-8", "replace")) % _BITS
@@ -69,13 +69,13 @@ class HiddenHosts:
 
 
 class SpamAnalyser:
-    """Gives 0 to links to listed hosts, to stuffed and hidden links, and to link farms; silent about all others.
+    """Gives 0 to links to listed hosts, to stuffed and hidden links, and to link farms; no score to all others.
 
-    A hidden link is spam where its page hides links to five foreign hosts and more, three pages hide links to its
-    host, and none that was met has an open one: the analyser remembers that, within bounds.
+    A hidden link is spam if its page hides links to five or more foreign hosts, three pages hide links to its host, and
+    no page seen so far links to that host visibly; for this the analyser remembers hosts, within bounds.
 
-    A crawl refuses listed hosts in its scope, so there no score can let one in. Its weight is several times that of all
-    others together unless the ICD says otherwise, which leaves spam a fraction of their scores.
+    A crawl refuses listed hosts in its scope, so there no score can admit one. Unless the ICD says otherwise, its
+    weight is several times that of all others together, which leaves spam a fraction of their scores.
     """
 
     name = "spam"
@@ -96,7 +96,7 @@ class SpamAnalyser:
         return Scores(self.name, 0.0 if farm else None, tuple(links))
 
     def _meet(self, document: Document, foreign: Sequence[str]) -> bool:
-        """Learn the links of a page, and return whether it hides links to many hosts."""
+        """Record the links of a page, and return whether it hides links to many hosts."""
         openly = {host for link, host in zip(document.outlinks, foreign, strict=True) if host and not link.hidden}
         hidden = set(filter(None, foreign)) - openly
         self._hidden.meet(document.url, hidden=sorted(hidden), openly=sorted(openly))
@@ -113,9 +113,9 @@ class SpamAnalyser:
 def is_link_farm(document: Document) -> bool:
     """Return whether a page exists only for its links: very many foreign hosts, no text, few words in all anchors.
 
-    All three must hold: thirty hosts; less than six characters of text for each link, its anchor left aside; and four
-    fifths of the anchors made of nothing but keywords, which are words that stand in a tenth of all anchors. An entry
-    of an honest list has a word of its own.
+    All three must hold: thirty hosts; fewer than six characters of text for each link, not counting anchors; and four
+    fifths of the anchors consisting only of keywords, which are words that occur in a tenth of all anchors. In an
+    honest list, each entry has a word of its own.
     """
     return _is_farm(document, _foreign_hosts(document))
 

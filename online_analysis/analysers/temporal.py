@@ -20,11 +20,11 @@ def nearness(event: Event, first: datetime, last: datetime | None = None) -> flo
 
 
 class TemporalAnalyser:
-    """Scores pages by their date of publication, silent where they have none.
+    """Scores pages by their date of publication; gives no score where they have none.
 
-    A link is scored by the date that its URL has (``/2024/05/``), else by the one that a feed or sitemap gives it,
-    else by the one that its anchor names: a month or year by its nearest moment. Other links get the score of their
-    page.
+    A link is scored by the date in its URL (``/2024/05/``), else by the one that a feed or sitemap gives, else by the
+    one that its anchor names; a month or year counts by its moment nearest to the event. Other links get the score of
+    their page.
     """
 
     name = "temporal"

@@ -34,7 +34,7 @@ _BESIDE_CONTENT = 0.5
 
 
 class TextAnalyser:
-    """Scores documents and links. Silent where there are no terms."""
+    """Scores documents and links by their text. Gives no score where there are no terms."""
 
     name = "text"
 
@@ -71,7 +71,7 @@ def _page_closeness(document: Document, counted: CountedDocument, measured: Meas
 
 
 def _places(document: Document, role: PartRole) -> Sequence[int]:
-    """Return the pieces that parts of a role are."""
+    """Return the numbers of the pieces that are parts of a role."""
     return [place for place, part in enumerate(document.parts, 1) if part.role == role]
 
 

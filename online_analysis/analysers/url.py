@@ -15,9 +15,9 @@ _REMEMBERED = 20_000
 class UrlAnalyser:
     """Scores links only, by their URLs.
 
-    The score of a URL pattern that matches is the link's; of several, that of the longest. Otherwise the words of
-    path and query are scored as an anchor text is. A link whose URL has none of the topic's terms gets None: most
-    URLs say nothing, so that is no sign against it. Scores of URLs are remembered, for a bounded number.
+    A URL that matches a URL pattern gets the pattern's score; of several patterns, that of the longest. Otherwise the
+    words of path and query are scored as an anchor text is. A link whose URL has none of the topic's terms gets None,
+    since most URLs say nothing and that is no sign against them. Scores of a bounded number of URLs are cached.
     """
 
     name = "url"

@@ -1,6 +1,6 @@
 """The Intelligent Crawl Definition (ICD): the subject, purpose, seeds and limits of a crawl."""
 
-from online_analysis.icd.definition import Icd, ReferenceUrl, changes
+from online_analysis.icd.definition import PRODUCT, Icd, ReferenceUrl, changes, user_agent
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.postings import Post
 from online_analysis.icd.redefinition import Part, Redefinition, parts, redefined
@@ -28,6 +28,7 @@ __all__ = [
     "ANALYSERS",
     "DEFAULT_WEIGHTS",
     "PLUGINS",
+    "PRODUCT",
     "WHERE_SECRETS_ARE",
     "Account",
     "Archive",
@@ -59,4 +60,5 @@ __all__ = [
     "plain_text",
     "redefined",
     "secret_in",
+    "user_agent",
 ]

@@ -53,7 +53,7 @@ class ProxySection(Section):
 
     @property
     def is_direct(self) -> bool:
-        """Whether there is none."""
+        """Whether hosts are reached directly, without a proxy."""
         return self.url == DIRECT
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
@@ -56,7 +56,7 @@ Languages = Annotated[tuple[Annotated[str, AfterValidator(_language_tag)], ...],
 class Metadata(Section):
     """Describes what the crawl collects (Dublin Core terms, ISO 15836-2); the title is the ICD's own.
 
-    Nothing that a crawl does depends on it.
+    It has no effect on the crawl.
     """
 
     description: Annotated[str, AfterValidator(_folded_metadata)] = Field(
@@ -168,8 +168,8 @@ class Icd(Section):
     ) -> Self:
         """Read an ICD from its bytes; ``file`` names it in messages, and relative paths start from its folder.
 
-        With ``place`` the files that the ICD names are where that says, and nowhere else; those that it does not want
-        looked at are left out, and are among ``unread_files``.
+        With ``place``, the files that the ICD names are looked up there and nowhere else; those that it refuses to open
+        are left out, and listed in ``unread_files``.
         """
         source = read_source(content, str(file))
         loaded: Loaded[Self] = load_parts(
@@ -183,14 +183,14 @@ class Icd(Section):
 
     @property
     def file_names(self) -> tuple[str, ...]:
-        """The files that were read for it, as it names them: reference documents, postings, host lists."""
+        """The names, as in the ICD, of the files that were read for it: reference documents, postings, host lists."""
         return self._files
 
     @property
     def relevant_at(self) -> float | None:
-        """The score from which on a page is relevant; None where the crawl is about nothing that pages could speak of.
+        """The score from which a page counts as relevant; None for a crawl without a topic.
 
-        Such a crawl wants whole sites: no page has a score, and links are followed in the order of their structure.
+        Such a crawl collects whole sites: no page has a score, and links are followed in the order of their structure.
         """
         subject = self.topic.has_words or self.event is not None
         weights = self.scoring.weights
@@ -198,7 +198,7 @@ class Icd(Section):
 
     @property
     def unread_files(self) -> tuple[str, ...]:
-        """The files that it names and that were not looked at for it, so that nothing is known of them."""
+        """The files that the ICD names and that were not opened, so that their content is unknown."""
         return self._unread
 
     @property
@@ -212,7 +212,7 @@ class Icd(Section):
         return self._posts
 
     def document_urls(self) -> tuple[ReferenceUrl, ...]:
-        """Return the reference documents that are yet to be fetched."""
+        """Return the reference documents that have to be fetched."""
         return tuple(
             ReferenceUrl(name, self._source.line(("topic", "documents", position)))
             for position, name in enumerate(self.topic.documents)
@@ -220,37 +220,39 @@ class Icd(Section):
         )
 
     def document_mistake(self, url: str, problem: str) -> Mistake:
-        """Report a reference document that could not be had; ``problem`` completes "the document ..."."""
+        """Return the mistake for a reference document that could not be read.
+
+        ``problem`` completes "the document ...".
+        """
         position = self.topic.documents.index(url)
         advice = "check the URL, or save the page and name the file"
         return self._source.mistake(("topic", "documents", position), problem, advice)
 
     def target_mistake(self, problem: str, advice: str) -> Mistake:
-        """Report a delivery URL that is of no use on this machine."""
+        """Return the mistake for a delivery URL that cannot be used on this machine."""
         return self._source.mistake(("archive", "target"), problem, advice)
 
     def network_mistake(self, path: tuple[str | int, ...], problem: str, advice: str) -> Mistake:
-        """Report a secret, certificate or file of cookies, at its path below ``network``, of no use on this machine."""
+        """Return the mistake for an unusable secret, certificate or file of cookies, at its path below ``network``."""
         return self._source.mistake(("network", *path), problem, advice)
 
     def analyser_mistake(self, name: str, problem: str, advice: str) -> Mistake:
-        """Report an analyser that the ICD weighs and that is of no use on this machine."""
+        """Return the mistake for an analyser that the ICD weighs and that cannot be used on this machine."""
         return self._source.mistake(("scoring", "weights", name), problem, advice)
 
     def model_mistake(self, problem: str, advice: str) -> Mistake:
-        """Report a model for entities that is of no use on this machine."""
+        """Return the mistake for a model for entities that cannot be used on this machine."""
         return self._source.mistake(("scoring", "entity_model"), problem, advice)
 
     def user_agent(self) -> str:
         """Return the value of the User-Agent header: one line of printable ASCII with the operator and purpose."""
-        parts = [f"+{self.contact}", _header_text(self.operator), _header_text(self.title)]
-        return f"AAHCrawler/{_version()} ({'; '.join(filter(None, parts))})"
+        return user_agent(self.contact, _header_text(self.operator), _header_text(self.title))
 
     def meaning(self) -> dict[str, str]:
-        """Return every field by its path, as JSON text; the order of lists, comments and spelling are gone.
+        """Return every field by its path, as JSON text, without the order of lists, comments and spelling.
 
-        The texts of reference files and postings count; how the archive is described and kept does not. Two ICDs that
-        mean the same crawl have the same meaning, and the mapping can be kept as JSON beside a crawl.
+        The texts of reference files and postings are included; how the archive is described and stored is not. Two ICDs
+        that define the same crawl have the same meaning, and the mapping can be stored as JSON beside a crawl.
         """
         fields = self.model_dump(mode="json", exclude={"archive", "metadata", "output"})
         texts = {name: _digest(text) for name, text in self._texts.items()}
@@ -260,7 +262,7 @@ class Icd(Section):
         return dict(sorted((*flat(type(self), fields), *digests.items())))
 
     def fingerprint(self) -> str:
-        """Return a digest of ``meaning``, equal on every machine and in every version that knows the same fields."""
+        """Return a digest of ``meaning``, the same on every machine and in every version that knows the same fields."""
         return hashlib.sha256(json.dumps(self.meaning(), sort_keys=True).encode()).hexdigest()
 
     def to_yaml(self) -> str:
@@ -270,9 +272,9 @@ class Icd(Section):
 
 
 def changes(old: Icd | Mapping[str, str], new: Icd | Mapping[str, str]) -> tuple[str, ...]:
-    """Return the paths of the fields in which two ICDs, or two ``Icd.meaning``, differ.
+    """Return the paths of the fields in which two ICDs, or two results of ``Icd.meaning``, differ.
 
-    A version that did not know a field yet meant what the field means where nothing is written.
+    A field that is missing, because an older version did not know it, counts as having its default.
     """
     before = old.meaning() if isinstance(old, Icd) else old
     after = new.meaning() if isinstance(new, Icd) else new
@@ -286,7 +288,7 @@ def changes(old: Icd | Mapping[str, str], new: Icd | Mapping[str, str]) -> tuple
 
 @cache
 def _plain_meaning() -> Mapping[str, str]:
-    """Return the meaning of an ICD in which nothing is written that need not be."""
+    """Return the meaning of an ICD with all optional fields left out."""
     return Icd.parse(
         b"id: plain\ncontact: a@b.example\nseeds: ['http://a.example/']\ntopic: {keywords: [plain]}\n"
     ).meaning()
@@ -299,6 +301,21 @@ def _digest(text: str) -> str:
 def _header_text(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return " ".join(re.sub(r"[^ -~]|[()\\;<>\"]", " ", plain).split())[:100].strip()
+
+
+PRODUCT: Final = "AAHCrawler"
+"""What robots.txt files call us: the first word of every User-Agent (RFC 9309, section 2.2.1)."""
+
+
+def user_agent(contact: str, *about: str) -> str:
+    """Return the value of the User-Agent header of those whom ``contact`` reaches, an address or a URL; may be empty.
+
+    >>> user_agent("me@example.org").partition(" ")[2]
+    '(+me@example.org)'
+    """
+    parts = filter(None, (contact and f"+{contact}", *about))
+    told = "; ".join(parts)
+    return f"{PRODUCT}/{_version()}{told and f' ({told})'}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Edits the text of an ICD by field: comments, order, quotes and blank lines stay as somebody wrote them."""
+"""Edits the text of an ICD by field, keeping comments, order, quotes and blank lines as they are."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def steps(name: str) -> FieldPath:
 def path_text(path: FieldPath) -> str:
     """Return a path as ``steps`` reads it.
 
-    >>> written(("politeness", "domains", "example.org", "delay")), written(("seeds", 0))
+    >>> path_text(("politeness", "domains", "example.org", "delay")), path_text(("seeds", 0))
     ('politeness.domains["example.org"].delay', 'seeds[0]')
     """
     return "".join(map(_written_step, path)).removeprefix(".")
@@ -61,12 +61,12 @@ def _written_step(step: str | int) -> str:
 
 
 def edited(text: str, changes: Mapping[str, object], file: str = "icd.yaml") -> str:
-    """Return the text of an ICD with fields set to values, written as ``steps`` reads them; None removes a field.
+    """Return the text of an ICD with fields set to values, named as ``steps`` parses them; None removes a field.
 
-    A mapping or a list is set as a whole, and what is the same in it stays as it is written. Entries of lists are
-    counted as in ``text``; the number after the last one adds an entry. What no change touches stays byte for byte.
-    The values need not be fit for an ICD: that is for the checker to say. Raise IcdError where the text is no YAML of
-    an ICD, holds a field twice, or cannot be changed so, and ValueError for a name that is none.
+    A mapping or a list is set as a whole, and its unchanged parts keep their text. Entries of lists are counted as in
+    ``text``; the number after the last one adds an entry. Everything else stays byte for byte. Whether values are valid
+    is left to the checker. Raises IcdError where the text is no YAML of an ICD, contains a field twice, or cannot be
+    changed in this way, and ValueError for an invalid name.
     """
     bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     source = read_source(body.encode("utf-8", "surrogatepass"), file)
@@ -88,7 +88,7 @@ def _problem(error: Exception) -> str:
 
 
 def _in_order(changes: Mapping[str, object]) -> Iterator[tuple[FieldPath, Value]]:
-    """Yield what is set before what is removed, and entries of a list from the last to the first."""
+    """Yield changes in a safe order: values before removals, and entries of a list from the last to the first."""
     read = [(steps(name), None if value is None else plain_value(value)) for name, value in changes.items()]
     yield from (each for each in read if each[1] is not None)
     removed = [each for each in read if each[1] is None]
@@ -96,7 +96,7 @@ def _in_order(changes: Mapping[str, object]) -> Iterator[tuple[FieldPath, Value]
 
 
 def _with(data: Value, path: FieldPath, value: Value) -> Value:
-    """Return plain data with a value set, or removed, as the text is to say afterwards."""
+    """Return plain data with a value set or removed, for comparison with the edited text."""
     if not path:
         return value
     step, rest = path[0], path[1:]
@@ -131,7 +131,7 @@ def _with_entry(data: Value, place: int, rest: FieldPath, value: Value) -> Value
 
 
 def _prove(body: str, expected: Value, source: Source, changes: Mapping[str, object]) -> None:
-    """Raise IcdError where the outcome does not say what it is meant to."""
+    """Raise IcdError where the edited text does not have the expected meaning."""
     if read_source(body.encode("utf-8", "surrogatepass"), source.file).data != expected:
         path = steps(next(iter(changes)))
         problem = "cannot be changed here without changing something else"

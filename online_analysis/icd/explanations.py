@@ -1,4 +1,4 @@
-"""From pydantic's errors to mistakes that a person can act on."""
+"""Converts pydantic's errors to mistakes that a person can act on."""
 
 import difflib
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,8 @@
-"""Names every value of a section by a path, with its value as JSON text, and makes the section's fields of that again.
+"""Converts a section to a mapping from paths to values as JSON text, and back.
 
-A path is the names of fields and the keys of mappings, with dots between. Keys, such as hosts, hold dots themselves:
-where one ends is told by the fields that what it stands for has. A mapping of mappings has a path for each of its keys.
+A path consists of the names of fields and the keys of mappings, with dots between. Keys, such as hosts, contain dots
+themselves: the end of a key is found by the fields of the value it maps to. A mapping of mappings has a path for each
+of its keys.
 """
 
 import json
@@ -15,9 +16,9 @@ from online_analysis.icd.section import Section
 
 
 def flat(kind: Any, value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and JSON text of each value of what a section, or a field of that type, is dumped as.
+    """Yield path and JSON text of each value in the dump of a section, or of a field of that type.
 
-    Lists are sorted, since their order means nothing, and hold their entries as JSON texts.
+    Lists are sorted, since their order has no meaning, and contain their entries as JSON texts.
     """
     if not (isinstance(value, dict) and value):
         yield path, _text(value)
@@ -37,7 +38,7 @@ def flat(kind: Any, value: object, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def nested(section: type[Section], meaning: Mapping[str, str]) -> dict[str, object]:
-    """Return what a section is made of, by the texts of its paths. Raise ValueError where a path names no field."""
+    """Return the data of a section, given the texts of its paths. Raises ValueError where a path names no field."""
     fields: dict[str, object] = {}
     for path, text in meaning.items():
         names = _names(section, path)
@@ -48,7 +49,7 @@ def nested(section: type[Section], meaning: Mapping[str, str]) -> dict[str, obje
 
 
 def _names(kind: Any, path: str) -> list[str] | None:
-    """Split a path into names and keys; None where it names nothing."""
+    """Split a path into names and keys; None where it is invalid."""
     section, mapped = _section(kind), _mapped(kind)
     if section is not None:
         name, dot, rest = path.partition(".")
@@ -92,7 +93,7 @@ def _mapped(kind: Any) -> Any:
 
 
 def _bare(kind: Any) -> Any:
-    """Return a type without what is noted at it, and without None."""
+    """Return a type without its annotations, and without None."""
     if get_origin(kind) is Annotated:
         plain, *notes = get_args(kind)
         return str if any(isinstance(note, PlainSerializer) for note in notes) else _bare(plain)

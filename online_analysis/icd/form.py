@@ -104,7 +104,7 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class FormSection:
-    """A group of fields; ``yaml_only`` are fields of it that are not in the form, with the reason by path."""
+    """A group of fields; ``yaml_only`` are its fields that are not in the form, by path with the reason."""
 
     name: str
     label: str
@@ -137,7 +137,7 @@ def form_fields() -> Mapping[str, FormField]:
 
 
 def _fields(model: type[BaseModel], prefix: str, *, is_needed: bool) -> Iterator[tuple[str, FieldInfo, bool]]:
-    """Yield the fields of a section and of those in it, and whether they must be given in any definition.
+    """Yield the fields of a section and of its subsections, and whether each is required.
 
     A list or table of sections is one field.
     """
@@ -151,7 +151,7 @@ def _fields(model: type[BaseModel], prefix: str, *, is_needed: bool) -> Iterator
 
 
 def section_in(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the section that a field is, None for any other value, a list of sections among them."""
+    """Return the section that is the value of a field, None for any other value, including a list of sections."""
     options = get_args(field.annotation) if get_origin(field.annotation) in {Union, UnionType} else (field.annotation,)
     return next((each for each in options if isinstance(each, type) and issubclass(each, BaseModel)), None)
 
@@ -184,7 +184,7 @@ def _example(written: str) -> str:
 
 
 def typed(value: Value) -> str:
-    r"""Return a value as it is typed into a form: lists an entry a line, tables a line ``name: value`` each.
+    r"""Return a value as it is typed into a form: lists with an entry a line, tables with a line ``name: value`` each.
 
     >>> typed(["a", {"b": "c"}]), typed({"x.test": "127.0.0.1"}), typed(None)
     ('a\n{b: c}', 'x.test: 127.0.0.1', '')
@@ -202,7 +202,7 @@ def on_a_line(value: Value) -> str:
 
 
 def _marks(field: FieldInfo) -> Iterator[Any]:
-    """Yield all that is said of the values of a field, of entries and of optional values as well."""
+    """Yield all annotations of the values of a field, including those of entries and of optional values."""
     pending: list[Any] = [*field.metadata, field.annotation]
     while pending:
         each = pending.pop()

@@ -1,4 +1,4 @@
-"""The form filled in with the values of an ICD's text, and the changes that a form sent back asks for."""
+"""The form filled in with the values of an ICD's text, and the changes requested by a submitted form."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class FieldView:
 
     @property
     def is_set(self) -> bool:
-        """Whether the definition says something of it."""
+        """Whether the definition gives it a value."""
         return bool(self.value) or any(row.value for row in self.rows)
 
 
@@ -74,8 +74,8 @@ class SectionView:
 class FormView:
     """The form of a text.
 
-    ``is_readable`` is False where the text is no YAML of an ICD: the fields are empty then and say nothing, and only
-    the YAML can be mended. ``elsewhere`` are mistakes that belong to no group. ``checked`` is what was found.
+    ``is_readable`` is False where the text is no YAML of an ICD: the fields are then empty, and only the YAML can be
+    edited. ``elsewhere`` are mistakes that belong to no group. ``checked`` is the result of the check.
     """
 
     text: str
@@ -96,7 +96,7 @@ class FormView:
 
 
 def form_view(text: str, folder: Path | None = None, name: str = "icd.yaml") -> FormView:
-    """Return the form of an ICD's text; no file outside of ``folder`` is looked at, without one none at all."""
+    """Return the form of an ICD's text; opens only files in ``folder``, and none without a folder."""
     found = checked(text, folder, name)
     data = _data(text)
     groups = {section.name for section in form_sections()}
@@ -110,11 +110,11 @@ def form_view(text: str, folder: Path | None = None, name: str = "icd.yaml") -> 
 
 
 def form_changes(text: str, submitted: Mapping[str, str]) -> dict[str, object]:
-    """Return the changes for ``edited`` that a form asks for, by the names of fields; None removes one.
+    """Return the changes for ``edited`` that a submitted form asks for, by the names of fields; None removes one.
 
     ``submitted`` has values as they are typed, under the paths of fields, and ``scoring.weights.NAME`` for each
-    analyser. A field that is not in it stays as it is, an empty one gets its default, and what has another name is
-    left aside. Values are not judged here. Raise IcdError where the text is no YAML of an ICD.
+    analyser. A field that is missing in it stays as it is, an empty one gets its default, and other names are ignored.
+    Values are not checked. Raises IcdError where the text is no YAML of an ICD.
     """
     data = read_source(text.encode("utf-8", "surrogatepass"), "icd.yaml").data
     read = ((name, typed.replace("\r\n", "\n").strip()) for name, typed in submitted.items())
@@ -123,7 +123,7 @@ def form_changes(text: str, submitted: Mapping[str, str]) -> dict[str, object]:
 
 
 def _wanted(data: Value, name: str, typed: str) -> Iterator[tuple[str, Value, Value]]:
-    """Yield the field to change, what it is and what it shall be, where a name is one of the form."""
+    """Yield the field to change, its present value and its new value, where a name is one of the form."""
     group, _, analyser = name.rpartition(".")
     weights = form_fields().get(group)
     if weights is not None and weights.kind is Kind.WEIGHTS:

@@ -1,4 +1,4 @@
-"""The ICD as JSON Schema (2020-12), for editors of YAML: what may be written, with a title and a sentence for each."""
+"""The ICD as a JSON Schema (2020-12) for YAML editors, with a title and a sentence for each field."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -48,7 +48,7 @@ _AS_WRITTEN: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def icd_schema() -> dict[str, Any]:
-    """Return the schema. What it admits may still have mistakes that only ``aah icd check`` finds."""
+    """Return the schema. What it accepts may still have mistakes that only ``aah icd check`` finds."""
     schema = Icd.model_json_schema()
     sections = dict(_sections(Icd, ""))
     names = {model.__name__: path for model, path in sections.items()}
@@ -67,7 +67,7 @@ def icd_schema() -> dict[str, Any]:
 
 
 def _sections(model: type[BaseModel], path: str) -> Iterator[tuple[type[BaseModel], str]]:
-    """Yield each section with the path that its fields are described under, one that occurs twice only once."""
+    """Yield each section once, with the path under which its fields are described."""
     pending, met = [(model, path)], set()
     while pending:
         section, where = pending.pop(0)
@@ -83,7 +83,7 @@ def _sections(model: type[BaseModel], path: str) -> Iterator[tuple[type[BaseMode
 
 
 def _describe(definition: dict[str, Any], model: type[BaseModel], path: str) -> None:
-    """Give the fields of a section titles, sentences, examples and defaults as they are written in YAML."""
+    """Add titles, descriptions, examples and defaults, as written in YAML, to the fields of a section's schema."""
     words = FIELD_WORDS.get(path)
     definition.update({"title": words.label, "description": words.help} if words else {})
     required = definition.get("required", ())
@@ -102,7 +102,7 @@ def _describe(definition: dict[str, Any], model: type[BaseModel], path: str) -> 
 
 
 def _values(schema: Any) -> Any:
-    """Return what is said of a value: texts may look like numbers, and titles and defaults are said elsewhere."""
+    """Adapt the schema of a value: texts may look like numbers, and titles and defaults are given elsewhere."""
     if isinstance(schema, list):
         return [_values(each) for each in schema]
     if not isinstance(schema, dict):
@@ -117,7 +117,7 @@ def _values(schema: Any) -> Any:
 
 
 def _optional(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that admits a field without a value, which has its default."""
+    """Return a schema that also accepts a field without a value, which then has its default."""
     if "anyOf" in schema:
         options = [each for each in schema["anyOf"] if each != {"type": "null"}]
         return {**schema, "anyOf": [*options, {"type": "null"}]}
@@ -128,7 +128,7 @@ def _optional(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(definition: dict[str, Any], *, may_stand_here: bool) -> dict[str, Any]:
-    """Return the schema of a value that a variable or a file holds, or that may be written itself."""
+    """Return the schema of a value taken from a variable or a file or, with ``may_stand_here``, written directly."""
     fields = {
         name: {key: definition["properties"][name][key] for key in ("title", "description")} for name in ("env", "file")
     }

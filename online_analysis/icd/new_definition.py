@@ -1,4 +1,4 @@
-"""A new definition from what somebody knows at the beginning, with comments that say what else there is to decide."""
+"""Writes a new definition from what a person knows at the beginning, with comments on what else can be decided."""
 
 import re
 import unicodedata
@@ -35,7 +35,7 @@ class Wish:
 
 
 def new_definition(wish: Wish) -> str:
-    """Return the text of a definition. Raise IcdError where what is wished makes none: with all mistakes."""
+    """Return the text of a definition. Raises IcdError with all mistakes where the wish makes no valid definition."""
     wish = replace(wish, id=wish.id or suggested_id(wish.title, wish.seeds))
     text = first_text(wish)
     Icd.parse(text.encode(), Path(f"{wish.id}.yaml"))
@@ -43,7 +43,7 @@ def new_definition(wish: Wish) -> str:
 
 
 def first_text(wish: Wish) -> str:
-    """Return the text of a definition that may have mistakes, each at the field that is wished so."""
+    """Return the text of a definition that may have mistakes, each at the field of the wish that causes it."""
     wish = replace(wish, id=wish.id or suggested_id(wish.title, wish.seeds))
     return "\n".join(_lines(wish)) + "\n"
 

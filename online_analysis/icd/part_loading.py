@@ -1,4 +1,4 @@
-"""Reads all parts of an ICD, so that every mistake is found in one go."""
+"""Reads all parts of an ICD and the files it names, so that all mistakes are found at once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -38,14 +38,14 @@ Place = Callable[[str], Path]
 
 
 class UnreadFileError(Exception):
-    """A file that an ICD names is not looked at, and nothing is said of it."""
+    """Raised for a file that an ICD names and that must not be opened; it is no mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[Definition]):
     """A definition without mistakes, the texts of its reference files by name, and its social postings.
 
-    ``files`` are the names of all files that were read for it, ``unread`` of those that were not looked at.
+    ``files`` are the names of all files that were read for it, ``unread`` those of files that were not opened.
     """
 
     definition: Definition
@@ -93,7 +93,7 @@ def load_parts(
 
 
 def _with_plugins(analysers: tuple[str, ...], data: Mapping[str, Value]) -> tuple[str, ...]:
-    """Add the analysers of plug-ins where the ICD weighs one that is not known: to look for them takes a while."""
+    """Add the analysers of plug-ins where the ICD weighs an unknown one, since searching for plug-ins takes a while."""
     scoring = data.get("scoring")
     weights = scoring.get("weights") if isinstance(scoring, dict) else None
     if not isinstance(weights, dict) or set(weights) <= set(analysers):
@@ -120,7 +120,7 @@ class _Check:
         self.mistakes: list[Mistake] = list(source.mistakes)
 
     def without_empty_values(self, data: Mapping[str, Value]) -> dict[str, Value]:
-        """Leave out fields that were given no value: they have their defaults."""
+        """Remove fields without a value, so that they have their defaults."""
         kept: dict[str, Value] = {}
         for name, value in data.items():
             if isinstance(value, dict):
@@ -130,7 +130,7 @@ class _Check:
         return kept
 
     def read_spam_hosts(self, data: dict[str, Value]) -> None:
-        """Put the hosts of a list that is a file in place of the file's name."""
+        """Replace the name of a host list by the hosts in that file."""
         scoring = data.get("scoring")
         if not isinstance(scoring, dict) or not isinstance(name := scoring.get("spam_hosts"), str):
             return
@@ -144,7 +144,7 @@ class _Check:
             del scoring["spam_hosts"]
 
     def find_entity_model(self, data: Mapping[str, Value]) -> None:
-        """Report a model that is not installed; put the whole path of one that is a folder in place of its name."""
+        """Report a model that is not installed; replace the name of a folder by its absolute path."""
         scoring = data.get("scoring")
         name = scoring.get("entity_model") if isinstance(scoring, dict) else None
         if not isinstance(scoring, dict) or not isinstance(name, str) or not name.strip():

@@ -37,10 +37,10 @@ class Postings:
 
 
 def read_posts(path: Path) -> Postings:
-    """Read a JSONL file of posts. Raise ReferenceFileError where the file cannot be had.
+    """Read a JSONL file of posts. Raises ReferenceFileError where the file cannot be read.
 
-    ``author`` and ``text`` must be there; ``date`` (ISO 8601, UTC without a zone) and ``followers`` may be missing or
-    null; fields of other names are left aside, as are empty lines. Of many bad lines the first twenty are reported.
+    ``author`` and ``text`` are required; ``date`` (ISO 8601, UTC without a zone) and ``followers`` may be missing or
+    null; other fields and empty lines are ignored. At most twenty bad lines are reported.
     """
     posts, mistakes = [], []
     for number, line in _lines(read_bytes(path)):
@@ -59,7 +59,7 @@ def read_posts(path: Path) -> Postings:
 
 
 class _BadLineError(ValueError):
-    """A line is no post; the message completes the sentence "the line ..."."""
+    """Raised where a line is no post; the message completes the sentence "the line ..."."""
 
 
 def _date(value: Any) -> Any:

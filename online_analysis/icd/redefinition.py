@@ -1,4 +1,4 @@
-"""Takes over those changes to a definition that a running crawl allows."""
+"""Applies those changes to a definition that a running crawl allows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ _FIXED = frozenset({"limits.page_bytes", "politeness.timeout"})
 
 @dataclass(frozen=True, slots=True)
 class Redefinition:
-    """The definition of a running crawl, with the changes that it takes over from another one.
+    """The definition of a running crawl with the changes applied that another one brings.
 
-    ``taken`` and ``left`` are the paths of the fields that differ, by whether they were taken over; ``parts`` are the
-    parts of the crawl that the former affect.
+    ``taken`` and ``left`` are the paths of the fields that differ, by whether they were applied; ``parts`` are the
+    parts of the crawl affected by applied changes.
     """
 
     icd: Icd
@@ -43,7 +43,7 @@ class Redefinition:
 
     @property
     def parts(self) -> frozenset[Part]:
-        """The parts of the crawl that the changes taken over affect."""
+        """The parts of the crawl affected by the applied changes."""
         return parts(self.taken)
 
 
@@ -59,14 +59,14 @@ def part(path: str) -> Part | None:
 
 
 def parts(paths: Iterable[str]) -> frozenset[Part]:
-    """Return all that fields act on."""
+    """Return all parts of the crawl that fields affect."""
     return frozenset(found for path in paths if (found := part(path)) is not None)
 
 
 def redefined(running: Icd, wanted: Icd) -> Redefinition:
-    """Return the definition of a running crawl after it is given ``wanted``, with the changes taken over or left.
+    """Return the definition of a running crawl after it is given ``wanted``, with the changes applied or left out.
 
-    Mistakes that are found in it later are placed in the file of ``wanted``.
+    Mistakes that are found in it later are reported for the file of ``wanted``.
     """
     limits = wanted.limits.model_copy(update={"page_bytes": running.limits.page_bytes})
     politeness = wanted.politeness.model_copy(update={"timeout": running.politeness.timeout})

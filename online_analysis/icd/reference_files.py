@@ -1,4 +1,4 @@
-"""What an ICD names outside of it: reference documents, host lists, statistical models, analysers of others."""
+"""Reads what an ICD refers to: reference documents, host lists, statistical models, analysers of plug-ins."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ _MARKUP = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\
 
 
 class ReferenceFileError(Exception):
-    """A file that an ICD names cannot be had; the message completes the sentence "the file ..."."""
+    """Raised where a file that an ICD names cannot be read; the message completes the sentence "the file ..."."""
 
 
 def read_reference(path: Path) -> str:
@@ -26,9 +26,10 @@ def read_reference(path: Path) -> str:
 
 
 def plain_text(body: bytes, *, html: bool | None = None, encoding: str | None = None) -> str:
-    """Return the text of a document: its main content where it is HTML, all of it otherwise.
+    """Return the text of a document: its main content where it is HTML, else all of it.
 
-    ``html`` None looks at how the body begins; ``encoding`` None guesses. Never raises on hostile bytes.
+    With ``html`` None the beginning of the body decides; with ``encoding`` None it is guessed. Never raises, whatever
+    the bytes.
     """
     if html is None:
         html = bool(_MARKUP.match(body[:1000]))
@@ -82,7 +83,7 @@ class MissingModelError(Exception):
 def find_model(name: str, folder: Path) -> str:
     """Return the argument for spaCy's loader: the name of an installed package, or the absolute path of a folder.
 
-    Whether it loads is not tried: importing spaCy takes seconds. Raise MissingModelError where there is neither.
+    It is not loaded, as importing spaCy takes seconds. Raises MissingModelError where there is neither.
     """
     try:
         place = (folder / name).resolve()
@@ -121,5 +122,5 @@ PLUGINS = "aahcrawler.analysers"
 
 
 def plugin_names() -> tuple[str, ...]:
-    """Return the names of the analysers that are installed beside those that ship, without importing any."""
+    """Return the names of installed analysers besides those that ship, without importing any."""
     return tuple(sorted({entry.name for entry in entry_points(group=PLUGINS)}))

@@ -1,7 +1,7 @@
-"""Rules about which URLs a crawl wants: conditions joined by and, or, not, compiled once, evaluated in microseconds.
+"""Rules on which URLs a crawl wants: conditions joined by and, or, not, compiled once, evaluated in microseconds.
 
-A fact may be unknown: the type of an answer is not known before it arrives, unless the URL tells. Conditions are
-therefore true, false or unknown (Kleene's logic), and a rule refuses only where it is sure.
+A fact may be unknown: the media type of a response is not known before it arrives, unless the URL shows it. Conditions
+are therefore true, false or unknown (Kleene's logic), and a rule refuses only where it is certain.
 """
 
 import fnmatch
@@ -20,11 +20,11 @@ Truth = bool | None
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The known facts of a URL that a crawl may fetch.
+    """The known facts about a URL that a crawl may fetch.
 
-    ``at_seeds`` says that it is on the pay-level domain of a seed. ``path`` are the hops that led there from a seed, a
-    letter each, in lower case for hops off the seeds' sites; ``via`` is the page that leads there, empty for a seed,
-    and ``language`` that page's language. ``media_type`` is that of the answer, where it has come.
+    ``at_seeds`` says that it is on the pay-level domain of a seed. ``path`` are the hops that led to it from a seed,
+    one letter each, in lower case for hops off the seeds' sites; ``via`` is the linking page, empty for a seed, and
+    ``language`` that page's language. ``media_type`` is that of the response, once it has come.
     """
 
     url: str
@@ -52,7 +52,7 @@ _OFF_SITE = re.compile("[a-z]*$")
 
 
 def hops_off_site(path: str) -> int:
-    """Count the hops in a row, up to the end of a path, that are off the seeds' sites; redirects do not count.
+    """Count the hops at the end of a path that are off the seeds' sites, without redirects.
 
     >>> hops_off_site("LLlrl"), hops_off_site("lL")
     (2, 0)
@@ -91,7 +91,7 @@ def _compiled(rule: Rule, number: int) -> tuple[str, bool, Test]:
 
 
 def _test(condition: Condition) -> Test:
-    """Return the test of one condition; one that asks for several things asks for all of them."""
+    """Return the test of one condition; a condition with several fields requires all of them."""
     tests = [make(value) for name, make in _MAKERS.items() if (value := getattr(condition, name)) is not None]
     return tests[0] if len(tests) == 1 else _every(tests)
 

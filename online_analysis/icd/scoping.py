@@ -69,7 +69,7 @@ def _listed(value: Any) -> Any:
 
 
 def _in_pieces(value: Any) -> Any:
-    """Let a mapping stand for a list of its entries."""
+    """Convert a mapping to a list of its entries, as either may be written."""
     return [{name: inner} for name, inner in value.items()] if isinstance(value, dict) else value
 
 

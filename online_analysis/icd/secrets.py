@@ -1,7 +1,7 @@
-"""Values that an ICD writes out, and secrets that it names: in a variable of the environment, or in a private file.
+"""Values written in an ICD, and secrets that it only names: in an environment variable, or in a private file.
 
-A secret is never in an ICD, which is printed, kept beside the archive and sent to workers: the ICD says in which
-variable of the environment, or in which file, it is, on whatever machine it is used.
+An ICD never contains a secret, since it is printed, stored beside the archive and sent to workers: it names the
+environment variable or file that holds the secret on each machine.
 """
 
 import os
@@ -22,11 +22,11 @@ HOW_TO_GIVE_ONE: Final = (
 
 
 class PrivateFileError(Exception):
-    """A file is not fit for a secret; the message completes "the file ..."."""
+    """Raised for a file that is not private enough for a secret; the message completes "the file ..."."""
 
 
 class SecretError(Exception):
-    """A secret cannot be had; ``problem`` completes the sentence "the secret ...", ``advice`` tells the remedy."""
+    """Raised where a secret cannot be read; ``problem`` completes "the secret ...", ``advice`` tells the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"the secret {problem}; {advice}")
@@ -51,7 +51,7 @@ WholePath = Annotated[str, Field(max_length=1000), AfterValidator(_whole_path)]
 
 
 class Value(Section):
-    """A value that is written here, or that the environment or a file holds. Exactly one of the three is given."""
+    """A value written in the ICD, or in an environment variable or a file. Exactly one of the three is given."""
 
     text: str | None = Field(default=None, max_length=4000)
     env: Annotated[str, AfterValidator(_variable)] | None = Field(default=None, examples=["FORUM_PASSWORD"])
@@ -76,7 +76,7 @@ class Value(Section):
 
     @property
     def is_secret(self) -> bool:
-        """Whether the value is kept elsewhere."""
+        """Whether the value is stored outside of the ICD."""
         return self.text is None
 
     def reveal(self) -> str:
@@ -97,7 +97,7 @@ class Secret(Value):
 
 
 def private_content(path: str, most: int = MAX_SECRET) -> bytes:
-    """Return what a file holds that nobody else may read, at most so many bytes. Raise ``PrivateFileError``."""
+    """Return at most ``most`` bytes of a file that nobody else may read. Raises ``PrivateFileError``."""
     try:
         with Path(path).expanduser().open("rb") as file:
             status = os.fstat(file.fileno())

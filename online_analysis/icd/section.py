@@ -1,4 +1,4 @@
-"""What every section of an ICD is, and how its validators refuse a value."""
+"""The base of all sections of an ICD, and the error by which their validators reject a value."""
 
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError

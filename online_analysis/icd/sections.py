@@ -132,7 +132,10 @@ def as_host(name: str) -> str:
 
 
 def _delivery_address(text: str) -> str:
-    """Return a URL for files, a path, or nothing; none that tells a secret, since it is written into logs."""
+    """Return a valid delivery URL, path or empty text.
+
+    Reject one that contains a secret, as it is written into logs.
+    """
     address = text.strip()
     if (text and not address) or re.search(r"[\x00-\x1f\x7f]", address):
         raise refuse("is no URL", "write a folder, or a URL such as s3://bucket/crawls")
@@ -197,10 +200,10 @@ DeliveryAddress = Annotated[str, Field(max_length=1000), AfterValidator(_deliver
 
 
 class TopicWords(Section):
-    """The words of the crawl's topic. Each keyword and entity may be several words; they count as a phrase too.
+    """The words of the crawl's topic. Each keyword and entity may be several words, which also count as a phrase.
 
-    Without words and documents the crawl is about nothing in particular, and wants whole sites. ``posts`` names a file
-    of social postings, empty for none; ``reference_crawl`` counts pages, 0 is none.
+    Without words and documents the crawl has no topic, and collects whole sites. ``posts`` names a file of social
+    postings, empty for none; ``reference_crawl`` is a number of pages, 0 for none.
     """
 
     keywords: tuple[Line, ...] = Field(default=(), examples=["[solar power, photovoltaics]"])
@@ -245,9 +248,9 @@ class Traps(Section):
 
 
 class Limits(Section):
-    """The limits of the crawl; 0 is no limit, except for ``requisite_bytes``, where it allows none at all.
+    """The limits of the crawl; 0 is no limit, except for ``requisite_bytes``, where it allows none.
 
-    ``stream_lines`` is the finest picture that is chosen of a stream's.
+    ``stream_lines`` is the highest resolution chosen from a stream.
     """
 
     pages: Count = Field(default=0, examples=["10000"])
@@ -276,9 +279,9 @@ class Sources(Section):
 
 
 class Archive(Section):
-    """Settings of the archive files; they change nothing of the collection. ``reserve``: None default, 0 nothing.
+    """Settings of the archive files, which do not affect what is collected. ``reserve``: None default, 0 nothing.
 
-    ``redact`` masks what lets others log in, in the records of sites that the crawl has credentials for.
+    ``redact`` masks what would let others log in, in the records of sites that the crawl has credentials for.
     """
 
     target: DeliveryAddress = Field(default="", examples=["s3://bucket/crawls"])
@@ -290,7 +293,8 @@ class Archive(Section):
 class DomainPoliteness(Section):
     """The exceptions from ``Politeness`` for one domain or host; None keeps the general value.
 
-    ``pages`` and ``bytes`` are its budgets, ``depth`` is how many links from a seed its pages may be; None is no bound.
+    ``pages`` and ``bytes`` are its budgets, ``depth`` the greatest number of links from a seed to its pages; None is no
+    bound.
     """
 
     delay: Duration | None = Field(default=None, examples=["5 s"])
@@ -306,10 +310,10 @@ AS_ALL: Final = DomainPoliteness()
 
 
 class Politeness(Section):
-    """The politeness towards servers. A site's Crawl-delay prevails over ``delay`` where it is longer.
+    """The politeness towards servers. A site's Crawl-delay is used instead of ``delay`` where it is longer.
 
-    ``delay_factor`` times a slow answer's duration is the delay after it; 0 asks slow sites as often as others.
-    ``domains`` are by host name, each for all hosts below it as well; of several the longest name holds.
+    After a slow response the delay is its duration times ``delay_factor``; 0 disables this. ``domains`` are by host
+    name and include all hosts below; the longest matching name is used.
     """
 
     delay: Duration = Field(default=timedelta(seconds=1), examples=["2 s"])
@@ -323,7 +327,10 @@ class Politeness(Section):
     domains: Mapping[Host, DomainPoliteness] = Field(default={}, examples=["{example.org: {delay: 5 s}}"])
 
     def of(self, host: str) -> tuple[str, DomainPoliteness]:
-        """Return the name that holds for a host, and its exceptions; an empty name, and none, where none does."""
+        """Return the name that matches a host, and its exceptions.
+
+        An empty name, and no exceptions, where none does.
+        """
         name = host.rstrip(".") if self.domains else ""
         while name:
             if (found := self.domains.get(name)) is not None:
@@ -370,10 +377,10 @@ class Endpoint(Section):
 
 
 class Network(Section):
-    """How hosts are reached. Private, loopback and link-local addresses are refused by default.
+    """How hosts are reached. Private, loopback and link-local IP addresses are refused by default.
 
-    ``proxy`` is for all hosts. ``hosts`` are by host name, each for all hosts below it as well; of several the longest
-    name holds.
+    ``proxy`` is for all hosts. ``hosts`` are by host name and include all hosts below; the longest matching name is
+    used.
     """
 
     resolve: Mapping[Host, Annotated[Endpoint, PlainSerializer(str, when_used="json")]] = Field(
@@ -397,18 +404,18 @@ class Network(Section):
 
     @property
     def resolving_proxies(self) -> tuple[str, ...]:
-        """The proxies that resolve names, so that IP addresses of hosts behind them are not judged."""
+        """The proxies that resolve names, so that the IP addresses of hosts behind them are not checked."""
         sections = (self.proxy, *(own.proxy for own in self.hosts.values()))
         urls = (section.url for section in sections if section is not None and not section.is_direct)
         return tuple(dict.fromkeys(url for url in urls if not url.startswith("socks5://")))
 
 
 class BrowserSection(Section):
-    """Which pages are looked at in a browser, after they were fetched: those that scripts make.
+    """Which pages are rendered in a browser after they were fetched: those that scripts make.
 
-    ``pages`` always are and ``never`` never, whatever ``use`` says; ``never`` prevails. ``page_time`` bounds one look,
-    ``at_once`` the looks of one worker at a time. ``under_login``: whether what is done on a page may send anything
-    where the crawl has credentials for its site.
+    ``pages`` are always rendered and ``never`` are not, whatever ``use`` says; ``never`` takes precedence.
+    ``page_time`` bounds one rendering, ``at_once`` the number of renderings of one worker at a time. ``under_login``
+    says whether behaviours may send anything on sites that the crawl has credentials for.
     """
 
     use: Literal["auto", "always", "never"] = Field(default="auto", examples=["always"])

@@ -1,4 +1,4 @@
-"""Seeds from a pasted list: web addresses among bullets, links of Markdown and HTML, columns of tables, and prose."""
+"""Reads seeds from a pasted list: URLs among bullets, links of Markdown and HTML, columns of tables, and prose."""
 
 import csv
 import html
@@ -43,7 +43,7 @@ _DELIMITERS: Final = "\t;,|"
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """What of a list is no seed, with its line, which counts from 1; ``reason`` completes a sentence about it."""
+    """A line of a list that gives no seed, counted from 1; ``reason`` completes a sentence about it."""
 
     line: int
     text: str
@@ -52,21 +52,21 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True)
 class SeedList:
-    """The seeds of a list in its order, each once and spelt as browsers do, and what is none, with why."""
+    """The seeds of a list in its order, each once in canonical spelling, and the refused lines."""
 
     seeds: tuple[str, ...] = ()
     refused: tuple[RefusedLine, ...] = ()
 
 
 class _NoSeedError(ValueError):
-    """Something that looks like an address is no seed; the message completes the sentence "it ..."."""
+    """Raised where something that looks like a URL is no seed; the message completes the sentence "it ..."."""
 
 
 def read_seed_list(text: str) -> SeedList:
-    """Read seeds from text that somebody pasted.
+    """Read seeds from pasted text.
 
-    Addresses without a scheme are taken for https where their host ends in a public suffix. Lines that begin with
-    ``#`` are comments. Of a line with addresses the rest is left aside; of one without, it is said why it gives none.
+    URLs without a scheme are taken for https where their host ends in a public suffix. Lines that begin with ``#`` are
+    comments. The rest of a line with URLs is ignored; a line without any is refused with a reason.
     """
     is_cut = len(text) > MAX_CHARACTERS
     lines = (text[:MAX_CHARACTERS].rpartition("\n")[0] if is_cut else text).splitlines()
@@ -130,7 +130,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def _delimiter(lines: Iterable[str]) -> str:
-    """Return what parts the columns of a table, empty for text that is none: most lines have equally many of it."""
+    """Return the delimiter of a table's columns, which most lines have equally often; empty for other text."""
     rows = [line for line in lines if line.strip()][:200]
     for delimiter in _DELIMITERS if len(rows) > 1 else "":
         number, times = Counter(row.count(delimiter) for row in rows).most_common(1)[0]

@@ -1,4 +1,4 @@
-"""The part of an ICD's network section that says how sites come to know the crawl: cookies, passwords, headers."""
+"""The fields of an ICD's network section by which sites recognise the crawl: cookies, passwords, headers."""
 
 import re
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ def _header_values(values: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _sign(text: str) -> str:
-    """Check what tells a page: ``css=...``, ``xpath=...``, or a piece of its text."""
+    """Validate a sign of a page: ``css=...``, ``xpath=...``, or a piece of its text."""
     try:
         if text.startswith("css="):
             etree.XPath(HTMLTranslator().css_to_xpath(text.removeprefix("css=")))
@@ -90,7 +90,7 @@ class Login(Section):
 
 
 class SessionNetwork(Network):
-    """The network section with all that lets a crawl be known to sites again.
+    """The network section, including everything by which sites can recognise a crawl.
 
     ``secrets_over_http`` names hosts that may be sent secrets without encryption.
     """

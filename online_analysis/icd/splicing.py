@@ -1,6 +1,6 @@
-"""Changes a value in an ICD's text by splices at the places that the parser tells, and leaves all else as it stands.
+"""Changes a value in an ICD's text by splicing at the positions that the parser reports, leaving all else unchanged.
 
-Libraries that write YAML back with its comments lay out anew what nobody touched, and lose comments within lists.
+Libraries that write YAML back with its comments reformat unchanged parts, and lose comments within lists.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ _MAX_COMPARED: Final = 2000
 
 
 class SplicingError(ValueError):
-    """A value cannot be set; the message completes the sentence that begins with the field."""
+    """Raised where a value cannot be set; the message completes the sentence that begins with the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A value's node, where what separates it from its name or dash begins, its column, and whether it is in a flow."""
+    """A value's node, where the separator before it begins, its column, and whether it is in a flow collection."""
 
     node: yaml.Node
     after: int
@@ -52,7 +52,7 @@ class Ranks:
         self._fields = fields
 
     def before(self, section: FieldPath, name: str, present: Sequence[str]) -> int:
-        """Return how many of the fields that are present a new one follows: all, where it has no place of its own."""
+        """Return after how many of the present fields a new one is inserted: after all, where it has no rank."""
         order = self._fields.get(tuple(map(str, section)), ())
         if name not in order:
             return len(present)
@@ -61,9 +61,9 @@ class Ranks:
 
 
 def with_value(text: str, path: FieldPath, value: Value, ranks: Ranks) -> str:
-    """Return an ICD's text with one value set, or removed where it is None; the text has been read before.
+    """Return an ICD's text with one value set, or removed where it is None; the text must have been read before.
 
-    ``ranks`` tells where a field goes that is new. Raise ``SplicingError``.
+    ``ranks`` gives the position of a new field. Raises ``SplicingError``.
     """
     pieces, done = [], 0
     for splice in sorted(_Splicing(text, ranks).of(path, value), key=lambda each: (each.start, each.end)):
@@ -82,9 +82,9 @@ def _data(node: yaml.Node) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A stretch of two lists: ``both`` entries from ``old`` and from ``new`` on go together, ``more`` are new ones.
+    """A matching stretch of two lists: ``both`` entries from ``old`` and from ``new`` on correspond, ``more`` are new.
 
-    Entries of the old list that are in no stretch are gone.
+    Entries of the old list in no stretch are removed.
     """
 
     old: int
@@ -95,7 +95,7 @@ class _Stretch:
 
 
 def _stretches(old: Sequence[Value], new: Sequence[Value]) -> list[_Stretch]:
-    """Compare two lists; where they differ, entries go together as they follow one another."""
+    """Match two lists; entries that differ are matched in their order."""
     before, after = list(map(repr, old)), list(map(repr, new))
     head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     most = min(len(before), len(after)) - head
@@ -230,7 +230,7 @@ class _Splicing:
     # Removing
 
     def _removed(self, path: FieldPath) -> list[Splice]:
-        """Cut a field or an entry; a section that would be left empty goes with it."""
+        """Cut a field or an entry; a section that would become empty is cut as well."""
         while len(path) > 1:
             parent = self._at(path[:-1])
             if len(parent.node.value) > 1:

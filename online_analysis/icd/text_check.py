@@ -1,4 +1,4 @@
-"""Checks the text of an ICD while somebody writes it: what ``aah icd check`` says, by field, without reading files."""
+"""Checks the text of an ICD while it is being written, with the results of ``aah icd check`` by field."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,10 +19,10 @@ MAX_BYTES: Final = 256_000
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is wrong with a text, by the path of the field, and what belongs to no field of the form.
+    """The mistakes in a text, by the path of the form's field, and those that belong to no such field.
 
-    ``icd`` is the definition, None where there are mistakes. ``unread`` are the files that it names and that were not
-    looked at: their contents are not part of ``icd``, and may have mistakes.
+    ``icd`` is the definition, None where there are mistakes. ``unread`` are files that it names and that were not
+    opened: their contents are not part of ``icd``, and may have mistakes.
     """
 
     by_field: Mapping[str, tuple[Mistake, ...]] = field(default_factory=dict)
@@ -38,10 +38,10 @@ class Checked:
 
 
 def checked(text: str, folder: Path | None = None, name: str = "icd.yaml") -> Checked:
-    """Check the text of an ICD, which may come from anywhere; ``name`` is that of its file in mistakes.
+    """Check the text of an ICD from any source; ``name`` is the name of its file in mistakes.
 
-    Nothing outside of ``folder`` is looked at, whatever the text names; without a folder no file is. Nothing is
-    fetched, and no secret is read.
+    Only files in ``folder`` are opened, whatever the text names; without a folder, none. Nothing is fetched, and no
+    secret is read.
     """
     content = text.encode("utf-8", "surrogatepass")
     if len(content) > MAX_BYTES:
@@ -56,7 +56,7 @@ def checked(text: str, folder: Path | None = None, name: str = "icd.yaml") -> Ch
 
 
 def within(folder: Path) -> Place:
-    """Return a place for the files of an ICD that lets nothing be looked at outside of a folder."""
+    """Return a place for the files of an ICD that only lets files in a folder be opened."""
 
     def place(called: str) -> Path:
         parts = (*PurePosixPath(called).parts, *PureWindowsPath(called).parts)
@@ -78,7 +78,7 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def _without_folder(mistake: Mistake, folder: Path | None) -> Mistake:
-    """Return a mistake that does not tell where on this machine its file is."""
+    """Return a mistake without the path of its file on this machine."""
     if folder is None or not Path(mistake.file).is_relative_to(folder):
         return mistake
     return replace(mistake, file=str(Path(mistake.file).relative_to(folder)))

@@ -41,9 +41,9 @@ class Source:
 
 
 def read_source(content: bytes, file: str) -> Source:
-    """Read an ICD's bytes; raise IcdError where they are not readable as YAML.
+    """Read an ICD's bytes. Raises IcdError where they are not readable as YAML.
 
-    Mistakes that leave the rest readable (a field given twice) are kept in ``Source.mistakes``.
+    Mistakes that leave the rest readable (a field given twice) are collected in ``Source.mistakes``.
     """
     text = _decode(content, file)
     source = Source(file)

@@ -1,4 +1,4 @@
-"""Values as an ICD's YAML writes them: texts in quotes where they need them, lists in one line where they fit."""
+"""Writes values as YAML for an ICD: texts in quotes only where needed, lists on one line where they fit."""
 
 import io
 import json
@@ -24,11 +24,11 @@ _PLAIN: Final = re.compile(r"[^\W_][\w'’./?=&+~%@-]*(?::?[ :/]?[\w'’./?=&+~%
 
 
 class _Texts(VersionedResolver):
-    """Takes every plain scalar for a text, as the loader of ICDs does."""
+    """A resolver that treats every plain scalar as text, as the loader of ICDs does."""
 
     @property
     def versioned_resolver(self) -> Any:
-        """No kinds of values that scalars are recognised as by how they look."""
+        """Resolves no types from the look of scalars."""
         return {}
 
 
@@ -54,7 +54,7 @@ def plain_value(value: object) -> Value:
 
 
 def scalar(text: str) -> str:
-    """Return a text as the loader reads it back wherever it stands, in quotes where it needs them.
+    """Return a text so that the loader reads it back in any position, in quotes where necessary.
 
     >>> scalar("solar power"), scalar("200"), scalar("null"), scalar("*://example.org/*"), scalar("a: b")
     ('solar power', '200', '"null"', '"*://example.org/*"', '"a: b"')
@@ -138,7 +138,7 @@ def _is_wide(flow: str, column: int, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """A stretch of text, and what is to stand in its place."""
+    """A range of the text, and its replacement."""
 
     start: int
     end: int

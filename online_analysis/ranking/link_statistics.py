@@ -1,4 +1,4 @@
-"""The links seen to one URL, and the row of features that they make."""
+"""The links seen to one URL, and the row of features made from them."""
 
 import math
 import re
@@ -143,12 +143,13 @@ class Group(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class LinkStatistics:
-    """A URL and the links to it; ``value`` is what it is or seems to be worth, in the units of the ranker.
+    """A URL and the links to it; ``value`` is its known or predicted worth, in the ranker's units.
 
     ``analyser_mean`` is the mean of the analysers' scores of the links, and ``weight`` their weight. ``score`` is the
     prediction, None as long as there is none; ``told`` is the score in the frontier, after the last ``offers`` offers.
-    ``is_explored``: it is to be fetched whatever its predicted worth. ``made`` is its row, None where that lacks so
-    many links that it is to be made anew: the more links it has, the less one more changes.
+    ``is_explored`` says that it is to be fetched whatever its predicted worth. ``made`` is its cached row of features,
+    None where so many links are missing in it that it has to be recomputed: the more links a URL has, the less one more
+    changes.
     """
 
     url: str
@@ -183,7 +184,7 @@ class LinkStatistics:
         return len(self._pages) >= _MAX_LINKS
 
     def add(self, seen: Seen, link: ScoredLink) -> None:
-        """Take note of another link to the URL; the first one tells whether it is named as hubs are."""
+        """Record another link to the URL; the first one decides whether it is named as hubs are."""
         n = len(self._pages) + 1
         if n == 1:
             self.is_hub = leads_to_hub(link.url, link.anchor)
@@ -208,13 +209,16 @@ class LinkStatistics:
         self.made = None
 
     def forget(self) -> None:
-        """Drop the features of a URL that will not be fetched: it is worth nothing to the pages that led to it."""
+        """Drop the features of a URL that will not be fetched.
+
+        It counts as worth nothing for the pages that link to it.
+        """
         for each in (self._pages, self._lists, self._texts, self._titles, self._places):
             each.clear()
         self.value, self.score, self.made, self._url_columns = 0.0, None, None, None
 
     def row(self, unit: float) -> Row:
-        """Return its features; worths are counted in units."""
+        """Return its features as a row; worths are counted in units of ``unit``."""
         row = self.made
         if row is None:
             groups = list(self._columns())
@@ -263,7 +267,7 @@ def rows_of(sightings: Iterable[LinkStatistics], unit: float) -> Rows:
 
 
 class View:
-    """The features that a page gives to each of its links."""
+    """The features that a page contributes to each of its links."""
 
     def __init__(self, document: Document, relevance: float, depth: int) -> None:
         self._document = document
@@ -291,7 +295,7 @@ class View:
 
 @lru_cache(1_000)
 def _shares(name: str, n: int) -> NDArray[np.float32]:
-    """Let the ``n`` features of a group share its scale, so that the size of a group does not change its weight."""
+    """Scale the ``n`` features of a group, so that the size of a group does not change its weight."""
     return np.full(n, SCALES[name] / math.sqrt(max(1, n)), np.float32)
 
 
@@ -324,10 +328,10 @@ _EXTENSION = re.compile(r"\.[A-Za-z0-9]{2,5}$")
 
 
 def leads_to_hub(url: str, anchor: str) -> bool:
-    """Return whether a link's text, or the last step of its path, is a name of a list of a site's contents.
+    """Return whether a link's text, or the last step of its path, is a usual name of a list of a site's contents.
 
-    Names of many languages are known. ``index.html`` and the like are no such name: it is how servers call the page of
-    a folder. A query makes a URL one of many, so then the anchor alone counts.
+    Names of many languages are known. ``index.html`` and the like do not count, as servers use them for any page of a
+    folder. With a query, a URL is one of many, so only the anchor counts.
 
     >>> leads_to_hub("https://example.org/docs/Index", "The index"), leads_to_hub("https://example.org/p/7", "Site map")
     (True, True)

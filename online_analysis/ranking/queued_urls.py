@@ -1,4 +1,4 @@
-"""The queued URLs that the ranker knows, with the predictions that the frontier has of each."""
+"""The queued URLs known to the ranker, with the predictions that the frontier has of each."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ _SLIGHT = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The ranker's standing among the analysers: its weight, above 0, and the update function of the frontier."""
+    """How the ranker is weighed among the analysers: its weight, above 0, and the update function of the frontier."""
 
     weight: float = 1.0
     update: Update = "max"
 
     def joined(self, analyser_mean: float, weight: float, prediction: float) -> float:
-        """Return the average of the others' score, with their weight, and of a prediction."""
+        """Return the average of the analysers' mean, with their weight, and a prediction."""
         return (analyser_mean * weight + prediction * self.weight) / (weight + self.weight)
 
     def joined_all(self, analyser_mean: Floats, weights: Floats, predictions: Floats) -> Floats:
@@ -36,7 +36,7 @@ class Standing:
         return (analyser_mean * weights + predictions * self.weight) / (weights + self.weight)
 
     def updated(self, sighting: LinkStatistics, score: float) -> None:
-        """Take note that a URL was offered with a score: the frontier has what the update function makes of it."""
+        """Record that a URL was offered with a score, as the frontier's update function applies it."""
         if sighting.told is None or self.update == "last":
             sighting.told = score
         elif self.update == "max":
@@ -49,7 +49,7 @@ class Standing:
 
 
 class Waiting:
-    """At most ``most`` sightings by URL; of more, those that seem worth least are forgotten, oldest first."""
+    """At most ``most`` queued URLs; beyond that, those of least predicted worth are dropped, the oldest first."""
 
     def __init__(self, standing: Standing, most: int) -> None:
         self._standing = standing
@@ -65,34 +65,34 @@ class Waiting:
         return iter(self._urls.values())
 
     def get(self, url: str) -> LinkStatistics | None:
-        """Return what is known of a URL that waits."""
+        """Return the statistics of a queued URL."""
         return self._urls.get(url)
 
     def add(self, url: str) -> LinkStatistics:
-        """Take in a URL that is new."""
+        """Add a new URL."""
         sighting = self._urls[url] = LinkStatistics(url)
         return sighting
 
     def take(self, url: str) -> LinkStatistics | None:
-        """Let a URL go that has been fetched, and return what is known of it."""
+        """Remove a URL that was fetched, and return its statistics."""
         self._touched.pop(url, None)
         return self._urls.pop(url, None)
 
     def forget(self, url: str) -> None:
-        """Let a URL go that is not going to be fetched, or not to be spoken of."""
+        """Remove a URL that will not be fetched, or must not be reported."""
         sighting = self.take(url)
         if sighting is not None:
             sighting.forget()
 
     def make_room(self) -> None:
-        """Forget the worst sightings when there are too many."""
+        """Drop the least promising URLs when there are too many."""
         if len(self._urls) > self._most:
             ranked = sorted(self._urls.values(), key=lambda sighting: sighting.score or 0.0)
             for sighting in ranked[: len(ranked) - self._most + int(self._most * _FORGOTTEN_AT_ONCE)]:
                 self.forget(sighting.url)
 
     def offered(self, links: Iterable[ScoredLink]) -> None:
-        """Note the links of a page that are offered now, each with its prediction if there is one."""
+        """Record that the links of a page are being offered, each with its prediction if there is one."""
         for link in links:
             sighting = self._urls.get(link.url)
             if sighting is not None:
@@ -113,12 +113,12 @@ class Waiting:
         self.rank()
 
     def explore(self, sighting: LinkStatistics) -> None:
-        """Let a URL that waits come first."""
+        """Put a queued URL first."""
         sighting.is_explored = True
         self._touched[sighting.url] = sighting
 
     def rank(self) -> None:
-        """Take note that predictions have changed: those come first that are or were the highest."""
+        """Sort after predictions have changed: URLs with the highest present or former predictions come first."""
         urls = [sighting for sighting in self._urls.values() if sighting.score is not None]
         told = np.array([-1.0 if each.told is None else each.told for each in urls])
         weights = np.array([each.weight for each in urls])
@@ -132,7 +132,7 @@ class Waiting:
         self._changed = deque(urls[index] for index in order.tolist())
 
     def revised(self, n: int) -> Sequence[Revision]:
-        """Return at most ``n`` whole scores that are not as they were told, and take them as told."""
+        """Return at most ``n`` complete scores that differ from those last reported, and record them as reported."""
         found: list[Revision] = []
         while len(found) < n and (self._touched or self._changed):
             sighting = self._touched.pop(next(iter(self._touched))) if self._touched else self._changed.popleft()
@@ -160,10 +160,10 @@ _NUMBERS = Struct(">4I")
 
 
 class Gone:
-    """A set of URLs to which more can be added only (Bloom 1970), in 2 MB.
+    """A set of URLs to which URLs can only be added (Bloom 1970), in 2 MB.
 
-    It holds every URL that was added; of others it holds, by mistake, one in 400 after a million, and one in 15 after
-    three million.
+    It contains every URL that was added; other URLs are taken for members with a probability of one in 400 after a
+    million additions, and one in 15 after three million.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""The ranker: it remembers pages and links, trains itself when that is worth while, and reports changed scores.
+"""The ranker: remembers pages and links, retrains itself when worthwhile, and reports changed scores.
 
-It is silent until it knows five pages. It learns anew from all of them whenever they are five per cent more, with all
-links that are known by then: a page that links to five good pages and an unknown one is evidence for the unknown one.
-In between it predicts the worth of new links. It keeps the last 5,000 pages and the best 20,000 URLs that wait.
+It gives no scores until it knows five pages. It retrains from all of them whenever their number has grown by five per
+cent, with all links known by then: a page that links to five good pages and an unknown one is evidence for the unknown
+one. In between it predicts the worth of new links. It keeps the last 5,000 pages and the best 20,000 queued URLs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ _LOTS = 16
 
 
 class LearningRanker:
-    """Learns the worth of pages while crawling; see ``online_analysis.aggregation.LinkRanker``.
+    """Learns the worth of pages during the crawl; see ``online_analysis.aggregation.LinkRanker``.
 
-    ``explore`` is the share of fetches that it gives to URLs of which it knows least, whatever they seem to be worth.
+    ``explore`` is the share of fetches that it gives to the URLs it knows least about, whatever their predicted worth.
     """
 
     name = "ranker"
@@ -74,7 +74,7 @@ class LearningRanker:
         return Scores(self.name, None, tuple(scores.get(link.url) for link in links))
 
     def revised(self, n: int) -> Sequence[Revision]:
-        """Return whole scores of URLs that wait and are not as they were told."""
+        """Return complete scores of queued URLs that differ from those last reported."""
         return self._waiting.revised(n)
 
     def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
@@ -94,7 +94,7 @@ class LearningRanker:
     def _see(
         self, document: Document, relevance: float, links: Sequence[ScoredLink], depth: int
     ) -> list[LinkStatistics]:
-        """Keep what a page shows, and return the URLs among its links that wait."""
+        """Record what a page shows, and return the queued URLs among its links."""
         former = self._lessons.pop(document.url, None)
         page = self._waiting.take(document.url) or (former.sighting if former else LinkStatistics(document.url))
         lesson = self._lessons[document.url] = Lesson(page, relevance)
@@ -133,7 +133,7 @@ class LearningRanker:
         self._waiting.rank()
 
     def _give_to_exploration(self) -> None:
-        """Choose a URL to be fetched for the sake of learning, where one is due: of some by lot, the least known."""
+        """If exploration is due, choose a URL to fetch for learning: the least known of some random ones."""
         self._owed += self._explore if self._learned_from else 0.0
         if self._owed < 1.0:
             return

@@ -23,7 +23,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows put behind one another: ``owners`` says of each entry which row it is of."""
+    """Concatenated rows: ``owners`` gives the row of each entry."""
 
     n: int
     columns: NDArray[np.integer]
@@ -57,7 +57,7 @@ class Weights:
 
 
 class Ridge:
-    """Finds weights for the columns of rows, again and again for the same rows with other targets."""
+    """Fits weights for the columns of rows, repeatedly for the same rows with different targets."""
 
     def __init__(self, rows: Rows, penalty: float) -> None:
         self._columns, places = np.unique(rows.columns, return_inverse=True)
@@ -65,10 +65,10 @@ class Ridge:
         self._penalty = penalty
 
     def fit(self, targets: Floats, weights: Weights) -> None:
-        """Let weights be those that minimise ``|rows * w - targets|^2 + penalty * |w|^2``.
+        """Set the weights that minimise ``|rows * w - targets|^2 + penalty * |w|^2``.
 
-        The search begins at the present weights. It ends after fifteen steps, so the outcome may be short of the
-        minimum where there are many rows; the next one goes on from there.
+        The search starts from the present weights. It ends after fifteen steps, so the result may be short of the
+        minimum where there are many rows; the next call continues from there.
         """
         weights.replace(self._columns, self._descend(targets, weights.all[self._columns]))
 

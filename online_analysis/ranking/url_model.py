@@ -28,14 +28,14 @@ _MAX_SITES = 10_000
 
 
 class RemainingBudget:
-    """What is left for a crawl, and for each of the last 10,000 sites that have a bound of their own."""
+    """What is left of the budget of a crawl, and of each of the last 10,000 sites with a budget of their own."""
 
     def __init__(self) -> None:
         self._crawl = 1.0
         self._sites: OrderedDict[str, float] = OrderedDict()
 
     def note(self, url: str, left: BudgetLeft = UNSPENT) -> None:
-        """Take note of what was left when a page was fetched."""
+        """Record what was left when a page was fetched."""
         self._crawl = left.crawl
         host = urlsplit(url).netloc
         self._sites.pop(host, None)
@@ -75,7 +75,7 @@ class Lesson:
 
 
 class Belief:
-    """A linear model: its intercept and the weight of each column. It predicts nothing before it is trained."""
+    """A linear model: its intercept and the weight of each column. It predicts nothing before it is fitted."""
 
     def __init__(self) -> None:
         self.mean = 0.0
@@ -96,7 +96,7 @@ class Belief:
 
 
 class Model:
-    """Learns from lessons; knows nothing before the first time. ``budget`` tells what promises are still worth."""
+    """Learns from lessons; predicts nothing before. ``budget`` tells how much promises still count."""
 
     def __init__(self, budget: RemainingBudget) -> None:
         self._budget = budget
@@ -105,7 +105,7 @@ class Model:
         self._promise = Belief()
 
     def learn(self, lessons: Sequence[Lesson], waiting: Sequence[LinkStatistics]) -> None:
-        """Learn from all lessons that there are, and say anew what all that waits is worth."""
+        """Learn from all lessons, and predict the worth of all queued URLs anew."""
         worths = np.array([lesson.relevance for lesson in lessons])
         self._unit = _quantile(worths, _GOOD) or float(worths.max()) or 1.0
         worths = np.sqrt(worths / self._unit)
@@ -124,7 +124,7 @@ class Model:
             self._score(waiting, rows, values)
 
     def predict(self, sightings: Sequence[LinkStatistics]) -> None:
-        """Say what URLs are worth."""
+        """Predict the worth of URLs."""
         if sightings:
             rows = rows_of(sightings, self._unit)
             self._score(sightings, rows, self._value(sightings, rows))
@@ -162,7 +162,7 @@ class Model:
             sighting.score = score
 
     def explain(self, sighting: LinkStatistics) -> tuple[Reason, ...]:
-        """Say what the score of a URL would be made of now; the effects, shares of its worth, add up to it."""
+        """Return the parts of a URL's present score; the effects, shares of its worth, add up to it."""
         reasons = [
             Reason("score of links", sighting.analyser_mean, math.sqrt(sighting.analyser_mean / self._unit)),
             Reason("mean surplus of all pages", self._relevance.mean, self._relevance.mean),

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.adaptation.adapter import Adaptation
+from aahcrawler.adaptation.adapter import Adaptation, adaptation
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.assistance import Failure
@@ -139,6 +138,7 @@ def test_what_every_page_says_is_no_text_of_any_of_them() -> None:
     assert crawl.told == []
 
 
+@pytest.mark.slow
 def test_a_site_that_cannot_be_repaired_is_asked_about_ever_more_rarely() -> None:
     crawl = Crawl(strategy=Knowing(confidence=0.1))
     for number in range(100):
@@ -146,6 +146,7 @@ def test_a_site_that_cannot_be_repaired_is_asked_about_ever_more_rarely() -> Non
     assert len(crawl.strategy.asked) <= 12
 
 
+@pytest.mark.slow
 def test_what_teaches_nothing_is_learned_from_ever_more_rarely_and_read_all_the_same() -> None:
     crawl, tried = Crawl(), []
 

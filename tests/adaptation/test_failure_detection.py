@@ -18,8 +18,7 @@ from aahcrawler.adaptation.detection.failure_detection import (
     trouble,
 )
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome
+from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome
 from aahcrawler.webobject import Person, Value, WebObject
 from tests.adaptation.redesigned import POSTS, new, old, posts, thread
 from tests.helper.building import text_field

@@ -202,6 +202,7 @@ def test_signatures_that_stand_on_all_posts_belong_to_each() -> None:
     assert [each.share if each else 0 for each in found] == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_a_page_that_says_one_thing_fifty_thousand_times_takes_no_long_time() -> None:
     page = page_of(shown("<p>" + "harbour froze over in " * 50_000 + "</p>"), url=URL)
     with at_most(10):

@@ -4,8 +4,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from aahcrawler.adaptation.adapter import adaptation
 from aahcrawler.adaptation.repair.page_structure import Structures
-from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.induction.record_sets import Nature
 from aahcrawler.page import Page
@@ -126,6 +126,7 @@ def test_what_leads_to_other_views_of_itself_alone_is_a_post() -> None:
     assert (natures, others) == ({Nature.POSTS}, {Nature.TEASERS})
 
 
+@pytest.mark.slow
 def test_posts_and_their_comments_are_read_between_lists_without_a_sign() -> None:
     helper = ApplicationAwareHelper(KnowledgeBase((BLOG,)), adapter=adaptation(KnowledgeBase((BLOG,))))
     helper.assist(post(0, name="node"))
@@ -161,6 +162,7 @@ def test_what_a_name_says_is_no_part_of_it() -> None:
     assert found.first("author") == Person(NAMES[1])
 
 
+@pytest.mark.slow
 def test_comments_that_the_file_finds_a_part_of_are_looked_for_where_articles_were_repaired() -> None:
     known = KnowledgeBase((BLOG,))
     helper = ApplicationAwareHelper(known, adapter=adaptation(known))

@@ -22,6 +22,7 @@ from aahcrawler.archive.records import labelled_digest
 from aahcrawler.archive.scanning import Problem
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.exchange import Truncation
+from aahcrawler.tallies import plural
 from tests.archive.exchanges import INFO, chunked, exchange_of, page_exchange
 from tests.archive.test_segments import ROOT
 
@@ -67,7 +68,7 @@ def only_file(crawl: Path) -> Path:
 def test_what_we_write_is_right(tmp_path: Path, size: int) -> None:
     crawl, tally = crawl_of(tmp_path, size=size), Tally()
     assert list(check(crawl, tally)) == []
-    assert str(tally) == f"{18 + tally.files} records in {tally.files} files: all is well"
+    assert str(tally) == f"{18 + tally.files} records in {plural(tally.files, 'file')}: all is well"
     assert found(crawl / "archive") == [(Problem.NO_INDEX, None)]
     (crawl / "icd.json").touch()
     assert found(crawl / "archive") == []
@@ -310,7 +311,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     crawl = crawl_of(tmp_path)
     run = CliRunner().invoke
     fine = run(archive_app, ["check", str(crawl)])
-    assert (fine.exit_code, fine.output) == (0, "19 records in 1 files: all is well\n")
+    assert (fine.exit_code, fine.output) == (0, "19 records in 1 file: all is well\n")
     path = only_file(crawl)
     write_members(path, members_of(path)[:-1])
     (crawl / "indexes" / "index.cdxj").unlink()

@@ -3,9 +3,6 @@
 import hashlib
 import json
 import logging
-import signal
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +21,7 @@ from tests.crawl.articles import article_site
 from tests.crawl.crawling import aah, running, summary, until, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import serving
+from tests.forking import forked
 
 QUICK = Rhythm(look=0.02, shortest=0.02, longest=0.05, end=5.0)
 FIRST = "archive/c-20260102030405-00000.warc.gz"
@@ -379,9 +377,9 @@ with Delivery(Path(sys.argv[1]), "harbour", sys.argv[2], Rhythm(look=0.05), Slow
 def test_a_kill_in_the_middle_of_a_copy_leaves_no_half_of_it(crawl: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     whole, part = target / "harbour" / FIRST, target / "harbour" / (FIRST + ".delivering")
-    with subprocess.Popen([sys.executable, "-c", SLOW, str(crawl), str(target)]) as process:
+    with forked(SLOW, crawl, target) as process:
         until(lambda: part.exists() and part.stat().st_size > 0)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
     assert not whole.exists()
     with Delivery(crawl, "harbour", str(target), QUICK):
         pass

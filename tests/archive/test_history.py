@@ -4,10 +4,7 @@ import hashlib
 import os
 import resource
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -27,7 +24,7 @@ from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
 from aahcrawler.segments import recover
 from tests.archive.exchanges import INFO, STARTED, exchange_of
-from tests.archive.test_segments import ROOT
+from tests.forking import forked
 
 A, B, ROBOTS = "http://a.test/a", "http://a.test/b?x=%22", "http://a.test/robots.txt"
 UNDERSTOOD = Metadata(understood_by="today", role="terminal", score=0.25, relevant=True, priority=0.75, depth=3)
@@ -568,12 +565,10 @@ for number in range(10**6):
 
 @pytest.mark.parametrize("after", [1, 120, 700])
 def test_a_kill_loses_nothing(tmp_path: Path, after: int) -> None:
-    command = [sys.executable, "-c", WRITES, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as child:
-        assert child.stdout is not None
+    with forked(WRITES, tmp_path) as child:
         for line in child.stdout:
             if int(line) >= after:
-                child.send_signal(signal.SIGKILL)
+                child.kill()
                 break
         acknowledged = int(([line, *child.stdout])[-1])
     recover(tmp_path / "archive", WARC)

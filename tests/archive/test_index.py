@@ -3,8 +3,6 @@
 import gzip
 import json
 import random
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -21,7 +19,8 @@ from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.layout import WARC
 from aahcrawler.segments import recover
 from tests.archive.exchanges import INFO, exchange_of, page_exchange
-from tests.archive.test_segments import ROOT, files_up_to
+from tests.archive.test_segments import files_up_to
+from tests.forking import forked
 from tests.pace import at_most
 
 KEYS = [
@@ -66,6 +65,7 @@ def test_a_key_is_one_word_of_ascii(url: str) -> None:
     assert key
 
 
+@pytest.mark.slow
 def test_keys_of_hostile_urls_are_quick() -> None:
     with at_most(5):
         for url in ("%" + "25" * 40_000, "cfid=" * 12_000, "&" * 60_000, "../" * 20_000, "(s(" * 20_000):
@@ -206,9 +206,7 @@ while True:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_kill_costs_nothing(tmp_path: Path, seed: int) -> None:
     files, folder = tmp_path / "archive", tmp_path / "indexes"
-    command = [sys.executable, "-c", ENDLESS, str(files), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
-        assert process.stdout is not None
+    with forked(ENDLESS, files, folder) as process:
         process.stdout.readline()
         time.sleep(random.Random(seed).uniform(0, 0.4))
         process.kill()

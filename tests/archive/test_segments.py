@@ -5,8 +5,6 @@ import itertools
 import os
 import random
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from aahcrawler.segments import (
 )
 from tests.archive.exchanges import INFO, page_exchange, read_back
 from tests.archive.test_writer import blocks_of, warcio_check
+from tests.forking import forked
 from tests.pace import at_most
 
 ROOT = Path(__file__).parents[2]
@@ -203,12 +202,11 @@ while True:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_process_loses_nothing_it_had_written(tmp_path: Path, seed: int) -> None:
-    with subprocess.Popen([sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, cwd=ROOT) as process:
-        assert process.stdout is not None
+    with forked(ENDLESS, tmp_path) as process:
         first = process.stdout.readline()
         time.sleep(random.Random(seed).uniform(0, 0.3))
         process.kill()
-        told = [line.decode().strip() for line in (first, *process.stdout)]
+        told = [line.strip() for line in (first, *process.stdout)]
     recover(tmp_path, WARC)
     assert not list(tmp_path.glob("*.open*"))
     kept = []

@@ -150,6 +150,7 @@ def test_an_application_is_tried_against_what_is_there_without_it(tmp_path: Path
         without_changes((first,), "Nothing")
 
 
+@pytest.mark.slow
 def test_damaged_and_hostile_pages_are_passed_over(tmp_path: Path, base: KnowledgeBase) -> None:
     hostile = {
         f"{SITE}/topic.php?id=9": f"{topic()}{BROKEN}",
@@ -189,6 +190,7 @@ def test_the_heaviest_pages_are_kept() -> None:
     assert [page.url for page in heaviest.pages()] == ["http://a.test/5", "http://a.test/5"]
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, base: KnowledgeBase) -> None:
     folder = archive(tmp_path / "crawl", base, PAGES)
     command = ["kb", "try", str(folder), "--kb", str(tmp_path / "kb")]

@@ -204,6 +204,7 @@ def test_a_rule_that_refuses_most_links_of_an_action(base: Path) -> None:
     assert "refuses 2 of the 2 links that the action people of level forum finds" in finding.message
 
 
+@pytest.mark.slow
 def test_signs_that_other_software_shares(base: Path) -> None:
     shop = (
         '<!doctype html><html><head><link rel="stylesheet" href="/static/css/shop.css"></head><body>Ropes</body></html>'
@@ -239,6 +240,7 @@ MANY = "".join(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["**/forum/#-music-#/", "**/forum/1-music-7/"])
 def test_an_address_that_fits_one_of_many_like_links(base: Path, path: str) -> None:
     page = base / "applications" / "pages" / "app" / "board.html"
@@ -263,6 +265,7 @@ def test_a_page_of_its_own_beside_others_is_no_narrow_address(base: Path) -> Non
     assert findings(base, address, f'{address}<address path="/club"/>') == []
 
 
+@pytest.mark.slow
 def test_drafts_and_guesses_that_are_left(base: Path) -> None:
     guessed = FILE.replace(
         '      <field name="signature">', '      <!-- guess: who signs -->\n      <field name="signature">'

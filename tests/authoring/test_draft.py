@@ -65,6 +65,7 @@ def test_the_draft_reads_the_page_it_was_made_from(begun: Begun) -> None:
     assert {link.url.rpartition("/")[2].partition("?")[0] for link in assistance.refused} >= {"login.php", "print.php"}
 
 
+@pytest.mark.slow
 def test_other_pages_of_the_site_are_told_apart(begun: Begun) -> None:
     helper = ApplicationAwareHelper(begun.knowledge_base)
     board, form = helper.assist(BOARD), helper.assist(FORM)
@@ -134,6 +135,7 @@ def test_known_applications_are_not_written_again(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_file_for_one_site_is_recognised_by_its_host(tmp_path: Path) -> None:
     begun = begin(Wish("Knots", "web-forum", site=True), Given((TOPIC,)), (tmp_path,))
     assert begun.knowledge_base.application("Knots").hosts == ("knots.example",)

@@ -117,6 +117,7 @@ def diary(number: int, days: tuple[int, ...]) -> Page:
     )
 
 
+@pytest.mark.slow
 def test_no_part_of_a_date_separates_a_name_from_it(tmp_path: Path) -> None:
     begun = drafted([diary(1, (1, 2, 3, 4)), diary(2, (2, 3, 5))], tmp_path)
     first = diary(9, (1, 3, 5)).body.replace(b" (2", b" (1")
@@ -137,6 +138,7 @@ def debate(number: int, answers: int) -> Page:
     return html_page(f"{SITE}/debate/{number}", f"{head}<div class='all'>{posts}</div></body></html>")
 
 
+@pytest.mark.slow
 def test_answers_keep_the_headings_that_they_have(tmp_path: Path) -> None:
     begun = drafted([debate(1, 4), debate(2, 5)], tmp_path, "web-forum")
     titles = [each.first("title") for each in read(begun, debate(7, 3))]

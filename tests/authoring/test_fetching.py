@@ -2,18 +2,8 @@
 
 import pytest
 
-from aahcrawler.editor.pages.fetching import (
-    MAX_REDIRECTS,
-    BadAddressError,
-    NoAnswerError,
-    NoContactError,
-    PrivateAddressError,
-    RobotsDeniedError,
-    RobotsUnreachableError,
-    TooManyRedirectsError,
-    denial,
-    fetch_page,
-)
+from aahcrawler.editor.pages.fetching import FetchError, fetch_page
+from aahcrawler.page.onward import MAX_REDIRECTS
 from tests.crawl.site import Reply, Site, serving
 
 PAGE = b"<!doctype html><title>Here</title><p>Text"
@@ -42,15 +32,14 @@ def test_a_missing_page_is_a_page() -> None:
 def test_robots_txt_is_obeyed_and_quoted() -> None:
     rules = Reply(b"User-agent: *\nDisallow: /private/\n", headers={"Content-Type": "text/plain"})
     with serving(Site({"/robots.txt": rules, "/ok": moved("/private/x")})) as site:
-        with pytest.raises(RobotsDeniedError, match=r"line 2, Disallow: /private/\)") as caught:
+        with pytest.raises(FetchError, match=r"/private/x \(line 2, Disallow: /private/\)"):
             fetch_page(f"{site.url}ok", allow_private=True)
-        assert caught.value.url == f"{site.url}private/x"
         assert "/private/x" not in {asked.path for asked in site.asked}
 
 
 def test_without_robots_txt_nothing_is_fetched() -> None:
     with serving(Site({"/robots.txt": Reply(b"", 503), "/": Reply(PAGE)})) as site:
-        with pytest.raises(RobotsUnreachableError, match="503"):
+        with pytest.raises(FetchError, match="503"):
             fetch_page(site.url, allow_private=True)
         assert [asked.path for asked in site.asked] == ["/robots.txt"]
 
@@ -62,7 +51,7 @@ def test_private_networks_are_left_alone_but_for_the_address_that_was_named() ->
         for target in (site.url.replace("127.0.0.1", "[::ffff:127.0.0.2]"), "http://10.0.0.1/"):
             with (
                 serving(Site({"/": moved(target)})) as other,
-                pytest.raises(PrivateAddressError, match="--allow-private"),
+                pytest.raises(FetchError, match="--allow-private"),
             ):
                 fetch_page(other.url)
         assert len(site.asked) == asked
@@ -75,7 +64,7 @@ def test_this_machine_may_be_named() -> None:
 
 def test_redirects_end() -> None:
     with serving(Site(other=lambda path: moved(path + "x"), pages={"/robots.txt": Reply(b"", 404)})) as site:
-        with pytest.raises(TooManyRedirectsError):
+        with pytest.raises(FetchError, match="redirects"):
             fetch_page(site.url, allow_private=True)
         assert len(site.asked) == MAX_REDIRECTS + 2
 
@@ -83,40 +72,17 @@ def test_redirects_end() -> None:
 def test_no_server() -> None:
     with serving(Site()) as site:
         url = site.url
-    with pytest.raises(NoAnswerError, match="no answer"):
+    with pytest.raises(FetchError, match="no answer"):
         fetch_page(url, allow_private=True)
 
 
 @pytest.mark.parametrize("contact", ["", "   ", "somebody", "me@example.org\r\nX: y"])
 def test_who_asks_must_be_said(contact: str) -> None:
-    with pytest.raises(NoContactError, match="you@example"):
+    with pytest.raises(FetchError, match="you@example"):
         fetch_page("http://a.test/", contact=contact)
 
 
 @pytest.mark.parametrize("url", ["", "page.html", "ftp://a.test/", "javascript:alert(1)"])
 def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(BadAddressError, match="http://"):
+    with pytest.raises(FetchError, match="http://"):
         fetch_page(url, contact=ME)
-
-
-@pytest.mark.parametrize(
-    ("rules", "target", "line"),
-    [
-        ("User-agent: *\nDisallow: /", "/a", 2),
-        ("User-agent: *\nDisallow:", "/a", None),
-        ("User-agent: other\nDisallow: /", "/a", None),
-        ("User-agent: *\nDisallow: /\n\nUser-agent: aahcrawler/2\nDisallow: /b", "/a", None),
-        ("User-agent: *\nAllow: /\n\nUser-agent: x\nUser-agent: AAHCrawler\nDisallow: /b # yes", "/b/c", 6),
-        ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b", None),
-        ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", None),
-        ("User-agent: *\nDisallow: /*.php$", "/f/x.php", 2),
-        ("User-agent: *\nDisallow: /*.php$", "/f/x.php?a", None),
-        ("User-agent: *\nDisallow: /*?sort=", "/f/x?sort=1", 2),
-        ("User-agent: *\nDisallow: /%7euser/\u00e9", "/~user/%c3%a9", 2),
-        ("User-agent: *\nDisallow: /a$", "/a", 2),
-        ("User-agent: *\nDisallow: /a$", "/ab", None),
-    ],
-)
-def test_which_line_denies(rules: str, target: str, line: int | None) -> None:
-    denied = denial(rules.encode(), target, "AAHCrawler")
-    assert (denied.line if denied else None) == line

@@ -55,6 +55,7 @@ def story(url: str) -> Page:
     return Page(url, 200, Headers((("Content-Type", "text/html"),)), STORY, datetime(2026, 11, 21, tzinfo=UTC))
 
 
+@pytest.mark.slow
 def test_an_article_is_extracted_as_the_config_says(tmp_path: Path) -> None:
     write(convert(folder_with(tmp_path, gazette__example__txt=GAZETTE)), tmp_path / "pack")
     helper = ApplicationAwareHelper(load(SHIPPED, tmp_path / "pack"))
@@ -135,6 +136,7 @@ def test_an_archive_is_read_and_never_unpacked(tmp_path: Path) -> None:
     assert written == [f"pack/applications/{name}.example.xml" for name in ("plain", "root", "up")]
 
 
+@pytest.mark.slow
 def test_quotes_of_both_sorts_and_control_characters_do_no_harm(tmp_path: Path) -> None:
     text = "body: //p\nstrip_id_or_class: it's \"so\nstrip: //a[.='\x01']\n"
     pack = convert(folder_with(tmp_path, a__example__txt=text))

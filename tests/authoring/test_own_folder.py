@@ -184,6 +184,7 @@ def test_names_that_lead_elsewhere_are_refused(own: OwnFolder, name: str) -> Non
     assert not own.path.exists()
 
 
+@pytest.mark.slow
 def test_an_entry_is_staged_in_its_temporary_folder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("temporary", "mine"):
         (tmp_path / name).mkdir()
@@ -203,6 +204,7 @@ def test_an_entry_is_checked_with_what_it_extends_also_where_both_files_are_call
     assert {file.name for file in read_files(own.parent.glob("*.xml"))} == {"Mine", "Tiny"}
 
 
+@pytest.mark.slow
 def test_commands_note_who_did_what(tmp_path: Path) -> None:
     from tests.authoring.tinyforum import SITE, board, topic
 

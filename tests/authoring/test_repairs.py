@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.adaptation.store.decisions import DECISIONS, State
-from aahcrawler.adaptation.store.learned import LearnedLinks, LearnedSign
+from aahcrawler.adaptation.store.learned import DECISIONS, LearnedLinks, LearnedSign, State
 from aahcrawler.cli import app
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.editor.repairs import repair_list
@@ -162,6 +161,7 @@ def test_a_torn_decision_costs_itself_alone(crawl: Path, folders: tuple[Path, ..
     assert decision.who == "Bo"
 
 
+@pytest.mark.slow
 def test_commands_list_and_reject(crawl: Path, folders: tuple[Path, ...]) -> None:
     runner, kb = CliRunner(), ("--kb", f"{folders[0]}:{folders[1]}")
     listed = runner.invoke(app, ["kb", "learned", str(crawl), *kb])

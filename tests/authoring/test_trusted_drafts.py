@@ -64,6 +64,7 @@ def begun(pages: Mapping[str, Page], tmp_path_factory: pytest.TempPathFactory) -
     return begin(Wish("Ropewalk", "web-forum"), Given(contents, lists), (tmp_path_factory.mktemp("kb"),))
 
 
+@pytest.mark.slow
 def test_the_whole_site_is_read_from_its_front_page(begun: Begun, pages: Mapping[str, Page]) -> None:
     bodies, followed = crawled(begun, pages, f"{SITE}/")
     wanted = [(thread, 1) for thread in THREADS] + [(THREADS[0], page) for page in range(2, PAGES + 1)]
@@ -107,6 +108,7 @@ def test_the_number_of_the_first_page_is_dropped(begun: Begun) -> None:
     assert application.canonical(second) == second
 
 
+@pytest.mark.slow
 def test_without_a_sign_of_the_software_the_draft_is_for_its_site_alone(tmp_path: Path) -> None:
     pages = ropewalk.site()
     given = Given((pages[f"{SITE}{path_of(11)}"],), (pages[f"{SITE}/"],))
@@ -117,6 +119,7 @@ def test_without_a_sign_of_the_software_the_draft_is_for_its_site_alone(tmp_path
     assert len(bodies) == 4 * len(THREADS)
 
 
+@pytest.mark.slow
 def test_bodies_of_one_paragraph_teach_to_read_longer_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ropewalk.site(SIGNED)[f"{SITE}{path_of(12)}"]
     with monkeypatch.context() as changed:
@@ -131,6 +134,7 @@ def test_bodies_of_one_paragraph_teach_to_read_longer_ones(tmp_path: Path, monke
     assert [fold(str(each.first("body"))) for each in found] == texts
 
 
+@pytest.mark.slow
 def test_an_unrelated_shop_is_not_claimed(begun: Begun, tmp_path: Path) -> None:
     pages = ropewalk.site()
     unsigned = begin(Wish("Ropewalk", "web-forum"), Given((pages[f"{SITE}{path_of(11)}"],)), (tmp_path,))
@@ -139,6 +143,7 @@ def test_an_unrelated_shop_is_not_claimed(begun: Begun, tmp_path: Path) -> None:
         assert Detector(each.knowledge_base).detect(shop).application is None
 
 
+@pytest.mark.slow
 def test_alternatives_of_all_doubts_can_be_chosen_and_give_valid_files(begun: Begun) -> None:
     doubts = begun.draft.doubts
     assert [doubt.doubt for doubt in doubts] == sorted((doubt.doubt for doubt in doubts), reverse=True)

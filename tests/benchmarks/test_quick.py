@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from benchmarks.damage import damaged
 from benchmarks.quick import Known, Method, Repairs, attempt, costs, wanted
 from tests.benchmarks import tinysite
@@ -11,6 +13,7 @@ def known(folder: Path) -> Known:
     return Known(tinysite.record(folder), folder / "trimmed", source)
 
 
+@pytest.mark.slow
 def test_without_repair_a_redesign_costs_objects_and_with_memory_they_are_found_again(tmp_path: Path) -> None:
     of = known(tmp_path)
     whole, _ = attempt(of, of.site, Method.NONE)

@@ -37,6 +37,7 @@ def test_rows_compare_each_system_with_plain_scrapy_in_the_same_round() -> None:
     assert second["ratio"] == 1.0
 
 
+@pytest.mark.slow
 def test_hosts_have_boards_with_nothing_in_common_whose_pages_lead_to_each_other() -> None:
     first, second = boards(60, 2).values()
     assert set(first.addresses()) & set(second.addresses()) == {"index.php"}

@@ -71,6 +71,7 @@ def test_subjects_are_branches_of_word_senses(tmp_path: Path, monkeypatch: pytes
     assert [sense.broader for sense in found.senses] == [(), ("00000001",), ("00000001",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", [forums, weblogs])
 def test_filled_software_links_to_pages_that_are_there_and_is_the_same_each_time(fill: object) -> None:
     assert callable(fill)

@@ -134,6 +134,7 @@ def test_calls_fail_when_the_connection_ends(how: str) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_browser_that_answers_nothing_is_not_asked_without_end() -> None:
     async def run() -> None:
         async with _connected() as (devtools, _):

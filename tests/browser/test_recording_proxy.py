@@ -350,6 +350,7 @@ def test_others_than_the_browser_and_too_many_connections_are_closed() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_keys_keep_the_contexts_of_so_many_hosts() -> None:
     key = ProxyKey.new()
     first = key.context("first.test")

@@ -90,6 +90,7 @@ def test_the_latest_reading_counts(crawl: Path) -> None:
         assert (second.reading, second.objects) == (None, ())
 
 
+@pytest.mark.slow
 def test_a_document_is_made_by_the_knowledge_base_of_the_folder_or_by_another(tmp_path: Path) -> None:
     for beside in ("crawls/knowledge-base", "mine"):
         entry = tmp_path / beside / "applications" / "harbour.xml"

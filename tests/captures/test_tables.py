@@ -34,6 +34,7 @@ def test_rows_and_columns_say_the_same(scored: Path) -> None:
     assert (list(scores(scored, 2)), columns(scores(scored, 2))) == ([], {})
 
 
+@pytest.mark.slow
 def test_a_data_frame_has_the_rows(scored: Path) -> None:
     pytest.importorskip("pandas")
     frame = data_frame(objects(scored))
@@ -47,6 +48,7 @@ def test_without_pandas_a_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         data_frame([])
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_run(
     scored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

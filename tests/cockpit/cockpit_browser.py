@@ -31,6 +31,7 @@ from aahcrawler.service.cockpit.studio import studio_routes
 from aahcrawler.service.cockpit_server import Published, assembled, names_of
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
+from aahcrawler.service.steering.unfound_searches import UnfoundSearches
 from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.web.entrance import UNLIMITED, Rates
 from aahcrawler.service.web.roles import LOCAL, Caller, Named, Role, Tokens
@@ -39,6 +40,7 @@ from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import Reply
+from tests.service.forked_crawls import crawls_forked
 
 READER, OPERATOR = "the token of a reader", "the token of an operator"
 BLIND = "the token of an operator who may not read"
@@ -104,8 +106,13 @@ class Cockpit:
 
 
 @contextmanager
-def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None = None) -> Iterator[Cockpit]:
-    """Serve a cockpit of the crawls in a folder, in a thread, until the block ends."""
+def serving(
+    place: Path,
+    rates: Rates = UNLIMITED,
+    pictures: PagePictures | None = None,
+    unfound: UnfoundSearches | None = None,
+) -> Iterator[Cockpit]:
+    """Serve a cockpit of the crawls in a folder, in a thread, until the block ends. What it starts is forked."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     listening = Listening(port=port)
@@ -114,7 +121,7 @@ def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None
     )
     names = names_of(listening, Published())
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
-    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), pictures)
+    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), pictures, unfound)
     app = assembled(settings, instruments, names, sign_in)
     pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [
@@ -127,7 +134,8 @@ def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None
         time.sleep(0.005)
         assert thread.is_alive()
     try:
-        yield Cockpit(names, port, sign_in, routes, place)
+        with crawls_forked():
+            yield Cockpit(names, port, sign_in, routes, place)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -144,7 +144,7 @@ def written(visit: Visit, text: str) -> Page:
 
 
 def test_a_page_is_given_by_its_url_and_chosen_on(editing: Visit, knots: Knots) -> None:
-    assert "robots.txt says so" in fetched(editing, f"http://{HOST}/secret")
+    assert "robots.txt does not let us" in fetched(editing, f"http://{HOST}/secret")
     for url in ("http://10.9.8.7/topic.php", f"http://{HOST}/away"):
         assert "was not asked" in fetched(editing, url)
     assert "/secret" not in {asked.path for asked in knots.site.asked}

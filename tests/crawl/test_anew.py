@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from aahcrawler.archive.history import Former
-from aahcrawler.crawl.startup.seeding import Seeder, clear
+from aahcrawler.crawl.startup.store_opening import Seeder, clear
 from aahcrawler.crawls import frontier_name, number
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier

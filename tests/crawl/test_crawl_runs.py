@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from aahcrawler.crawl.directory.crawl_runs import EndedRun, Start, current_run, 
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawls import number
 from online_analysis.icd import Icd
+from tests.forking import forked
 
 FILES = ("crawl.json", "icd.json", "topic.json", "crawl.log", "report.html")
 DIE = """
@@ -119,8 +118,8 @@ def test_a_kill_at_any_step_leaves_the_crawl_over_or_the_next_one_begun(steps: i
     root = a_crawl(icd)
     assert len(rotation(root, 1)) == 7
     before = contents(root)
-    died = subprocess.run([sys.executable, "-c", DIE, str(root), str(steps)], check=False)
-    assert died.returncode == -signal.SIGKILL
+    with forked(DIE, root, steps) as process:
+        assert process.wait() == -signal.SIGKILL
     assert number(root) == (2 if steps >= 2 else 1)
     folder = CrawlFolder.open(icd)
     assert (folder.run.number, folder.run.start) == (2, Start.NEXT)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.crawl.fetch.politeness import MAX_QUEUES, SHRINKAGE, PolitenessTracker
+from aahcrawler.wire.politeness import MAX_QUEUES, SHRINKAGE, PolitenessTracker
 from online_analysis.icd import Politeness
 from tests.crawl.crawling import running
 from tests.crawl.site import Answer, Reply, Site, html, links, serving
@@ -68,6 +68,7 @@ def test_without_a_delay_turns_come_at_once(of: Callable[..., PolitenessTracker]
     assert politeness.learned(A) == 0
 
 
+@pytest.mark.slow
 def test_turns_that_have_come_are_forgotten(clock: Clock, of: Callable[..., PolitenessTracker]) -> None:
     politeness = of(delay=1.0)
     for number in range(3 * MAX_QUEUES):

@@ -1,10 +1,6 @@
 """The folder of a crawl: one process at a time, one definition for ever."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +8,7 @@ import pytest
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from online_analysis.icd import Icd
+from tests.forking import forked
 
 HOLD = """
 import sys, time
@@ -51,14 +48,11 @@ def test_one_crawl_at_a_time(tmp_path: Path) -> None:
 
 def test_of_other_processes_too_and_a_killed_one_holds_nothing(tmp_path: Path) -> None:
     icd = definition(tmp_path)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path / "icd.yaml")], stdout=subprocess.PIPE, text=True
-    ) as holder:
-        assert holder.stdout is not None
+    with forked(HOLD, tmp_path / "icd.yaml") as holder:
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(CrawlRefusedError, match="another crawl"):
             CrawlFolder.open(icd)
-        os.kill(holder.pid, signal.SIGKILL)
+        holder.kill()
         holder.wait()
     CrawlFolder.open(icd).close()
 

@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.crawl.fetch.ip_claims import machine
 from aahcrawler.crawl.startup.store_opening import FrontierConnection
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.wire.admission import machine
 from online_analysis.icd import Icd
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import EndedRun, Running, aah, rows, running, summary, write_icd

@@ -203,6 +203,7 @@ def test_a_crawl_fails_where_valid_files_were_broken_while_it_was_opened(tmp_pat
     assert isinstance(failure, LoadError)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_what_was_loaded_while_a_crawl_runs_is_not_looked_through_for_garbage(tmp_path: Path) -> None:
     write(tmp_path, TINY)

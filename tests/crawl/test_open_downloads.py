@@ -5,7 +5,7 @@ import pytest
 
 from aahcrawler.crawl.fetch import download_handler as download
 from aahcrawler.crawl.fetch.download_handler import OpenDownloads
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.wire.client import WireResponse
 from tests import skipping
 

@@ -11,9 +11,9 @@ import pytest
 
 from aahcrawler.crawl.core import page_reading
 from aahcrawler.crawl.core.page_reading import Bounds, LoopGuard, LoopHeldError, PageReading, WorkEndedError
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.links.reading_budget import is_long
+from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.page import Page
 from benchmarks.hostile.shapes import page_of
 from tests.helper.saved_pages import html_page

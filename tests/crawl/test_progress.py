@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from aahcrawler.crawl.cluster.supervisor import activity_of, common_pause
-from aahcrawler.crawl.reporting.activity import Activity, together
-from aahcrawler.crawl.reporting.live_display import Rate, display, facts_of, time_left
+from aahcrawler.crawl.reporting.live_display import Activity, Rate, display, facts_of, time_left, together
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, State

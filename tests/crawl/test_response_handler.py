@@ -28,8 +28,7 @@ from aahcrawler.crawl.directory.files import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import AGAIN, MAX_REST, StoppedError
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.handler import RequisiteBudgetError, rest_asked
 from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
@@ -37,7 +36,7 @@ from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Metadata, read, write
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.pipeline.links import MAX_REDIRECTS
+from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Findings, Lessons
 from aahcrawler.seeds import of_attempt, of_reason
@@ -54,6 +53,8 @@ from aahcrawler.wire.errors import (
     WireError,
     WireTimeoutError,
 )
+from aahcrawler.wire.politeness import AGAIN, MAX_REST
+from aahcrawler.wire.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from knowledge_base.model import KnowledgeBase
 from online_analysis.aggregation import OnlineAnalyser, Revision, Scores
 from online_analysis.document import Document

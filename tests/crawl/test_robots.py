@@ -20,11 +20,9 @@ from aahcrawler.crawl.capture.archiver import Annotations
 from aahcrawler.crawl.capture.recrawl import ConditionalRequest, UnreadableCaptureError
 from aahcrawler.crawl.fetch.download_handler import ENDING, MAX_BYTES, Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
-from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
-from aahcrawler.crawl.lease.lease_source import LEASE
+from aahcrawler.crawl.lease.lease_source import LEASE, StoppedError
 from aahcrawler.crawl.scrapy import robots_middleware as robots
-from aahcrawler.crawl.scrapy.robots_middleware import MAX_REDIRECTS, RobotsMiddleware
+from aahcrawler.crawl.scrapy.robots_middleware import RobotsMiddleware
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page
@@ -36,6 +34,15 @@ from aahcrawler.wire.errors import (
     TlsError,
     WireError,
     WireTimeoutError,
+)
+from aahcrawler.wire.politeness import PolitenessTracker
+from aahcrawler.wire.robots_txt import (
+    LARGEST,
+    MAX_ROBOTS_REDIRECTS,
+    RobotsDeniedError,
+    RobotsUnreachableError,
+    Rules,
+    denial,
 )
 from online_analysis.icd import Politeness
 from online_analysis.icd.sections import Sources
@@ -138,13 +145,40 @@ def test_files_written_to_do_harm_take_bounded_time(body: str) -> None:
         rules = Rules.read(body.encode(), 0.0)
         for _ in range(3):
             rules.allow("http://a.test/" + "a" * 4000)
+        denial(body.encode(), "http://a.test/" + "a" * 4000)
 
 
 @given(st.binary(max_size=400) | st.text(max_size=400).map(str.encode))
 def test_no_file_is_too_strange(body: bytes) -> None:
     rules = Rules.read(body, 0.0)
-    assert rules.allow(URL) in {True, False}
+    assert rules.allow(URL) is not bool(denial(body, URL))
     assert rules.delay >= 0
+
+
+@pytest.mark.parametrize(
+    ("rules", "target", "line"),
+    [
+        ("User-agent: *\nDisallow: /", "/a", 2),
+        ("User-agent: *\nDisallow:", "/a", None),
+        ("User-agent: other\nDisallow: /", "/a", None),
+        ("User-agent: *\nDisallow: /\n\nUser-agent: aahcrawler/2\nDisallow: /b", "/a", None),
+        ("User-agent: *\nAllow: /\n\nUser-agent: x\nUser-agent: AAHCrawler\nDisallow: /b # yes", "/b/c", 6),
+        ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b", None),
+        ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", None),
+        ("User-agent: *\nDisallow: /*.php$", "/f/x.php", 2),
+        ("User-agent: *\nDisallow: /*.php$", "/f/x.php?a", None),
+        ("User-agent: *\nDisallow: /*?sort=", "/f/x?sort=1", 2),
+        ("User-agent: *\nDisallow: /%7euser/\u00e9", "/~user/%c3%a9", 2),
+        ("User-agent: *\nDisallow: /a$", "/a", 2),
+        ("User-agent: *\nDisallow: /a$", "/ab", None),
+        ("User-agent: *\nDisallow: /a\nAllow: /a/b\nDisalow: /a/b/c\nDisallow: /a/b/c/d", "/a/b/c/d", 4),
+        ("User-agent: *\nDisallow: /a\n\nUser-agent: AAHCrawler\nDisallow: /b", "/a", None),
+    ],
+)
+def test_which_line_denies(rules: str, target: str, line: int | None) -> None:
+    denied = denial(rules.encode(), f"http://a.test{target}")
+    assert denied == (f"line {line}, {rules.splitlines()[line - 1].partition(' #')[0]}" if line else "")
+    assert Rules.read(rules.encode(), 0.0).allow(f"http://a.test{target}") is (line is None)
 
 
 # Asking
@@ -357,7 +391,7 @@ def test_redirects_are_followed_politely() -> None:
 def test_redirects_that_lead_nowhere_count_as_none(location: str) -> None:
     bench = Bench({ROBOTS: (301, location)})
     assert bench.run() == ["allowed"]
-    assert len(bench.asked) <= MAX_REDIRECTS + 1
+    assert len(bench.asked) <= MAX_ROBOTS_REDIRECTS + 1
 
 
 def test_rules_are_asked_for_again_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,6 +138,6 @@ def test_without_a_delay_a_visit_claims_nothing(executor: FrontierExecutor) -> N
         await claims_of(executor, locks, "two").of(A).enter(AT[A], 80)
         visit = VisitClaims(claims_of(executor, locks, delay=0.0), A)
         await visit.of(A).enter(AT[A], 80)
-        assert visit.apart(A) == 0
+        assert visit.delay_of(A) == 0
 
     asyncio.run(run())

@@ -132,6 +132,7 @@ def test_other_answers_make_no_page(answer: bytes) -> None:
     assert learned([sample(1, 3), sample(2, 5)]).page([answer]) is None
 
 
+@pytest.mark.slow
 def test_learning_is_bounded() -> None:
     deep = b"<div>" * 5_000
     names = {f"name{number}": f"value {number}" for number in range(50_000)}

@@ -2,10 +2,7 @@
 
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,8 +16,8 @@ from hypothesis import strategies as st
 from aahcrawler.derived_index import DerivedIndex, Standing, coverage
 from aahcrawler.segments import OPEN, recover
 from tests.derived_index.kinds import KINDS, Held, Kind
+from tests.forking import Forked, forked
 
-ROOT = Path(__file__).parents[2]
 ENTRIES = 60
 
 
@@ -73,6 +70,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @given(steps=STEPS)
 @settings(deadline=None)
@@ -121,20 +119,18 @@ index.close()
 """
 
 
-def catching_up(kind: Kind, folder: Path) -> subprocess.Popen[str]:
+def catching_up(kind: Kind, folder: Path) -> Forked:
     name = next(name for name, each in KINDS.items() if each is kind)
-    command = [sys.executable, "-c", CATCHES_UP, name, str(folder)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    return forked(CATCHES_UP, name, folder)
 
 
 def test_a_kill_while_it_catches_up_costs_nothing_and_doubles_nothing(kind: Kind, folder: Path) -> None:
     wanted = anew(kind, folder)
     for after in (1, 9, 23):
         with catching_up(kind, folder) as child:
-            assert child.stdout is not None
             for _ in range(after):
                 child.stdout.readline()
-            child.send_signal(signal.SIGKILL)
+            child.kill()
         with closing(kind.index(folder).open()) as index:
             assert number_of(kind.held(index)) < number_of(wanted)
     assert caught_up(kind, folder) == wanted
@@ -144,7 +140,6 @@ def test_two_processes_catch_up_at_once_while_another_asks(kind: Kind, folder: P
     wanted = anew(kind, folder)
     with catching_up(kind, folder) as one, catching_up(kind, folder) as other:
         for child in (one, other):
-            assert child.stdout is not None
             assert child.stdout.readline() == "begun\n"
         index = kind.index(folder)
         before = 0

@@ -19,6 +19,8 @@ from tests.offline.crawls import THREAD
 
 TEXTS = [[("ann", f"We met Dr Ida Berg there. {LONG}")], [("bob", f"Then I. Berg of the Water Board left. {LONG}")]]
 
+NAMES = "--steps", "language,entities,consolidation"
+
 
 @pytest.fixture
 def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -52,7 +54,7 @@ def asked(crawl: Path, query: str) -> list[list[str]]:
 
 
 def test_each_step_says_what_it_did_and_what_it_went_by(crawl: Path) -> None:
-    ended = run("enrich", crawl)
+    ended = run("enrich", crawl, *NAMES)
     assert ended.exit_code == 0, ended.output
     assert ended.stdout.splitlines() == [
         f"{crawl}: language: 2 annotations at 2 captures",
@@ -61,7 +63,7 @@ def test_each_step_says_what_it_did_and_what_it_went_by(crawl: Path) -> None:
     ]
     assert "names in 2 objects in en: no model installed; no entities in the definition" in ended.stderr
     assert "install a pipeline for spaCy" in ended.stderr
-    again = run("enrich", crawl)
+    again = run("enrich", crawl, *NAMES)
     assert again.stdout.splitlines() == [
         f"{crawl}: {name}: nothing new" for name in ("language", "entities", "consolidation")
     ]
@@ -96,18 +98,18 @@ def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
 
 def test_a_store_has_the_annotations_that_count(crawl: Path) -> None:
     query = "SELECT ?label ?a { GRAPH ?g { ?a aah:kind 'person' ; rdfs:label ?label } } ORDER BY ?label"
-    run("enrich", crawl)
+    run("enrich", crawl, *NAMES)
     assert [row[0] for row in asked(crawl, query)] == ["Ida Berg", "Ida Berg"]
     write_posts(crawl, [[("cy", f"We met Ira Berg there. {LONG}")]], first=8)
-    run("enrich", crawl)
+    run("enrich", crawl, *NAMES)
     # I. Berg may be either by now: the run before does not count any more.
     assert [row[0] for row in asked(crawl, query)] == ["Ida Berg"]
 
 
 def test_nothing_is_said_of_what_was_taken_down(crawl: Path) -> None:
-    run("enrich", crawl)
+    run("enrich", crawl, *NAMES)
     remove(crawl, WantedRemoval(urls=(THREAD.format(1),)), "Ida", "asked for")
-    run("enrich", crawl)
+    run("enrich", crawl, *NAMES)
     assert [each.label for each in said(crawl) if each.kind != "language"] == ["I. Berg", "Water Board"]
     labels = asked(crawl, "SELECT ?label { GRAPH ?g { ?a aah:kind ?kind ; rdfs:label ?label } }")
     assert ["Ida Berg"] not in labels

@@ -19,6 +19,7 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim
 from tests.crawl.crawling import PATIENCE, until
+from tests.forking import forked
 
 CRAWLER = """
 import sys
@@ -55,13 +56,7 @@ def wait_until_gone(pid: int) -> None:
 
 def crawl_until_killed(folder: Path, start: int, seconds: float, *, victim: str) -> int:
     """Return the last URL number that was acknowledged before crawler or server was killed."""
-    with subprocess.Popen(
-        [sys.executable, "-c", CRAWLER, str(folder), str(start)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as crawler:
-        assert crawler.stdout is not None
+    with forked(CRAWLER, folder, start) as crawler:
         server = int(crawler.stdout.readline())
         first = crawler.stdout.readline()
         time.sleep(seconds)
@@ -120,13 +115,9 @@ def test_what_is_in_the_disk_is_not_forced_there_again(tmp_path: Path, monkeypat
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells a process of its parent's death")
 def test_the_server_ends_with_a_killed_crawler(folder: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", CRAWLER, str(folder), "0"], stdout=subprocess.PIPE, text=True
-    ) as crawler:
-        assert crawler.stdout is not None
+    with forked(CRAWLER, folder, 0) as crawler:
         server = int(crawler.stdout.readline())
         crawler.kill()
-        crawler.communicate()
     wait_until_gone(server)
 
 

@@ -9,8 +9,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Followed, Kept, Question, Taken
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction.object_building import Sketch
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
+from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner, Sketch
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page

@@ -10,7 +10,7 @@ from lxml.html import document_fromstring, tostring
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
 from aahcrawler.helper.detection import Attempts, Watchdog
-from aahcrawler.page.failed_stages import PageGivenUpError
+from aahcrawler.page.page import PageGivenUpError
 from knowledge_base.model import Application, Condition, LinkSource, Navigate, PageLevel, Variant
 from tests.helper.building import application, article, helper_of, level, links, text_field, xpath
 from tests.helper.saved_pages import html_page, saved_pages

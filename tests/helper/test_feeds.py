@@ -117,6 +117,7 @@ def test_a_feed_that_the_application_of_its_site_avoids_leads_nowhere() -> None:
 BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -124,7 +125,7 @@ BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
         '<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd">]><rss><item><title>&f;</title><link>/a</link></item></rss>',
         "<rss>" + "<item>" * 200_000,
         "<rss>" + "<item><link>/a</link></item>" * 100_000,
-        "<rss><item><link>/a</link><description>" + "<b>x" * 1_000_000,
+        "<rss><item><link>/a</link><description>" + "<b>x" * 250_000,
     ],
     ids=["entities", "file", "deep", "many", "long"],
 )

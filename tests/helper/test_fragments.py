@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.helper.extraction.fragments import Composed, fragment_text
+from aahcrawler.helper.extraction.extraction import Composed, write_value
 from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.model import FieldKind, Identity
 from tests.helper.building import application, assist, comments, css, level, text_field
@@ -64,7 +64,7 @@ def test_a_prefix_takes_the_place_of_the_usual_one() -> None:
 
 def test_moments_are_written_in_utc() -> None:
     moment = datetime(2024, 5, 1, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))
-    assert fragment_text(moment) == fragment_text(moment.astimezone(UTC)) == "20240430230203"
+    assert write_value(moment) == write_value(moment.astimezone(UTC)) == "20240430230203"
 
 
 @given(st.text(min_size=1, max_size=50), st.datetimes(timezones=st.just(UTC)))
@@ -78,6 +78,6 @@ def test_a_fragment_is_safe_in_an_address_whatever_the_name(name: str, moment: d
 
 def test_long_texts_that_begin_alike_make_different_fragments() -> None:
     beginning = "We came to see the dike after the flood, and were shown around by the keeper. " * 2
-    told = [fragment_text(f"{beginning}{who}") for who in ("Anna", "Bert", "Anna")]
+    told = [write_value(f"{beginning}{who}") for who in ("Anna", "Bert", "Anna")]
     assert told[0] == told[2] != told[1]
     assert all(len(each) <= 130 for each in told)

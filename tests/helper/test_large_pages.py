@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.links.reading_budget import READ_STEPS, TEXT_STEP, read_bytes
+from aahcrawler.helper.links.page_links import READ_STEPS, TEXT_STEP, read_bytes
 from aahcrawler.page import markup
 from knowledge_base.model import PageLevel
 from knowledge_base.url_rules import PathGlob, UrlRule
@@ -16,12 +16,12 @@ from tests.page.building import PARAGRAPH
 SIZE = 9_500_000
 END = '<p><a href="/last">the last page</a> <a href="/login">log in</a> <img src="/last.png"></p>'
 FILLINGS = {
-    "one word": "a" * SIZE,
-    "one word again and again": "harbour " * (SIZE // 8),
-    "paragraphs": f"<p>{PARAGRAPH}</p>" * (SIZE // len(PARAGRAPH)),
-    "empty elements": "<b></b>" * (SIZE // 7),
-    "characters of four bytes": "😀" * (SIZE // 4),
-    "links": "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(SIZE // 40)),
+    "one word": lambda: "a" * SIZE,
+    "one word again and again": lambda: "harbour " * (SIZE // 8),
+    "paragraphs": lambda: f"<p>{PARAGRAPH}</p>" * (SIZE // len(PARAGRAPH)),
+    "empty elements": lambda: "<b></b>" * (SIZE // 7),
+    "characters of four bytes": lambda: "😀" * (SIZE // 4),
+    "links": lambda: "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(SIZE // 40)),
 }
 
 
@@ -29,7 +29,7 @@ FILLINGS = {
 @pytest.mark.parametrize("name", FILLINGS)
 def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str) -> None:
     head = "<!doctype html><html lang=en><head><title>Ice</title></head><body><h1>Ice</h1><p><a href='/first'>first</a>"
-    page = html_page("http://a.test/", f"{head}{FILLINGS[name]}{'' if name == 'links' else END}</body></html>")
+    page = html_page("http://a.test/", f"{head}{FILLINGS[name]()}{'' if name == 'links' else END}</body></html>")
     helper = helper_of()
     helper.assist(html_page("http://a.test/other", f"{head}<p>{PARAGRAPH}</p>"))
     with at_most(2.0):
@@ -42,6 +42,7 @@ def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str) -> N
     assert f"first {len(page.beginning(read_bytes(page.body)).body):,} of {len(page.body):,} bytes" in str(failed)
 
 
+@pytest.mark.slow
 def test_of_a_known_application_what_its_file_says_holds_beyond_the_beginning() -> None:
     rule = UrlRule(PathGlob("/post/*"))
     level = PageLevel("post", "terminal", when("article"), actions=(article(),), addresses=(rule,))
@@ -55,6 +56,7 @@ def test_of_a_known_application_what_its_file_says_holds_beyond_the_beginning() 
     assert found.failed_actions[-1].application == "ice"
 
 
+@pytest.mark.slow
 def test_pages_as_they_are_in_the_world_are_read_whole() -> None:
     body = f"<h1>Ice</h1>{f'<p>{PARAGRAPH}</p>' * (800_000 // len(PARAGRAPH))}"
     found = helper_of().assist(html_page("http://a.test/", f"<html><title>Ice</title><body>{body}"))
@@ -112,6 +114,7 @@ def test_text_is_counted_wherever_the_next_tag_is(end: str) -> None:
     assert READ_STEPS * TEXT_STEP // 2 < read_bytes(body) <= READ_STEPS * TEXT_STEP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filling",
     [
@@ -136,6 +139,7 @@ def test_the_text_of_a_link_is_not_that_of_the_links_in_it() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_links_beside_one_another_are_read_in_linear_time() -> None:
     page = html_page("http://a.test/", "<body>" + "".join(f"<a href=z{number}>word</a>" for number in range(40_000)))
     with at_most(2.0):
@@ -143,6 +147,7 @@ def test_links_beside_one_another_are_read_in_linear_time() -> None:
     assert len(found.document.outlinks) == 10_000
 
 
+@pytest.mark.slow
 def test_tags_beyond_the_most_that_are_parsed_are_said_to_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markup, "MAX_TAGS", READ_STEPS + 10_000)
     lines = '<p><a href="/first">first</a>' + "w<br>" * (READ_STEPS + 10_000)

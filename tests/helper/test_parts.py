@@ -260,6 +260,7 @@ def test_an_article_beside_menus_and_footers_that_are_longer_has_nothing_more() 
     assert "All rights" not in document.text
 
 
+@pytest.mark.slow
 def test_the_text_that_a_document_lacks_is_bounded() -> None:
     rows = "".join(f"<tr><td>{n}</td><td>{WORDS}</td></tr>" for n in range(5_000))
     with at_most(20):

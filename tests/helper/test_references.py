@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.helper import Assistance
-from aahcrawler.helper.links.references import MOST
+from aahcrawler.helper.links.page_links import MOST
 from aahcrawler.webobject import Container, Reference, WebObject
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, Navigate, PageLevel
 from knowledge_base.url_rules import Paging, PathGlob, UrlRule

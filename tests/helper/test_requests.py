@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement, document_fromstring
 
-from aahcrawler.helper.links.anchors import anchor_text
+from aahcrawler.helper.links.page_links import anchor_text
 from aahcrawler.helper.links.requests import (
     MAX_CONTROLS,
     MAX_REQUESTS,
     MAX_VALUE_LENGTH,
+    FormSubmission,
     NotSentError,
     Requests,
-    Submission,
     address,
     submission,
 )
@@ -52,7 +52,7 @@ def entries(markup: str) -> list[tuple[str, str]]:
     return list(form_of(markup).entries)
 
 
-def form_of(markup: str, base: str = HERE) -> Submission:
+def form_of(markup: str, base: str = HERE) -> FormSubmission:
     tree: HtmlElement = document_fromstring(markup)
     return submission(next(tree.iter("form")), HERE, base)
 
@@ -297,7 +297,7 @@ def test_a_form_of_too_many_controls_or_characters_is_cut_or_not_sent() -> None:
 
 @given(st.text(max_size=60))
 def test_no_value_changes_another(value: str) -> None:
-    url = Submission("http://a.test/find", (("q", ""), ("in", "posts"))).filled({"q": value})
+    url = FormSubmission("http://a.test/find", (("q", ""), ("in", "posts"))).filled({"q": value})
     assert url.startswith("http://a.test/find?q=")
     assert url.endswith("&in=posts")
     assert url.count("&") == 1

@@ -250,6 +250,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_work_is_bounded(name: str) -> None:
     whole = page(HOSTILE[name])

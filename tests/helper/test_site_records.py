@@ -1,9 +1,9 @@
 """What is remembered of records by the part of a site that shows them."""
 
 from aahcrawler.helper.site_memory import SiteRecords
-from aahcrawler.page.record_shape import PathStep, RecordShape
+from aahcrawler.page.record_shape import RecordShape, TrailStep
 
-SHAPE = RecordShape((PathStep("div", frozenset({"entry"})),), ())
+SHAPE = RecordShape((TrailStep("div", frozenset({"entry"})),), ())
 
 
 def test_a_shape_that_more_pages_list_than_show_is_none_of_posts() -> None:

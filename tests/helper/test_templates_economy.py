@@ -184,6 +184,7 @@ PAGES = 1 + sum(-(-posts // POSTS_A_PAGE) for posts in THREADS.values())
 """The start page and all pages of threads or articles; three more pages of lists lead to them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("site", "start", "needed", "prefix", "posts"),
     [

@@ -3,10 +3,7 @@
 import gzip
 import hashlib
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +21,7 @@ from aahcrawler.imports.read_ahead import read_ahead
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEX, INDEXES
 from aahcrawler.replay.recorded_answers import RecordedResponses
 from aahcrawler.takedown.removal import WantedRemoval, lift, remove
+from tests.forking import forked
 from tests.imports.archives import (
     PAGE,
     Written,
@@ -100,6 +98,7 @@ def test_a_repeated_import_adds_nothing(tmp_path: Path) -> None:
     assert (state(root), told_again) == (before, told)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_is_damaged_a_repeated_import_adds_nothing(tmp_path: Path, data: st.DataObject) -> None:
@@ -138,8 +137,8 @@ ArchiveImport(Path(sys.argv[1]), "dikes", print, seen).run([Path(sys.argv[2])])
 def test_an_import_that_was_killed_is_gone_on_with(after: int, tmp_path: Path) -> None:
     root, records = tmp_path / "crawl", pages(20)
     path = written(tmp_path, "a.warc.gz", members(records))
-    command = [sys.executable, "-c", KILLED, str(root), str(path), str(after)]
-    assert subprocess.run(command, check=False, env=os.environ).returncode == -signal.SIGKILL
+    with forked(KILLED, root, path, after) as process:
+        assert process.wait() == -signal.SIGKILL
     counts, _ = imported(root, path)
     assert counts.already >= after - 1
     assert counts.kept + counts.already == 20

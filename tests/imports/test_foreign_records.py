@@ -40,6 +40,7 @@ def untouched(pieces: list[bytes], begin: int, end: int) -> list[Written]:
     return [each for each, (first, last) in zip(RECORDS, places, strict=True) if last <= begin or end <= first]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [(PLAIN, [each.text for each in RECORDS]), (PACKED, [members([each]) for each in RECORDS])],
@@ -137,6 +138,7 @@ def test_wrong_digests_and_chunks_are_told_and_kept(tmp_path: Path) -> None:
     assert "block digest is another one" in notes[1]
 
 
+@pytest.mark.slow
 def test_a_record_of_half_a_gigabyte_takes_little_memory(tmp_path: Path) -> None:
     size = 512 << 20
     head = record(1, b"", Content_Length=str(size), WARC_Block_Digest="").text.removesuffix(b"\r\n\r\n")
@@ -163,6 +165,7 @@ def _lengths_to_the_end(count: int) -> bytes:
     return b"".join(record(at, b"x" * 40, Content_Length="900000000", WARC_Block_Digest="").text for at in range(count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [_lengths_to_the_end, lambda count: b"\x1f\x8b\x08" * 60 * count, lambda count: b"WARC/1.0\r\nWARC-" * 20 * count],

@@ -56,11 +56,14 @@ def archive(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_pages_objects_selection_and_replay_work_on_imported_archives(archive: Path, tmp_path: Path) -> None:
     crawl = tmp_path / "crawls" / "dikes"
     code, output = run("import", archive, crawl)
     assert (code, "kept 6 of 6 records" in output, "5 pages and redirects read" in output) == (0, True, True)
     found = rows("pages", crawl)
+    # A page counts once, however often it was captured.
+    assert json.loads((crawl / SUMMARY).read_bytes())["pages"] == 3
     assert sorted(str(row["url"]) for row in found) == [
         f"http://dikes.test/{name}" for name in ("1", "1", "2", "3", "old")
     ]
@@ -95,6 +98,7 @@ def test_pages_are_read_later_where_that_is_wished(archive: Path, tmp_path: Path
     assert len(rows("pages", crawl)) == 5
 
 
+@pytest.mark.slow
 def test_pages_are_scored_by_the_topic_of_a_definition(tmp_path: Path) -> None:
     crawl, icd, archive = tmp_path / "floods", tmp_path / "floods.yaml", tmp_path / "a.warc"
     icd.write_text(TOPIC, "utf-8")

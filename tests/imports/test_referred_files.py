@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.repair import repair
+from aahcrawler.archive.scanning import Problem
 from aahcrawler.captures import ArchivedCaptures
-from aahcrawler.layout import ARCHIVE, INDEX, INDEXES
+from aahcrawler.imports.archive_import import sources_in
+from aahcrawler.layout import ARCHIVE, DEFINITION, INDEX, INDEXES
 from aahcrawler.replay.recorded_answers import RecordedResponses
 from aahcrawler.takedown import answers
 from aahcrawler.takedown.removal import WantedRemoval, lift
@@ -51,11 +54,15 @@ def test_what_is_taken_down_is_hidden_and_stays_in_the_file(tmp_path: Path) -> N
     before = path.read_bytes()
     imported(root, path, by_reference=True)
     lines, is_whole = answers.removed(root, WantedRemoval(urls=(TAKEN_DOWN,)), "somebody", "asked to")
-    assert any("files of others" in line for line in lines)
+    assert any("1 file of others" in line for line in lines)
     assert is_whole
     assert (path.read_bytes(), (root / ARCHIVE / path.name).is_symlink()) == (before, True)
     rebuild(root / ARCHIVE, root / INDEXES)
     assert captured(root) == ["http://dikes.test/1", "http://dikes.test/3"]
+    # What is hidden, and a file of others without a warcinfo record, are no faults.
+    tally = Tally()
+    assert Problem.NO_WARCINFO in {finding.problem for finding in check(root, tally)}
+    assert tally.faults == 0
     assert RecordedResponses(root).nearest(TAKEN_DOWN, "20110203040506") is None
     history = History(root / ARCHIVE, root / INDEXES)
     assert [history.former(f"http://dikes.test/{number}") is None for number in (1, 2)] == [False, True]
@@ -81,3 +88,18 @@ def test_repairs_leave_files_of_others_alone(tmp_path: Path) -> None:
     before = path.read_bytes()
     assert list(repair(root)) == []
     assert path.read_bytes() == before
+
+
+def test_of_a_folder_of_ours_the_archives_are_imported_without_what_was_taken_down_there(tmp_path: Path) -> None:
+    root, path = tmp_path / "crawls" / "first", tmp_path / "good.warc.gz"
+    root.parent.mkdir()
+    path.write_bytes(members(pages(3)))
+    imported(root, path, by_reference=True)
+    (root / DEFINITION).write_text("{}")
+    (root / "other.sqlite").write_bytes(b"SQLite format 3\0")
+    list(answers.removed(root, WantedRemoval(urls=(TAKEN_DOWN,)), "somebody", "asked to")[0])
+    sources = [*sources_in([tmp_path / "crawls"])]
+    assert sources == [root / ARCHIVE / path.name]
+    counts, told = imported(tmp_path / "second", *sources)
+    assert (counts.kept, counts.removed, told) == (2, 1, [])
+    assert captured(tmp_path / "second") == ["http://dikes.test/1", "http://dikes.test/3"]

@@ -63,6 +63,7 @@ def test_names_that_lead_out_of_the_package_are_passed_over(tmp_path: Path) -> N
     assert not list(tmp_path.rglob("*evil*"))
 
 
+@pytest.mark.slow
 def test_a_file_that_is_meant_to_fill_the_disk_is_passed_over(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "a.wacz", "w", ZIP_DEFLATED) as packed:
         with packed.open("archive/bomb.warc", "w", force_zip64=True) as bomb:

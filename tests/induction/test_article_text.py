@@ -98,6 +98,7 @@ def test_a_front_page_that_lists_nothing_is_an_article_and_one_of_teasers_is_non
     )
 
 
+@pytest.mark.slow
 def test_a_page_that_is_too_large_for_the_library_is_read_by_its_structure() -> None:
     menu = "<nav>" + "<b>x</b>" * 20_001 + "</nav>"
     found = text_of(

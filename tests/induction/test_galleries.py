@@ -214,6 +214,7 @@ def test_a_later_page_of_an_album_does_not_tell_of_it_again() -> None:
     assert {each.type for each in found} == {"photo"}
 
 
+@pytest.mark.slow
 def test_the_pictures_of_large_albums_are_read_in_linear_time() -> None:
     names = ["".join(letters) for letters in product("abcdefghijklmno", repeat=3)][:1_500]
     cells = "".join(

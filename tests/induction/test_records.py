@@ -318,6 +318,7 @@ def test_what_heads_every_post_alike_is_no_title() -> None:
     assert {each.title for each in posts_of(posts)} == {""}
 
 
+@pytest.mark.slow
 def test_posts_that_end_with_thousands_of_links_are_read_in_bounded_time() -> None:
     tail = "<div><a href='#r'>Reply</a></div>" * 2_000
     markup = thread(

@@ -133,6 +133,7 @@ def test_a_lone_note_is_read_by_what_notes_of_other_tickets_look_like() -> None:
     assert [(author(each), each.first("body")) for each in read_objects(page).objects[1:]] == [(NAMES[1], TEXTS[1])]
 
 
+@pytest.mark.slow
 def test_comments_below_a_wiki_page_end_with_who_wrote_them() -> None:
     comments = "".join(
         f"<div class=comment><p>{text}</p><p>-- <a href='/view/Main/{name}'>{name}"

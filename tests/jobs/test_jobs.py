@@ -3,8 +3,6 @@
 import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from aahcrawler.jobs import Job, JobError, Made, Work
+from tests.forking import forked
 
 ITEMS = [(f"site {number % 3}", f"item {number}") for number in range(40)]
 NOTES = TypeAdapter(tuple[str, int])
@@ -106,9 +105,7 @@ if __name__ == "__main__":
 def test_kills_at_any_moment_change_nothing(whole: tuple[object, list[str]], tmp_path: Path, processes: int) -> None:
     lot, kills, ended = random.Random(processes), 0, 0  # One that had ended may be killed while it takes its leave.
     for _ in range(4):
-        arguments = [sys.executable, "-c", KILLED, str(tmp_path), str(processes)]
-        with subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as process:
-            assert process.stdout is not None
+        with forked(KILLED, tmp_path, processes) as process:
             process.stdout.readline()
             sleep(lot.uniform(0, 0.2) + (processes - 1) * lot.uniform(0, 1))
             process.kill()

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge_base.hosts import HostIndex
-from knowledge_base.matching import is_on_host
+from knowledge_base.matching import HostIndex, is_on_host
 from knowledge_base.model import Application, Pattern, Signal, Strength
 
 

@@ -68,6 +68,7 @@ def test_many_elements_of_a_union_are_too_many() -> None:
     assert not refused("//b", tree)
 
 
+@pytest.mark.slow
 def test_deep_pages_are_worse_than_flat_ones() -> None:
     assert refused("//div//i", document_fromstring("<div>" * 240 + "<i>t</i>" * 20_000))
     assert not refused("//div//i", document_fromstring("<div></div>" * 240 + "<i>t</i>" * 20_000))

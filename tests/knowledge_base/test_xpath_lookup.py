@@ -7,10 +7,9 @@ from lxml import etree
 from lxml.html import HtmlElement, document_fromstring, fromstring
 
 from knowledge_base import element_index
-from knowledge_base.element_index import Elements
+from knowledge_base.element_index import Elements, compiled, look_up
 from knowledge_base.matching import literals_of
 from knowledge_base.selectors import Selector, SourceLiterals, compile_selector
-from knowledge_base.xpath_lookup import compiled, look_up
 from tests.helper.saved_pages import saved_pages
 from tests.knowledge_base.test_selectors import all_selectors
 from tests.shipped import shipped

@@ -58,6 +58,7 @@ def test_what_fits_stays_whole() -> None:
     assert not values(quads, v.SHORTENED)
 
 
+@pytest.mark.slow
 def test_names_longer_than_parsers_take() -> None:
     address = "http://forum.test/" + "a" * (17 << 20)
     said = saying(url=Reference(address), links=Reference(address), author=Person("n" * (17 << 20)))

@@ -13,6 +13,7 @@ from aahcrawler.crawl_collections import CollectionFile
 PAGE = (Path(__file__).parents[2] / "docs" / "exporting.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = PAGE.partition("## An example\n")[2].partition("\n## ")[0]
     (made,), (commands,) = (re.findall(rf"```{kind}\n(.*?)```", example, re.DOTALL) for kind in ("python", "sh"))

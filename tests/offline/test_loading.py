@@ -2,9 +2,6 @@
 
 import gzip
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -19,6 +16,7 @@ from aahcrawler.segments.members import Members
 from offline.store.endpoint import LEDGER, Endpoint
 from offline.store.loading import Destination, Loaded, LoadError, load
 from offline.store.local import LocalStore, StoreError
+from tests.forking import forked
 from tests.offline.crawls import capture, post, segments_of, write_threads, writer
 from tests.offline.endpoints import endpoint
 
@@ -201,12 +199,10 @@ def test_killing_the_process_loses_nothing(tmp_path: Path) -> None:
         "with LocalStore(Path(sys.argv[2])) as store:\n print('open', flush=True); load(Path(sys.argv[1]), store)"
     )
     for delay in (0.02, 0.1, 0.3):
-        arguments = [sys.executable, "-c", program, str(tmp_path), str(tmp_path / "kept")]
-        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-            assert process.stdout is not None
+        with forked(program, tmp_path, tmp_path / "kept") as process:
             process.stdout.readline()
             time.sleep(delay)
-            os.kill(process.pid, signal.SIGKILL)
+            process.kill()
     with LocalStore(tmp_path / "kept") as store:
         load(tmp_path, store)
         assert in_store(store.rdf) == in_segments(tmp_path)
@@ -244,6 +240,7 @@ def test_a_damaged_store_says_what_to_do(tmp_path: Path) -> None:
         LocalStore(tmp_path / "file").__enter__()
 
 
+@pytest.mark.slow
 def test_a_large_segment_is_loaded_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("offline.store.local._BULK", 1_000)
     monkeypatch.setattr("offline.store.local._ROUND", 30_000)

@@ -191,6 +191,7 @@ def test_an_empty_answer_without_a_graph_says_why(crawl: Path) -> None:
     assert aah("query", crawl, "SELECT ?s { GRAPH ?g { ?s a sioc:Forum } }").stderr == ""
 
 
+@pytest.mark.slow
 def test_json_is_that_of_sparql(crawl: Path) -> None:
     query = "SELECT ?s ?t ?d ?none { GRAPH ?g { ?s dcterms:title ?t ; schema:datePublished ?d } } ORDER BY ?s"
     printed = aah("query", crawl, query, "--format", "json").stdout
@@ -215,6 +216,7 @@ def test_yes_and_no(crawl: Path, query: str, answer: str, output_format: str) ->
     assert aah("query", crawl, query, "--format", output_format).stdout == f"{answer}\n"
 
 
+@pytest.mark.slow
 def test_statements_are_written_once_as_turtle_json_ld_and_rows(crawl: Path) -> None:
     query = "CONSTRUCT { ?s schema:text ?t } { GRAPH ?g { ?s schema:text ?t } }"
     turtle = aah("query", crawl, query, "--format", "ttl").stdout
@@ -226,6 +228,7 @@ def test_statements_are_written_once_as_turtle_json_ld_and_rows(crawl: Path) -> 
     assert aah("query", crawl, f"DESCRIBE <{THREAD.format(4)}#p1>", "--format", "ttl").exit_code == 0
 
 
+@pytest.mark.slow
 def test_text_of_pages_reaches_no_terminal_and_no_spreadsheet_as_a_command(crawl: Path) -> None:
     query = (
         "SELECT ?t ?b { GRAPH ?g { ?s schema:isPartOf <http://forum.test/t/3> ; dcterms:title ?t ; schema:text ?b } }"

@@ -264,6 +264,9 @@ def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
 def test_bounds_of_scores_and_dates() -> None:
     assert not Threshold.parse(">=0").admits(None)
     assert moment("2026-12-31", "--until", end=True) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert moment("2026-12", "--until", end=True) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert moment("2026", "--until", end=True) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert moment("2026", "--from") == moment("2026-01", "--from") == datetime(2026, 1, 1, tzinfo=UTC)
     for text in ("1.2", "=0.3", ">=", "1.2.3"):
         with pytest.raises(CriteriaError, match="0 to 1"):
             Threshold.parse(text)

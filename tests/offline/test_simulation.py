@@ -300,12 +300,14 @@ def broken_worlds(folder: Path) -> Iterator[tuple[Path, str]]:
     yield bare, "holds no WARC files"
 
 
+@pytest.mark.slow
 def test_what_is_no_world_is_told(tmp_path: Path) -> None:
     for folder, problem in broken_worlds(tmp_path):
         code, output = run(folder, "--strategies", "first")
         assert (code, problem in output) == (2, True), output
 
 
+@pytest.mark.slow
 def test_mistakes_in_options_are_told(world: Path, tmp_path: Path) -> None:
     nothing, no_judge = tmp_path / "nothing.yaml", tmp_path / "judge.py"
     no_judge.write_text("x = 1")

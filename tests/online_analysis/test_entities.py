@@ -1,17 +1,13 @@
 import logging
+from functools import cache
 from pathlib import Path
 
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.language import Language as Pipeline
-from spacy.training import Example
-from thinc.api import fix_random_seed
 
 from online_analysis.analysers import EntityAnalyser, analysers
-from online_analysis.analysers.entities import Mention
-from online_analysis.analysers.gazetteer import EntityModelError, Gazetteer, load_model, recogniser
+from online_analysis.analysers.entities import EntityFinder, Mention
 from online_analysis.document import Outlink
 from online_analysis.icd import Icd, IcdError
 from online_analysis.suggestions import suggest
@@ -34,12 +30,19 @@ NAMES = (
     "서울",
     "G20",
 )
-FINDER = Gazetteer(NAMES, LEXICON.language)
 
 
-def found(text: str, language: str | None, finder: Gazetteer = FINDER) -> list[str]:
-    """Return what is named in whole."""
-    return [mention.entity for mention in finder.find(text, language) if not mention.short]
+@cache
+def finder_of(*names: str, model: Path | None = None) -> EntityFinder:
+    """Return what finds names, helped by a model if one is given. spaCy is imported here: it takes a second."""
+    from online_analysis.analysers.gazetteer import Gazetteer, load_model
+
+    return Gazetteer(names, LEXICON.language, None if model is None else load_model(str(model)))
+
+
+def found(text: str, language: str | None, *names: str) -> list[str]:
+    """Return which of some names, or of NAMES, are named in whole."""
+    return [mention.entity for mention in finder_of(*names or NAMES).find(text, language) if not mention.short]
 
 
 @pytest.mark.slow
@@ -65,15 +68,17 @@ def test_names_are_found_in_any_case_and_form(text: str, language: str | None, e
 
 
 def test_a_word_of_a_name_is_a_short_mention_and_counts_by_what_it_says() -> None:
-    (family,) = FINDER.find("He asked Scheer.", "en")
-    common = next(each for each in FINDER.find("The Union of students.", "en") if each.entity == "European Union")
+    (family,) = finder_of(*NAMES).find("He asked Scheer.", "en")
+    common = next(
+        each for each in finder_of(*NAMES).find("The Union of students.", "en") if each.entity == "European Union"
+    )
     assert (family.entity, family.short, common.short) == ("Hermann Scheer", True, True)
     assert 0 < common.overlap < family.overlap < 0.5
 
 
 def test_of_two_names_that_overlap_the_longer_counts() -> None:
-    finder = Gazetteer(["York", "New York", "New York Times"], LEXICON.language)
-    assert found("The New York Times of York and New York", "en", finder) == ["New York Times", "York", "New York"]
+    names = ("York", "New York", "New York Times")
+    assert found("The New York Times of York and New York", "en", *names) == ["New York Times", "York", "New York"]
 
 
 def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
@@ -90,13 +95,13 @@ def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
 )
 def test_any_text_gives_mentions_that_overlap_with_a_name(words: list[str], language: str | None) -> None:
     text = " ".join(words)
-    mentions = FINDER.find(text, language)
+    mentions = finder_of(*NAMES).find(text, language)
     assert all(mention.entity in NAMES and 0 < mention.overlap <= 1 for mention in mentions)
-    assert mentions == FINDER.find(text, language)
+    assert mentions == finder_of(*NAMES).find(text, language)
 
 
 def score_of(*texts: str, title: str = "") -> float:
-    score = EntityAnalyser(FINDER).analyse(page(*texts, title=title)).document
+    score = EntityAnalyser(finder_of(*NAMES)).analyse(page(*texts, title=title)).document
     assert score is not None
     return score
 
@@ -128,14 +133,14 @@ def test_links_beside_names_score_higher() -> None:
         Outlink("http://a.test/3", "recipes", context="recipes"),
         Outlink("http://a.test/4", "2", context="12"),
     ]
-    scores = EntityAnalyser(FINDER).analyse(page("Freiburg", links=links))
+    scores = EntityAnalyser(finder_of(*NAMES)).analyse(page("Freiburg", links=links))
     first, second, third, fourth = (score or 0.0 for score in scores.links)
     assert 1 >= first > second > third > 0
     assert fourth == scores.document
 
 
 def test_a_page_without_text_says_nothing() -> None:
-    scores = EntityAnalyser(FINDER).analyse(
+    scores = EntityAnalyser(finder_of(*NAMES)).analyse(
         page(links=[Outlink("http://a.test/", ""), Outlink("http://b.test/", "WHO")])
     )
     assert (scores.document, scores.links) == (None, (None, 1.0))
@@ -184,10 +189,19 @@ PLAIN = ("The green shears are in the shed.", "Bring the sheer fabric along.", "
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a pipeline that tells people, places and firms in the sentences above, and save it."""
+    import spacy
+    from spacy.training import Example
+    from thinc.api import fix_random_seed
+
+    def example(text: str, name: str, label: str) -> Example:
+        start = text.index("{")
+        entities = [(start, start + len(name), label)]
+        return Example.from_dict(pipeline.make_doc(text.format(name)), {"entities": entities})
+
     fix_random_seed(7)
     pipeline = spacy.blank("en")
     pipeline.add_pipe("ner")
-    examples = [_example(pipeline, text, name, label) for text, names, label in SENTENCES for name in names]
+    examples = [example(text, name, label) for text, names, label in SENTENCES for name in names]
     examples += [Example.from_dict(pipeline.make_doc(text), {"entities": []}) for text in PLAIN]
     optimizer = pipeline.initialize(lambda: examples)
     for _ in range(100):
@@ -201,13 +215,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _example(pipeline: Pipeline, text: str, name: str, label: str) -> Example:
-    start = text.index("{")
-    return Example.from_dict(pipeline.make_doc(text.format(name)), {"entities": [(start, start + len(name), label)]})
-
-
 @pytest.mark.slow
 def test_a_model_finds_names_that_nobody_gave(model: Path) -> None:
+    from online_analysis.analysers.gazetteer import recogniser
+
     assert list(recogniser(str(model))("They live in Freiburg today.")) == ["Freiburg"]
     found = suggest("Yesterday Hermann Scheer spoke about energy.", recognise=recogniser(str(model)))
     assert [each.value for each in found.entities] == ["Hermann Scheer"]
@@ -215,7 +226,7 @@ def test_a_model_finds_names_that_nobody_gave(model: Path) -> None:
 
 @pytest.mark.slow
 def test_a_model_tells_names_from_longer_ones_and_from_others(model: Path) -> None:
-    finder = Gazetteer(["Freiburg", "Hermann Scheer"], LEXICON.language, load_model(str(model)))
+    finder = finder_of("Freiburg", "Hermann Scheer", model=model)
     assert finder.find("They live in Freiburg today.", "en") == (Mention("Freiburg"),)
     assert finder.find("Yesterday Hermann Scheer spoke about energy.", "en") == (Mention("Hermann Scheer"),)
     assert finder.find("Yesterday Scheer spoke about energy.", "en") == (Mention("Hermann Scheer", 0.5, short=True),)
@@ -226,13 +237,14 @@ def test_a_model_tells_names_from_longer_ones_and_from_others(model: Path) -> No
 
 @pytest.mark.slow
 def test_a_model_speaks_of_its_own_language_alone(model: Path) -> None:
-    names = ["Freiburg", "Hermann Scheer"]
-    finder, plain = Gazetteer(names, LEXICON.language, load_model(str(model))), Gazetteer(names, LEXICON.language)
+    names = ("Freiburg", "Hermann Scheer")
+    finder, plain = finder_of(*names, model=model), finder_of(*names)
     text = "She joined Freiburg Medical Instruments as an engineer."
     assert finder.find(text, "de") == plain.find(text, "de") == (Mention("Freiburg"),)
     assert finder.find(text, None) == finder.find(text, "en") != plain.find(text, "en")
 
 
+@pytest.mark.slow
 def test_a_crawl_scores_with_the_model_that_its_definition_names(model: Path) -> None:
     def score(scoring: str) -> float:
         icd = definition(scoring, folder=model.parent)
@@ -244,7 +256,12 @@ def test_a_crawl_scores_with_the_model_that_its_definition_names(model: Path) ->
     assert 0 < score("entity_model: tiny") < score("")
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_used_is_a_mistake_of_the_definition(tmp_path: Path, model: Path) -> None:
+    import spacy
+
+    from online_analysis.analysers.gazetteer import EntityModelError, load_model
+
     (tmp_path / "broken").mkdir()
     for name in ("config.cfg", "meta.json"):
         (tmp_path / "broken" / name).write_text("{")
@@ -258,7 +275,9 @@ def test_a_model_that_cannot_be_used_is_a_mistake_of_the_definition(tmp_path: Pa
     assert load_model(str(model)).pipe_names == ["ner"]
 
 
+@pytest.mark.slow
 def test_nothing_is_logged_of_a_model_that_works(model: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        Gazetteer(["Freiburg"], LEXICON.language, load_model(str(model))).find("In Freiburg.", "en")
+        # Anew: what another test has loaded says nothing any more.
+        finder_of.__wrapped__("Freiburg", model=model).find("In Freiburg.", "en")
     assert not caplog.records

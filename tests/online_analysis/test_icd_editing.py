@@ -154,6 +154,7 @@ values = st.recursive(
 fields = st.dictionaries(st.sampled_from(["id", "seeds", "topic", "scope", "limits", "other"]), values, min_size=1)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(fields, fields, st.booleans())
 def test_any_value_can_be_set_over_any_other(old: dict[str, object], new: dict[str, object], windows: bool) -> None:
@@ -184,6 +185,7 @@ def test_lists_keep_the_comments_of_entries_that_stay(old: list[str], new: list[
         assert f"# on {old[0]}0" in result
 
 
+@pytest.mark.slow
 def test_many_entries_are_edited_in_linear_time() -> None:
     seeds = [f"http://s{n}.example/" for n in range(20_000)]
     text = edited(SMALLEST, {"seeds": seeds})

@@ -35,6 +35,7 @@ def test_languages_are_told_as_by_the_whole_model(monkeypatch: pytest.MonkeyPatc
     assert [identifier().classify(text) for text in TEXTS] == told
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_whole_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     identifier.__wrapped__()

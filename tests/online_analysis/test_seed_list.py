@@ -110,6 +110,7 @@ def test_hostile_lines_take_no_time(piece: str) -> None:
     assert time.process_time() - begun < 2
 
 
+@pytest.mark.slow
 def test_long_lists_are_cut_and_said_to_be() -> None:
     line = "https://a.example.org/0123456789012345678901234567890123456789012345678901234567890123456789\n"
     found = read_seed_list(line * (MAX_CHARACTERS // len(line) + 2))

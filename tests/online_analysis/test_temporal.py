@@ -49,6 +49,7 @@ def test_without_lead_and_cool_down_only_the_span_counts() -> None:
     assert score_of(START - timedelta(seconds=1), narrow) == score_of(END + timedelta(seconds=1), narrow) == 0.0
 
 
+@pytest.mark.slow
 @given(moments, moments)
 def test_the_nearer_the_better(one: datetime, other: datetime) -> None:
     first, second = score_of(one), score_of(other)

@@ -126,6 +126,7 @@ def test_the_cosine_is_symmetric_and_bounded(one: TermVector, other: TermVector)
     assert one.cosine(one) == pytest.approx(1.0 if one.weights else 0.0)
 
 
+@pytest.mark.slow
 def test_word_lists_are_read_as_their_package_reads_them() -> None:
     import wordfreq  # What it imports takes long.
 

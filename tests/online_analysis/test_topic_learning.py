@@ -141,6 +141,7 @@ def test_a_language_without_a_word_list_is_learned_from_a_hundred_pages() -> Non
     assert learner.note(document("http://a.test/n", basque(1), "eu"), "a.test", 0.5) is None
 
 
+@pytest.mark.slow
 def test_what_is_known_of_a_language_is_the_same_after_a_restart_in_the_middle() -> None:
     whole, first = learning(keywords="eguzki energia", pages=0), learning(keywords="eguzki energia", pages=0)
     texts = [basque(i) for i in range(LANGUAGE_PAGES)]

@@ -1,5 +1,6 @@
 """What is counted of archives is what their lists hold, and links between sites are those of their pages."""
 
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from aahcrawler.metadata import Link, LinkType, Metadata, write
 from aahcrawler.overview.archive_overview import GatheredArchives
 from aahcrawler.overview.link_graph import strongest
 from aahcrawler.overview.overview_report import report_archives
+from aahcrawler.overview.overview_sections import bars
 from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.views.held_archives import HeldArchives, held_archives, parts_held
@@ -99,6 +101,7 @@ FIRST = {
 SECOND = {("river.example", "dikes.example", 1, "2019-05-06", "2019-05-06")}
 
 
+@pytest.mark.slow
 def test_links_are_those_of_captures_that_lead_to_another_site(place: Path) -> None:
     with linked(place / "first", place / "second") as gathered:
         assert edges(gathered) == FIRST | SECOND
@@ -211,6 +214,18 @@ def test_the_report_shows_pictures_with_tables_and_runs_nothing(place: Path) -> 
         assert section.find(".//table") is not None
     assert tree.xpath("string(//dt[.='captures']/following-sibling::dd)") == "6"
     assert not tree.xpath("//a")
+
+
+def test_long_names_of_bars_differ_and_stand_above_them() -> None:
+    long = "a-very-long-name-of-a-site-about-floods-and-dikes"
+    names = [f"{long}{number}.in-the-north.example.org" for number in range(3)]
+    drawn = bars("Sites", dict.fromkeys(names, 3), {}, lambda name: f"/{name}", "captures")
+    labels = re.findall(r'<text x="0"[^>]*>([^<]*)<', drawn)
+    assert len({*labels}) == 3
+    assert max(map(len, labels)) <= 46
+    places = re.findall(r'<text x="0" y="(\d+)"|<rect class="held" x="0" y="(\d+)"', drawn)
+    lines = [int(name or bar) for name, bar in places]
+    assert lines == sorted(lines)
 
 
 def test_mistakes_are_told(place: Path, tmp_path: Path) -> None:

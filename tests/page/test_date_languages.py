@@ -18,21 +18,25 @@ MOMENTS = [datetime(2001, 3, 20, 14, 5, tzinfo=UTC), datetime(2013, 8, 4, 0, 5, 
 REGIONS = ["en_GB", "en_CA", "fr_CA", "es_MX", "pt_PT", "de_AT", "ar_LB", "ar_MA", "nb", "nn", "sr_Latn", "zh_Hant_TW"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*languages(), *REGIONS])
 def test_what_a_language_writes_is_read(name: str) -> None:
+    locale = _locale(name)
     wrong = [
         (text, found)
         for moment in MOMENTS
-        for text, exact in _written(name, moment)
+        for text, exact in _written(locale, moment)
         if (found := parse(text, now=NOW, language=name.replace("_", "-"))) != exact
     ]
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*languages(), *REGIONS])
 def test_what_a_language_writes_in_words_is_never_read_as_another_day(name: str) -> None:
+    locale = _locale(name)
     texts = [
-        (format_date(each.replace(day=day), width, _locale(name)), each.replace(day=day).date())
+        (format_date(each.replace(day=day), width, locale), each.replace(day=day).date())
         for each in MOMENTS
         for day in (1, 9, 28)
         for width in ("full", "long")
@@ -41,6 +45,7 @@ def test_what_a_language_writes_in_words_is_never_read_as_another_day(name: str)
     assert [each for each in found if each[1] is not None and each[1].date() != each[2]] == []
 
 
+@pytest.mark.slow
 def test_the_table_is_what_babel_keeps() -> None:
     written = TABLE.read_text(encoding="utf-8")
     if f"version {get_global('cldr')['version']}," not in written:
@@ -60,8 +65,7 @@ def _words(line: str) -> Iterator[str]:
         yield from filter(None, (part.partition(" ")[2] if group == "H" else part).split("/"))
 
 
-def _written(name: str, moment: datetime) -> Iterator[tuple[str, datetime]]:
-    locale = _locale(name)
+def _written(locale: Locale, moment: datetime) -> Iterator[tuple[str, datetime]]:
     day = moment.replace(hour=0, minute=0)
     for width in ("full", "long", "medium", "short"):
         date = format_date(moment, width, locale)

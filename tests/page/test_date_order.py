@@ -10,7 +10,7 @@ from aahcrawler.helper.application_aware import UNKNOWN_ORDER
 from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import dates
-from aahcrawler.page.date_order import NumericDates
+from aahcrawler.page.generic import NumericDates
 from knowledge_base.model import DateFormat, KnowledgeBase
 from tests.page.building import page_of
 

@@ -69,6 +69,7 @@ def test_bombs_take_little_memory(name: str) -> None:
     assert peak < 16_000_000 + 2 * len(coded)
 
 
+@pytest.mark.slow
 def test_codings_one_over_the_other() -> None:
     coded = gzip.compress(brotli.compress(TEXT))
     assert decode_content(coded, "br, gzip", len(TEXT)) == Decoded(TEXT, complete=True)

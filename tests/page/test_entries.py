@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from lxml.html import HtmlElement, fromstring
 
-from aahcrawler.page.link_surroundings import MAX_PARAGRAPH_LENGTH, entries, lines_of, paragraphs
+from aahcrawler.page.text import MAX_PARAGRAPH_LENGTH, entries, lines_of, paragraphs
 from tests.pace import at_most
 
 

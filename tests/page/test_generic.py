@@ -113,6 +113,7 @@ def test_main_content_of_a_page_that_has_none_is_its_text() -> None:
     assert generic.main_content(page_of("words", "text/plain")) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "markup",
     ["<div>" * 1900 + "<p>x</p>" * 20_000, "<div>" * 100_000 + "x", "<p>words and words</p>" * 200_000],

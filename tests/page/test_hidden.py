@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.page.hidden import Hidden
+from aahcrawler.page.zones import Hidden
 from tests.pace import at_most
 from tests.page.building import page_of
 

@@ -93,6 +93,7 @@ def test_characters_that_xml_cannot_have_are_marked() -> None:
     assert tree[0].text == "x\ufffd\ufffd\ufffd\U0001f600"
 
 
+@pytest.mark.slow
 def test_depth_count_and_names_are_bounded() -> None:
     deep = jsontree.parse("[" * 900 + "]" * 900)
     assert sum(1 for _ in deep.iter()) == jsontree.MAX_DEPTH + 1
@@ -104,6 +105,7 @@ def test_depth_count_and_names_are_bounded() -> None:
     assert named[-1].get("key") == f"k{jsontree.MAX_NAMES + 8}"
 
 
+@pytest.mark.slow
 def test_a_large_hostile_document_is_read_in_bounded_time() -> None:
     with at_most(10):
         jsontree.parse("[" + "{}," * (jsontree.MAX_CHARACTERS // 3 - 1) + "0]")

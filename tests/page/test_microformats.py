@@ -42,6 +42,7 @@ def test_the_entries_of_a_feed_are_a_list(number: int) -> None:
     assert generic_objects.read_objects(page_of(f"<title>All</title><div class=h-feed>{listed}</div>")).objects == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "markup", ["<div class='h-entry p-comment'><b class=e-content>x</b>" * 50_000, "<a class='h-card fn'>" * 100_000]
 )

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet, shown_by
-from aahcrawler.page.shown_within import frames
+from aahcrawler.page.requisites import MAX_REQUISITES, frames, of_page, of_stylesheet, shown_by
 from tests.pace import at_most
 from tests.page.building import page_of
 
@@ -63,6 +62,7 @@ def test_strings_are_urls_in_some_functions_of_style_sheets(css: str, found: lis
         )
 
 
+@pytest.mark.slow
 def test_a_hostile_image_set_takes_no_time() -> None:
     with at_most(5):
         assert len(of_stylesheet("image-set(" * 100_000 + '"a.png"', "http://site.test/")) == 0

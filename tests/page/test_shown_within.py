@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.shown_within import MAX_FRAMES, frames
+from aahcrawler.page.requisites import MAX_FRAMES, frames
 
 
 def page(markup: str) -> Page:

@@ -3,8 +3,7 @@
 import pytest
 
 from aahcrawler.page import Page
-from aahcrawler.page.sidebars import MAX_SIDEBAR_LENGTH, MAX_SIDEBARS, Sidebar, sidebars
-from aahcrawler.page.zones import Zones
+from aahcrawler.page.zones import MAX_SIDEBAR_LENGTH, MAX_SIDEBARS, Sidebar, Zones, sidebars
 from tests.pace import at_most
 from tests.page.building import page_of
 

@@ -1,7 +1,7 @@
 """Where links stand in the markup of their page."""
 
 from aahcrawler.page import Page
-from aahcrawler.page.link_surroundings import MAX_TAG_PATH_LENGTH, TagPaths
+from aahcrawler.page.text import MAX_TAG_PATH_LENGTH, TagPaths
 from tests.pace import at_most
 from tests.page.building import page_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.page.generic import links
-from aahcrawler.page.link_surroundings import MAX_TEASER_LENGTH, teaser
+from aahcrawler.page.text import MAX_TEASER_LENGTH, teaser
 from tests.pace import at_most
 from tests.page.building import page_of
 

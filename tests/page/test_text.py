@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml.etree import tostring
@@ -94,6 +95,7 @@ def test_lines_are_folded_and_never_empty(markup: str) -> None:
     assert excerpt(element, 10_000) == fold(text)
 
 
+@pytest.mark.slow
 def test_deep_and_wide_trees_take_linear_time() -> None:
     wide = element_of("<p>a<script>b</script>c</p>" * 50_000)
     deep = element_of("<div>" * 200 + "x")

@@ -120,6 +120,8 @@ def test_long_urls_are_none() -> None:
         ("http://[::ffff:7f00:1]/", "[::ffff:7f00:1]:80"),
         ("http://localhost:5000/?a", "localhost:5000"),
         ("http://blog.localhost/", "blog.localhost:80"),
+        ("http://jo@www.example.com/", "example.com"),
+        ("https://jo:secret@[2001:db8::1]:8080/a@b", "[2001:db8::1]"),
         ("not a url", ""),
     ],
 )

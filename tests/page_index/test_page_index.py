@@ -113,6 +113,7 @@ def assert_as_stated(base: sqlite3.Connection, crawl: Path) -> None:
     assert words == len(kept(base))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [7, 1000])
 def test_the_index_holds_what_the_segments_of_several_crawls_state(crawl: Path, step: int) -> None:
     with indexed(crawl, step) as base:
@@ -126,6 +127,7 @@ def test_the_index_holds_what_the_segments_of_several_crawls_state(crawl: Path, 
             assert sum(point.relevant for point in course.points) == sum(bool(page.relevant) for page in pages)
 
 
+@pytest.mark.slow
 def test_what_a_page_was_judged_is_found_by_its_url(crawl: Path) -> None:
     with indexed(crawl) as base:
         (url,) = base.execute("SELECT url FROM capture WHERE status = 200 LIMIT 1").fetchone()
@@ -211,6 +213,7 @@ def texts(path: Path) -> Iterator[bytes]:
             yield text
 
 
+@pytest.mark.slow
 def test_what_was_taken_out_of_the_segments_is_forgotten(crawl: Path) -> None:
     with indexed(crawl) as base:
         record, url = base.execute("SELECT record, url FROM capture WHERE objects > 1 AND crawl = 1").fetchone()
@@ -226,6 +229,7 @@ def test_what_was_taken_out_of_the_segments_is_forgotten(crawl: Path) -> None:
         assert_as_stated(base, crawl)
 
 
+@pytest.mark.slow
 def test_a_segment_that_is_gone_is_forgotten(crawl: Path) -> None:
     with indexed(crawl):
         pass
@@ -234,6 +238,7 @@ def test_a_segment_that_is_gone_is_forgotten(crawl: Path) -> None:
         assert_as_stated(base, crawl)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"no database at all, but longer than a header of one is" * 10])
 def test_a_damaged_index_is_made_anew(crawl: Path, damage: bytes) -> None:
     with indexed(crawl):
@@ -243,6 +248,7 @@ def test_a_damaged_index_is_made_anew(crawl: Path, damage: bytes) -> None:
         assert_as_stated(base, crawl)
 
 
+@pytest.mark.slow
 def test_an_index_of_another_version_is_made_anew(crawl: Path) -> None:
     with indexed(crawl):
         pass
@@ -254,6 +260,7 @@ def test_an_index_of_another_version_is_made_anew(crawl: Path) -> None:
         assert_as_stated(base, crawl)
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_written_the_index_is_elsewhere(crawl: Path) -> None:
     shutil.rmtree(crawl / INDEXES)
     (crawl / INDEXES).write_text("A file where the folder would be.")

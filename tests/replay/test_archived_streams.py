@@ -111,6 +111,7 @@ def test_keys_heads_and_segments_lead_into_the_archive_and_a_live_stream_ends(tm
     assert (key.status, body_of(key), key.headers["Content-Type"]) == (200, b"\0\1", "application/octet-stream")
 
 
+@pytest.mark.slow
 def test_a_stream_that_was_cut_short_ends_with_its_last_captured_segment(tmp_path: Path) -> None:
     listed = "".join(f"#EXTINF:4,\n/{number}.ts\n" for number in range(7_000))
     captures = held(tmp_path, f"#EXTM3U\n{listed}", HLS, *(f"http://a.test/{number}.ts" for number in (1, 2_001)))

@@ -137,3 +137,24 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path, monkeypatch: p
     assert found(tmp_path).total == 1
     with SearchIndex(tmp_path) as index:
         assert index.standing(index.base) is Standing.SOUND
+
+
+def test_in_a_folder_that_cannot_be_written_to_a_search_goes_on_from_what_there_is_of_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path) as crawl:
+        crawl.page("one", "the dyke holds")
+        assert found(tmp_path, "dyke").total == 1
+        crawl.page("two", "the dyke has broken")
+    for lock in (tmp_path / INDEXES).rglob("*lock"):
+        lock.unlink()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / INDEXES).rglob("*")}
+    # The tests may be run by root, whom no permission stops.
+    monkeypatch.setattr("os.access", lambda path, *_: not Path(path).is_relative_to(tmp_path))
+    with SearchIndex(tmp_path).open() as index:
+        taken_in = index.base.execute("SELECT sum(covered) FROM segment").fetchone()[0]
+        assert index.catch_up()
+        index.rest()
+        assert search([SearchedFolder(tmp_path, index).opened()], Question("dyke")).total == 2
+    assert taken_in > 0
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / INDEXES).rglob("*")} == before

@@ -12,6 +12,8 @@ from aahcrawler.search import QueryError, Question, SearchedFolder, news, search
 from aahcrawler.search.query_language import parse
 from aahcrawler.search.saved_searches import SavedSearch
 from aahcrawler.search.searching import Span, time_bounds
+from aahcrawler.search.snippets import Marker
+from offline.search_output import tell
 from tests.search.archives import caught_up, found, names, post, running
 
 GERMAN = "Die Häuser an den Deichen sind nach der Sturmflut wieder aufgebaut worden, sagten die Bewohner."
@@ -214,3 +216,24 @@ def test_the_time_line_covers_a_time_without_gaps(first: int, length: int) -> No
     assert bounds[-1][1] > min(first + length, 253_000_000_000)
     assert all(before[1] == after[0] for before, after in pairwise(bounds))
     assert len(bounds) <= 130
+
+
+def test_what_is_folded_is_counted_beside_what_is_shown(tmp_path: Path) -> None:
+    copied = "The mayor opened the new dyke at noon. " * 20
+    with running(tmp_path) as crawl:
+        crawl.page("first", "nothing", [post(f"copy{number}", copied) for number in range(4)])
+        crawl.page("second", "nothing", [post("other", "Nobody saw the mayor.")])
+    result = found(tmp_path, "mayor")
+    assert (result.total, len(result.hits), result.folded) == (5, 2, 3)
+    assert [*tell(result, result.hits, new=None, facets=False)] == ["5 found; 2 shown; 3 near duplicates folded"]
+    alone = found(tmp_path, "nobody")
+    assert [*tell(alone, alone.hits, new=None, facets=False)] == ["1 found"]
+
+
+def test_a_snippet_shows_the_words_wherever_in_a_long_text_they_are() -> None:
+    text = f"{'the mayor spoke of this and that ' * 14_000}and then the wardens of the floods came"
+    marked = [piece.text for piece in Marker(parse("mayor warden flood"), is_lenient=False).snippet(text, "en")]
+    assert {"wardens", "floods"} <= {*marked}
+    assert {"wardnes"} <= {
+        piece.text for piece in Marker(parse("wardens"), is_lenient=True).snippet(f"{'so ' * 30_000}wardnes", "")
+    }

@@ -1,5 +1,7 @@
 """What an entry matches on a page is found once for all clicks on it."""
 
+import pytest
+
 from aahcrawler.editor.rules.part_matches import PageMatches, matches
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.service.cockpit.studio.studio_desk import MAX_PAGES, MatchCache
@@ -10,6 +12,7 @@ from tests.studio.ropes import sample_of
 TEXT = EntryText((SHIPPED / "applications" / "phpbb.xml").read_bytes())
 
 
+@pytest.mark.slow
 def test_matches_are_found_once_for_a_page_and_a_text() -> None:
     sample, shelf = sample_of(), MatchCache()
     phpbb = next(each for each in shipped().applications if each.name == "phpBB")

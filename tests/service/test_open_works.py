@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenDrafts
@@ -12,6 +14,7 @@ MINE = b"""<application name="Mine" kind="web-forum" extends="TinyForum"><about>
 <detect><pattern strength="proof" generator="Mine" cite="a"/></detect></application>"""
 
 
+@pytest.mark.slow
 def test_an_entry_is_another_one_once_that_which_it_extends_has_changed(tmp_path: Path) -> None:
     own, parent = OwnFolder(tmp_path), DRAFT.replace(b' draft="yes"', b"")
     own.save("tinyforum", parent, None, "Ada", "written")

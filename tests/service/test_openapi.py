@@ -31,6 +31,7 @@ from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.site import serving as site_serving
 from tests.crawl.world import define
 from tests.service.asking import CRAWLS, JSON, Service, serving
+from tests.service.forked_crawls import crawls_forked
 
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
 RUNS, RESTS = "test", cockpit_crawl.CRAWL
@@ -124,6 +125,7 @@ def opened(place: Path) -> Iterator[World]:
     """Serve a crawl that runs and one at rest."""
     cockpit_crawl.make(place / RESTS, Shape(pages=PAGES, queued=300))
     with ExitStack() as stack:
+        stack.enter_context(crawls_forked())
         site = stack.enter_context(site_serving(Site({"/robots.txt": Reply(b"", 404)}, other=endless)))
         icd = define(place, [site.url], output=str(place / RUNS), traps=UNTRAPPED)
         process = stack.enter_context(command("crawl", icd))

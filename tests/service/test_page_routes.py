@@ -454,6 +454,7 @@ def test_a_query_that_takes_too_much_is_ended(made: Path, tmp_path: Path) -> Non
         answers.close()
 
 
+@pytest.mark.slow
 def test_what_was_opened_is_let_go(made: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(made, tmp_path / "crawl")
     crawl = Catalog([folder]).crawl(CRAWL)

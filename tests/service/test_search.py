@@ -9,8 +9,11 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
 
+import pyarrow.parquet as pq
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
+from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.cockpit.site import COOKIE
@@ -102,6 +105,7 @@ def test_the_page_shows_results_that_lead_to_their_captures(cockpit: tuple[Cockp
     capture = cockpit[0].ask("GET", leads, Cookie=cockpit[1]).body.decode()
     assert "Found on it" in capture
     assert "<mark>mayor</mark>" in capture.lower()
+    assert 'aria-current="true">Words marked</a>' in capture
 
 
 def test_each_facet_and_bar_of_the_page_leads_to_as_many_results_as_it_says(cockpit: tuple[Cockpit, str]) -> None:
@@ -112,13 +116,31 @@ def test_each_facet_and_bar_of_the_page_leads_to_as_many_results_as_it_says(cock
     assert len(bars) > 1
     for leads, count in (*facets[:6], *(bar for bar in bars if bar[1] != "0")):
         answer = cockpit[0].ask("GET", unescape(leads), Cookie=cockpit[1]).body.decode()
-        assert re.search(rf">{count} results?<", answer), leads
+        assert f">{count} found<" in answer, leads
 
 
 def test_an_address_is_asked_for_in_the_archive(cockpit: tuple[Cockpit, str]) -> None:
     url = json.loads(page(cockpit, "/results.jsonl", q="mayor", kind="page").splitlines()[0])["url"]
     assert "Yes, 1 capture" in page(cockpit, q=url)
     assert "No crawl here has a capture" in page(cockpit, q=f"{url}/none")
+
+
+def test_a_collection_leads_to_the_search_of_its_crawls(cockpit: tuple[Cockpit, str], place: Path) -> None:
+    CollectionFile(place / "floods").create(Collection(title="Floods", crawls=("crawl",)))
+    shown = cockpit[0].ask("GET", "/collections/floods", Cookie=cockpit[1]).body.decode()
+    (leads,) = re.findall(r'href="(/search[^"]+)">Search in it', shown)
+    assert "Narrowed to" in cockpit[0].ask("GET", unescape(leads), Cookie=cockpit[1]).body.decode()
+
+
+def test_what_was_found_can_be_had_as_records_and_as_parquet(cockpit: tuple[Cockpit, str]) -> None:
+    told = [json.loads(line) for line in page(cockpit, "/results.jsonl", q="mayor", type="post").splitlines()]
+    asked = f"?{urlencode({'q': 'mayor', 'type': 'post'})}"
+    taken = cockpit[0].ask("GET", f"/search/results.warc.gz{asked}", Cookie=cockpit[1])
+    assert taken.headers["content-type"] == "application/warc"
+    records = [each.rec_headers.get_header("WARC-Record-ID") for each in ArchiveIterator(io.BytesIO(taken.body))]
+    assert {f"<{row['record']}>" for row in told} <= {*records}
+    rows = cockpit[0].ask("GET", f"/search/results.parquet{asked}", Cookie=cockpit[1]).body
+    assert pq.read_table(io.BytesIO(rows)).to_pylist() == told
 
 
 def test_what_was_found_can_be_had_as_a_table(cockpit: tuple[Cockpit, str]) -> None:

@@ -2,10 +2,7 @@
 
 import json
 import os
-import signal
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +24,7 @@ from aahcrawler.service.web.noted_acts import LONGEST, MAX_REFUSALS
 from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
 from aahcrawler.service.web.service_log import MAX_FORMER, Damage, NotNotedError, ServiceLog, read_entries
 from tests.crawl.crawling import until
+from tests.forking import forked
 from tests.service.asking import JSON, Service, begun, running, serving
 
 READER, OPERATOR = "the-secret-of-anna-012345", "the-secret-of-bert-012345"
@@ -168,18 +166,13 @@ def grown(path: Path, size: int) -> bool:
 def test_killed_processes_leave_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / SERVICE_LOG
     for _ in range(3):
-        processes = [
-            subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
-            for _ in range(2)
-        ]
-        size = path.stat().st_size if path.exists() else 0
-        for process in processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        until(partial(grown, path, size + 20_000))
-        for process in processes:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
+        with forked(KILLED, path) as one, forked(KILLED, path) as other:
+            size = path.stat().st_size if path.exists() else 0
+            for process in (one, other):
+                assert process.stdout.readline() == "ready\n"
+            until(partial(grown, path, size + 20_000))
+            for process in (one, other):
+                process.kill()
     assert all(len(each["by"]) == 3000 for each in entries(tmp_path))
 
 

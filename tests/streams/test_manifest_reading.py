@@ -142,6 +142,7 @@ def test_a_broken_manifest_is_said_to_be_broken(text: str) -> None:
         manifest_of(page(text))
 
 
+@pytest.mark.slow
 def test_manifests_are_bounded() -> None:
     endless = read("#EXTM3U\n" + "".join(f"#EXTINF:4,\n{number}.ts\n" for number in range(MAX_PARTS + 5)))
     assert len(endless.parts) == MAX_PARTS

@@ -43,6 +43,7 @@ def _targets(reply: Reply) -> list[str]:
     return [str(target) for target in html.fromstring(reply.body).xpath("//@href | //@src")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("software", ALL, ids=["hearthstead", "hearthstead in slate", "inkwell", "lumen"])
 def test_every_link_leads_somewhere_and_every_page_shows_what_it_holds(software: Software) -> None:
     found = walked(software)
@@ -54,6 +55,7 @@ def test_every_link_leads_somewhere_and_every_page_shows_what_it_holds(software:
             assert set(words(each.body)) <= set(words(shown)), path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("software", ALL, ids=["hearthstead", "hearthstead in slate", "inkwell", "lumen"])
 def test_no_file_of_the_knowledge_base_knows_it(software: Software) -> None:
     helper = ApplicationAwareHelper(shipped())

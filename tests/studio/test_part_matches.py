@@ -141,6 +141,7 @@ def test_a_text_that_has_changed_since_is_shown_as_far_as_it_goes(application: A
     assert len(item.findings) == 4
 
 
+@pytest.mark.slow
 def test_pages_that_mean_ill_are_read_within_bounds(application: Application) -> None:
     head = '<html><head><meta name="generator" content="RopeBoard"></head><body>'
     wide = "".join(f"<div class='entry' id='entry-{number}'>x</div>" for number in range(3_000))

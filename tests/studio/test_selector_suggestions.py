@@ -95,6 +95,7 @@ def test_what_is_marked_as_wrong_is_never_found() -> None:
     assert narrowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", [Role.ITEM, Role.FIELD, Role.SIGN, Role.LEVEL])
 def test_no_suggestion_misses_what_is_right_or_finds_what_is_wrong(role: Role) -> None:
     sample = sample_of()
@@ -174,6 +175,7 @@ def test_a_sign_of_the_software_is_on_no_saved_page_of_another(tmp_path: Path) -
     assert (written(own), own.others, len(own.pages)) == ('a[href*="ropeboard.example"]', (), 10)
 
 
+@pytest.mark.slow
 def test_work_on_hostile_pages_is_bounded() -> None:
     deep = "<div class='entry'>" * 1_500 + "x" + "</div>" * 1_500
     wide = "".join(
@@ -188,6 +190,7 @@ def test_work_on_hostile_pages_is_bounded() -> None:
             assert mark.element in each.matches[0]
 
 
+@pytest.mark.slow
 def test_pages_looked_at_are_bounded_and_those_alike_come_first() -> None:
     pages = {f"/thread/{number}": thread(1 + number % 6) for number in range(1, 90)}
     pages |= {f"/tag/{number}/of/{word}": PAGES["/login"] for number in range(30) for word in ("a", "b")}
@@ -251,6 +254,7 @@ def test_an_article_may_hold_the_comments_on_it() -> None:
     assert (len(remark.matches[0]), remark.agrees, remark.disagrees) == (3, 4, ())
 
 
+@pytest.mark.slow
 def test_several_threads_may_ask_of_one_sample() -> None:
     sample = sample_of()
     sample.most_bytes = 400_000  # Pages are dropped and parsed anew all the time.

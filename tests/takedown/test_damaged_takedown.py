@@ -109,7 +109,7 @@ def test_damage_of_others_stays_and_is_none_of_the_takedown(folder: Path) -> Non
     flip(warc(folder), *map(CHECKSUM, others))
     ended = removed(folder, "--url", url("/2"))
     assert ended.code == 0, ended.err
-    assert "1 captures were removed" in ended.out
+    assert "1 capture removed" in ended.out
     assert b"GET /1 HTTP" in readable(folder)
 
 

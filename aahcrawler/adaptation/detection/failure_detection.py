@@ -12,8 +12,7 @@ from functools import cached_property
 from zlib import crc32
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome
+from aahcrawler.helper.extraction.extraction import BODY, Extracted, ExtractionOutcome
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject

@@ -21,8 +21,7 @@ from aahcrawler.adaptation.detection.sign_relaxation import (
     marks_on,
     relaxed_signs,
 )
-from aahcrawler.adaptation.store.decisions import Rejected
-from aahcrawler.adaptation.store.learned import Backoff, LearnedSign, LruMapping
+from aahcrawler.adaptation.store.learned import Backoff, LearnedSign, LruMapping, Rejected
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
@@ -56,7 +55,7 @@ _ONE_IN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SignInForce:
     """A learned sign in force."""
 
     sign: LearnedSign
@@ -125,8 +124,8 @@ class SignLearning:
     ) -> None:
         self._told = told
         self._rejected = rejected or Rejected()
-        self._signs: LruMapping[tuple[str, str], list[Shown]] = LruMapping(MAX_SITES * 4)
-        self._elsewhere: LruMapping[str, list[Shown]] = LruMapping(MAX_SITES)
+        self._signs: LruMapping[tuple[str, str], list[SignInForce]] = LruMapping(MAX_SITES * 4)
+        self._elsewhere: LruMapping[str, list[SignInForce]] = LruMapping(MAX_SITES)
         self._of_sites: LruMapping[str, list[str]] = LruMapping(MAX_SITES)
         self._watches: LruMapping[tuple[str, str], _Watch] = LruMapping(MAX_SITES)
         self._retired: LruMapping[tuple[str, str, str, Expression], bool] = LruMapping(MAX_SITES)
@@ -146,14 +145,14 @@ class SignLearning:
 
         Raises ``knowledge_base.selectors.BadExpressionError`` for one that cannot be compiled.
         """
-        shown = Shown(sign, sign.expression.selector)
+        shown = SignInForce(sign, sign.expression.selector)
         if _key(sign) in self._retired:
             return
         here = self._signs.get((sign.site, sign.application), list)
         if all((each.sign.level, each.sign.expression) != (sign.level, sign.expression) for each in here):
             self._put(shown)
 
-    def _put(self, shown: Shown) -> None:
+    def _put(self, shown: SignInForce) -> None:
         sign = shown.sign
         here = self._signs.get((sign.site, sign.application), list)
         same = [each for each in here if each.sign.level == sign.level]
@@ -319,7 +318,7 @@ class SignLearning:
     def _tell(self, sign: LearnedSign) -> None:
         if self._rejected.covers(sign):
             return
-        self._put(Shown(sign, sign.expression.selector))
+        self._put(SignInForce(sign, sign.expression.selector))
         if self._told is not None:
             self._told(sign)
 
@@ -417,7 +416,7 @@ def _level(application: Application, name: str) -> PageLevel | None:
     return next((level for level in application.levels if level.name == name), None) if name else None
 
 
-def _free(same: Sequence[Shown]) -> int:
+def _free(same: Sequence[SignInForce]) -> int:
     taken = {each.sign.name.rpartition("-")[2] for each in same}
     return next(number for number in range(1, len(taken) + 2) if str(number) not in taken)
 

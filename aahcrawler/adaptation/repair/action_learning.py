@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.detection.failure_detection import Shape
-from aahcrawler.adaptation.repair.cases import Kept, Way
+from aahcrawler.adaptation.repair.cases import KeptExample, Way
 from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
+from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
@@ -36,9 +35,9 @@ class Attempted:
     """A learned action, and its outcomes on the pages of the examples that it agrees with."""
 
     wrapper: Wrapper
-    agreeing: tuple[tuple[Kept, ExtractionOutcome], ...]
+    agreeing: tuple[tuple[KeptExample, ExtractionOutcome], ...]
 
-    def outcome(self, kept: Kept) -> ExtractionOutcome | None:
+    def outcome(self, kept: KeptExample) -> ExtractionOutcome | None:
         """Return its outcome on a page, None if it does not agree with the page's example."""
         return next((outcome for each, outcome in self.agreeing if each is kept), None)
 
@@ -49,7 +48,9 @@ class Learning:
 
     learner: Learner
 
-    def attempt(self, question: Question, examples: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+    def attempt(
+        self, question: Question, examples: Sequence[KeptExample], proof: Sequence[KeptExample]
+    ) -> Attempted | None:
         """Learn an action from some examples, and find the pages of ``proof`` on which it agrees.
 
         None if nothing can be learned, or the action finds something else on any of those pages.
@@ -62,7 +63,7 @@ class Learning:
         if wrapper is None:
             return None
         wrapper = _plausible(question, wrapper, proof)
-        agreeing: list[tuple[Kept, ExtractionOutcome]] = []
+        agreeing: list[tuple[KeptExample, ExtractionOutcome]] = []
         for kept in proof:
             outcome = run(kept.runner, wrapper.action)
             if outcome.extracted and reproduces(outcome.extracted, kept.example):
@@ -75,13 +76,13 @@ class Learning:
                 return None
         return Attempted(wrapper, tuple(agreeing))
 
-    def best(self, question: Question, examples: Sequence[Kept]) -> Attempted | None:
+    def best(self, question: Question, examples: Sequence[KeptExample]) -> Attempted | None:
         """Return the action learned from the last example and those that agree with it; None if it is not reliable.
 
         Pages of another shape do not contradict it as long as it finds nothing there.
         """
         latest = examples[-1]
-        group: Sequence[Kept] = examples
+        group: Sequence[KeptExample] = examples
         attempted = self.attempt(question, examples, examples)
         if attempted is None or attempted.outcome(latest) is None:
             alone = self.attempt(question, (latest,), (latest,))
@@ -91,7 +92,9 @@ class Learning:
             attempted = self._together(question, group, examples) if len(group) > 1 else alone
         return attempted if attempted is not None and attempted.outcome(latest) is not None else None
 
-    def _together(self, question: Question, group: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+    def _together(
+        self, question: Question, group: Sequence[KeptExample], proof: Sequence[KeptExample]
+    ) -> Attempted | None:
         """Learn from all examples of a group, else from all but one: one wrong value spoils what others agree on."""
         attempted = self.attempt(question, group, proof)
         if attempted is None and len(group) > MIN_PAGES:
@@ -102,7 +105,7 @@ class Learning:
         return attempted
 
 
-def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[Kept]) -> Wrapper:
+def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[KeptExample]) -> Wrapper:
     """Return a way without the fields whose values are not those of the objects, unless memory confirms some of them.
 
     What cannot be shown to be right stays absent.
@@ -118,7 +121,7 @@ def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[Kept]) -> W
     return replace(wrapper, action=replace(wrapper.action, fields=fields), notes=(*wrapper.notes, *notes))
 
 
-def _told(question: Question, kept: Kept, extracted: Sequence[Extracted]) -> PageObjects:
+def _told(question: Question, kept: KeptExample, extracted: Sequence[Extracted]) -> PageObjects:
     by_date = question.application.kind in LISTED_BY_DATE and not _is_nested(extracted)
     return PageObjects.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
 
@@ -132,7 +135,7 @@ def _values(extracted: Extracted) -> Mapping[str, Value]:
     return {name: values[0] for name, values in extracted.object.properties.items() if values}
 
 
-def _agrees(kept: Kept, extract: Extract) -> bool:
+def _agrees(kept: KeptExample, extract: Extract) -> bool:
     outcome = run(kept.runner, extract)
     return bool(outcome.extracted) and reproduces(outcome.extracted, kept.example)
 

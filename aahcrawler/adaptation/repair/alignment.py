@@ -268,7 +268,7 @@ class Held:
     without: tuple[int, ...] = ()
 
 
-def container_of_stretch(table: WordTable, stretch: Stretch, others: Sequence[Stretch] = ()) -> Held:
+def held_words(table: WordTable, stretch: Stretch, others: Sequence[Stretch] = ()) -> Held:
     """Return the container of a stretch: one element, without the foreign ones in it, else several adjacent ones.
 
     Several are used if one would contain ``others`` as well, or foreign words that no element of their own contains.

@@ -7,7 +7,7 @@ from zlib import crc32
 
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.store.learned import Backoff, LearnedAction, LruMapping
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
+from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract
 
@@ -65,7 +65,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class KeptExample:
     """A valid example, and the action's earlier outcome on its page."""
 
     example: LabelledExample
@@ -94,7 +94,7 @@ class Case:
     teaches_alone: bool = False
     is_vetoed: bool = False
     """Whether what the examples taught last had been rejected by people."""
-    examples: list[Kept] = field(default_factory=list)
+    examples: list[KeptExample] = field(default_factory=list)
     _told: LruMapping[int, str] = field(default_factory=lambda: LruMapping(MAX_TOLD))
 
     @property
@@ -125,7 +125,7 @@ class Cases:
     def __init__(self, most: int = 4_000) -> None:
         self._most = most
         self._cases: OrderedDict[tuple[str, Extract], Case] = OrderedDict()
-        self._kept: OrderedDict[Kept, Case] = OrderedDict()
+        self._kept: OrderedDict[KeptExample, Case] = OrderedDict()
 
     def of(self, site: str, action: Extract, make: Callable[[], Case]) -> Case:
         """Return the case of an action on a site, made if there is none."""
@@ -140,7 +140,7 @@ class Cases:
             self._cases.move_to_end(key)
         return case
 
-    def keep(self, case: Case, kept: Kept) -> bool:
+    def keep(self, case: Case, kept: KeptExample) -> bool:
         """Keep an example with its page; False if the page is too large."""
         if kept.size > MAX_KEPT_PAGE:
             return False
@@ -153,7 +153,7 @@ class Cases:
             self.drop(owner, [oldest])
         return True
 
-    def drop(self, case: Case, examples: Sequence[Kept]) -> None:
+    def drop(self, case: Case, examples: Sequence[KeptExample]) -> None:
         """Let go of examples."""
         for kept in tuple(examples):
             self._kept.pop(kept, None)

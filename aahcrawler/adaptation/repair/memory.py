@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aahcrawler.adaptation.repair.alignment import Held, Stretch, WordTable, container_of_stretch, placed, words
+from aahcrawler.adaptation.repair.alignment import Held, Stretch, WordTable, held_words, placed, words
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import numbered
@@ -140,7 +140,7 @@ class _Tracing:
         traced = [
             _Traced(
                 each.object,
-                container_of_stretch(self._table, each.stretch, [*stretches[:number], *stretches[number + 1 :]]),
+                held_words(self._table, each.stretch, [*stretches[:number], *stretches[number + 1 :]]),
                 {},
                 {},
             )

@@ -6,8 +6,7 @@ from dataclasses import replace
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.detection.failure_detection import bare, body_of, body_text, end_alike
-from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.extraction.object_building import Sketch
+from aahcrawler.helper.extraction.extraction import BODY, Extracted, Sketch
 from aahcrawler.webobject import Person, Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
 

@@ -14,8 +14,15 @@ from typing import TypedDict
 from filelock import FileLock
 from lxml import etree
 
-from aahcrawler.adaptation.store.decisions import DECISIONS, Decision, Decisions
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.store.learned import (
+    DECISIONS,
+    Decision,
+    Decisions,
+    Learned,
+    LearnedAction,
+    LearnedLinks,
+    LearnedSign,
+)
 from aahcrawler.segments import no_link
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression

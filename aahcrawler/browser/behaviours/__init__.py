@@ -1,1 +1,1 @@
-"""What is done on a page: scrolled, opened, dismissed, played, as the knowledge base says."""
+"""Behaviours run on a page as the knowledge base describes them: scroll, open, dismiss, play."""

@@ -1,4 +1,4 @@
-"""Run behaviours on a page, within bounds."""
+"""Runs behaviours on a page, within bounds."""
 
 import asyncio
 import json
@@ -15,12 +15,12 @@ from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 
 
 class PageLostError(Exception):
-    """The document is not there any more, or does not answer: it was loaded anew, or hangs."""
+    """Raised where the document is gone, because the page was reloaded, or does not respond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a visit has cost up to now, and how many requests were refused for their method."""
+    """What a visit has used up so far, and how many requests were refused because of their method."""
 
     bytes: int = 0
     requests: int = 0
@@ -30,27 +30,27 @@ class Spent:
 
 
 class ActingPage(Protocol):
-    """A page that behaviours act on."""
+    """A page on which behaviours can act."""
 
     async def evaluate(self, expression: str, frame: str = "") -> object:
         """Return the JSON value of an expression of JavaScript, awaited where it is a promise.
 
-        It is evaluated in an isolated world that is the same for all calls on a document, which scripts of the page
-        cannot reach. ``frame`` is one of ``frames``, empty for the main one. Raise `PageLostError` where there is no
-        such document any more, or where an expression fails.
+        It is evaluated in an isolated world that the page's scripts cannot reach, the same world for all calls on a
+        document. ``frame`` is one of ``frames``, empty for the main one. Raises `PageLostError` where the document is
+        gone, or where the expression fails.
         """
         ...
 
     async def frames(self) -> Sequence[str]:
-        """Return the names of the frames within the page, of other sites too."""
+        """Return the names of the frames within the page, including those of other sites."""
         ...
 
     async def wait_for_quiet(self, seconds: float) -> None:
-        """Return once no request has been under way for some tenths of a second, after ``seconds`` at the latest."""
+        """Return once no request has been in progress for some tenths of a second, after ``seconds`` at the latest."""
         ...
 
     def spent(self) -> Spent:
-        """Return what the visit has cost up to now."""
+        """Return what the visit has used up so far."""
         ...
 
 
@@ -62,13 +62,13 @@ Found = Mapping[str, object]
 
 
 class PageActs:
-    """The acts on one page. Raises what ``ActingPage.evaluate`` raises."""
+    """Performs acts on one page. Raises what ``ActingPage.evaluate`` raises."""
 
     def __init__(self, page: ActingPage) -> None:
         self._page = page
 
     async def take(self, act: str, said: Mapping[str, object] | None = None, frame: str = "") -> Found:
-        """Do one act of the library and return what it found; the library is put into a document that has it not."""
+        """Perform one act of the script library and return its result; the library is injected where it is missing."""
         call = f"globalThis.aahActs?.{act} instanceof Function ? aahActs.{act}({json.dumps(said or {})}) : '{_ABSENT}'"
         found = await self._page.evaluate(call, frame)
         if found == _ABSENT:
@@ -80,7 +80,7 @@ class PageActs:
 
 
 def meant(behaviour: Behaviour, step: BehaviourStep) -> dict[str, object]:
-    """Return what an act is told of its step."""
+    """Return the parameters of an act, taken from its step."""
     return {
         "selectors": [{"css": each.css, "xpath": each.source} for each in step.selectors],
         "words": plain_words(step.words),
@@ -98,7 +98,7 @@ def plain_words(words: Sequence[str]) -> list[str]:
 
 
 def number_in(found: Found, name: str) -> int:
-    """Return a number that an act found, 0 where it is none."""
+    """Return a number from an act's result, 0 where it is missing."""
     value = found.get(name)
     return int(value) if isinstance(value, int | float) else 0
 
@@ -146,11 +146,11 @@ _LAST = 2.0
 async def run_behaviours(
     page: ActingPage, behaviours: Sequence[Behaviour], bounds: VisitBounds
 ) -> tuple[BehaviourInfo, ...]:
-    """Do behaviours one after another, and return what each did and why it ended.
+    """Run behaviours in order, and return what each did and why it ended.
 
-    ``bounds`` hold for all of them together; bytes and requests are those that the visit has spent already as well. A
-    page that is lost ends them (``lost``). What else the page raises, such as a crash, is raised. What the page has
-    shown and taken away again ``put_back`` brings back.
+    ``bounds`` hold for all of them together; bytes and requests that the visit has used before count as well. They end
+    where the page is lost (``lost``). Other errors of the page, such as a crash, are raised. Afterwards, ``put_back``
+    restores what the page has shown and removed again.
     """
     run = _Run(page, bounds, [(each, step) for each in behaviours for step in each.steps if step.act is Act.OPEN])
     notes = [await run.behave(each, len(behaviours) - number) for number, each in enumerate(behaviours, 1)]
@@ -164,17 +164,20 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """How many elements were put back, and how many removals and changes were beyond bounds, time or repair."""
+    """How many elements were put back, and how many removals and changes could not be undone.
+
+    A removal or change is not undone beyond the bounds or the time, or where its place is gone.
+    """
 
     returned: int
     dropped: int
 
 
 async def put_back(page: ActingPage, seconds: float) -> PutBack:
-    """Put back into the document, for so many seconds, what the page has shown and taken away during behaviours.
+    """Put back into the document what the page has shown and removed during behaviours, for ``seconds`` at most.
 
-    Call it once no script of the page runs any more, before the document is taken: scripts of lists would take it away
-    again, since what comes back moves what is in view. It may be called again where scripts were broken off meanwhile.
+    Must be called once no script of the page runs any more, before the document is taken: scripts of lists would remove
+    it again, since what comes back moves what is in view. It may be called again if scripts were interrupted meanwhile.
     Raises what ``ActingPage.evaluate`` raises.
     """
     found = await PageActs(page).take("putBack", {"milliseconds": 1000 * seconds})
@@ -182,7 +185,7 @@ async def put_back(page: ActingPage, seconds: float) -> PutBack:
 
 
 class _EndedError(Exception):
-    """No further step is taken; ``reason`` is one of those above."""
+    """Raised where no further step is taken; ``reason`` is one of those above."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -195,7 +198,7 @@ class _Count:
 
 
 class _Run:
-    """One run over one page."""
+    """One run of behaviours on one page."""
 
     def __init__(
         self, page: ActingPage, bounds: VisitBounds, folded: Sequence[tuple[Behaviour, BehaviourStep]]
@@ -217,7 +220,7 @@ class _Run:
         }
 
     async def behave(self, behaviour: Behaviour, waiting: int) -> BehaviourInfo:
-        """Take the steps of one behaviour; leave something to those that wait for their turn."""
+        """Take the steps of one behaviour, sharing what is left of the bounds with those that come after it."""
         count, ends = _Count(), set[str]()
         self._until = self._end - waiting * min(_MIN_SECONDS, self._bounds.seconds / 20)
         self._left = self._bounds.steps - self._taken - waiting * min(_MIN_STEPS, self._bounds.steps // 20)
@@ -234,7 +237,7 @@ class _Run:
         return BehaviourInfo(behaviour.name, count.steps, min(ends, key=_RANKS.index, default=DONE))
 
     async def finish(self) -> None:
-        """Stop what plays."""
+        """Stop media that are playing."""
         try:
             async with asyncio.timeout(_LAST):
                 await self._acts.take("pause")
@@ -258,7 +261,7 @@ class _Run:
         return STEPS
 
     async def _to_end(self, said: Mapping[str, object]) -> bool:
-        """Scroll to where the end is now; return whether there is anything that scrolls."""
+        """Scroll to the present end of the page; return whether anything scrolls."""
         self._spend()
         while True:
             self._check()
@@ -280,13 +283,13 @@ class _Run:
                 return True
 
     async def _calm(self) -> None:
-        """Wait for what comes into view on a page that takes away what is out of view."""
+        """Wait for the content that comes into view, on a page that removes what is out of view."""
         await self._take("calm", {"least": 150, "most": 1000})
         if self._page.spent().under_way:
             await self._quiet(_QUIET)
 
     async def _open_passing(self) -> None:
-        """Open what is folded while it is there, on a page that takes away what is out of view."""
+        """Open collapsed content while it is in the document, on a page that removes what is out of view."""
         for behaviour, step in self._folded:
             found = await self._take("open", {**meant(behaviour, step), "most": _BATCH})
             if number_in(found, "clicked"):
@@ -361,8 +364,8 @@ class _Run:
     async def _came(self, *, scrolled: bool = False) -> bool:
         """Return whether anything new came.
 
-        After scrolling, a page that only grew counts as well, and one of which it turns out only now that it takes away
-        what it showed: what it passed by is to be seen anew.
+        After scrolling, it counts as new, too, that the page grew, or that it turns out only now that it removes what
+        is out of view: what was passed by has to be shown again.
         """
         found = await self._take("measure")
         passed_by = found.get("vanishing") and not self._vanishing

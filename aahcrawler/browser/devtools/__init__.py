@@ -1,1 +1,1 @@
-"""The DevTools protocol of Chromium, over a pipe."""
+"""A client of Chromium's DevTools protocol over a pipe."""

@@ -1,7 +1,7 @@
-"""Speak the DevTools protocol with a browser, over the two pipes of ``--remote-debugging-pipe``.
+"""Speaks the DevTools protocol with a browser over the two pipes of ``--remote-debugging-pipe``.
 
-Messages are JSON. Sessions are flat: a message names the session that it belongs to, the browser's own has no name
-(https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-attachToTarget).
+Messages are JSON. Sessions are flat: a message names the session that it belongs to, while the browser's own session
+has no name (https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-attachToTarget).
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from typing import Any, Self
 
 
 class DevToolsError(Exception):
-    """A command to the browser did not come to its end: refused by the browser, or its target is gone."""
+    """Raised where a command failed: the browser refused it, or its target is gone."""
 
 
 class BrowserCrashedError(DevToolsError):
-    """The browser, or the process of a page, has ended while it was needed."""
+    """Raised where the browser, or the process of a page, has ended while it was needed."""
 
 
 class PageCrashedError(BrowserCrashedError):
-    """The process of a page has ended; the browser runs on, and so do other pages."""
+    """Raised where the process of a page has ended; the browser and other pages go on."""
 
 
 MESSAGE_BYTES = 64 * 2**20
@@ -37,10 +37,10 @@ Listener = Callable[[dict[str, Any]], None]
 
 
 class DevTools:
-    """A connection to one browser; made by ``over``.
+    """A connection to one browser; created by ``over``.
 
-    Events are given to those who listen in the order of their coming, as they are read: a callback is quick. It may
-    send commands by ``post``. Where it raises, the loop's exception handler is told.
+    Listeners are called with events in the order of their arrival, while they are read, so they must be quick. They may
+    send commands by ``post``. Where one raises, the loop's exception handler is called.
     """
 
     def __init__(self) -> None:
@@ -52,37 +52,37 @@ class DevTools:
 
     @classmethod
     async def over(cls, pipe: tuple[int, int]) -> Self:
-        """Connect to a browser by the file descriptors to write to and to read from; both are closed at the end."""
+        """Connect to a browser, given the file descriptors to write to and to read from; both are closed at the end."""
         devtools = cls()
         await devtools._pipe.open(*pipe)
         return devtools
 
     @property
     def closed(self) -> bool:
-        """Whether the connection has ended, by either side."""
+        """Whether the connection was ended by either side."""
         return self._has_ended.is_set()
 
     async def ended(self) -> None:
-        """Wait until the connection has ended, by either side."""
+        """Wait until the connection is ended by either side."""
         await self._has_ended.wait()
 
     def close(self) -> None:
-        """End the connection, at which the browser ends."""
+        """End the connection, which ends the browser."""
         self._pipe.close()
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None, session: str = "") -> dict[str, Any]:
-        """Return the result of a command.
+        """Send a command and return its result.
 
-        There is no bound in time: a page whose script never ends answers to nothing. Raises ``DevToolsError`` where
-        the browser refuses the command, its target has gone, or the result is longer than ``MESSAGE_BYTES``; and
-        ``BrowserCrashedError`` where the browser has ended, or does.
+        There is no timeout: a page whose script never ends responds to nothing. Raises ``DevToolsError`` where the
+        browser refuses the command, its target is gone, or the result is longer than ``MESSAGE_BYTES``; and
+        ``BrowserCrashedError`` where the browser has ended or ends.
         """
         return await self.post(method, params, session)
 
     def post(
         self, method: str, params: Mapping[str, Any] | None = None, session: str = ""
     ) -> asyncio.Future[dict[str, Any]]:
-        """Send a command now, and return what becomes of it, as ``call`` has it; nobody need look at it."""
+        """Send a command now and return a future with what ``call`` would return or raise; it may be ignored."""
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_look_at)
         if self.closed:
@@ -99,11 +99,11 @@ class DevTools:
         return answer
 
     def listen(self, session: str, method: str, callback: Listener) -> None:
-        """Have a callback given the parameters of each event of a name in a session, instead of the one before."""
+        """Call a function with the parameters of each event of that name in a session; it replaces the previous one."""
         self._listeners.setdefault(method, {})[session] = callback
 
     def forget(self, session: str) -> None:
-        """Listen to nothing more of a session, and let its commands fail that have no answer yet."""
+        """Stop listening to a session, and let its pending commands fail."""
         for listeners in self._listeners.values():
             listeners.pop(session, None)
         for of, answer in list(self._calls.values()):
@@ -179,8 +179,8 @@ HEAD_BYTES = 1_000
 class MessagePipe(asyncio.Protocol):
     """Two pipes on the running loop; opened by ``open``.
 
-    ``take`` is given each message, and whether it is whole: one that is longer than ``most_bytes`` is cut after
-    ``HEAD_BYTES``. ``end`` is called once, when the other side has closed or broken one of the pipes, or this one has.
+    ``take`` is called with each message and whether it is whole: one longer than ``most_bytes`` is cut after
+    ``HEAD_BYTES``. ``end`` is called once, when either side has closed or broken one of the pipes.
     """
 
     def __init__(self, take: Callable[[bytes, bool], None], end: Callable[[], None], most_bytes: int) -> None:
@@ -194,7 +194,7 @@ class MessagePipe(asyncio.Protocol):
         self._ended = False
 
     async def open(self, write_to: int, read_from: int) -> None:
-        """Begin, with the file descriptors of the two pipes, which are closed at the end."""
+        """Open the pipes, given their file descriptors, which are closed at the end."""
         loop = asyncio.get_running_loop()
         sink, source = os.fdopen(write_to, "wb", 0), os.fdopen(read_from, "rb", 0)
         writing, _ = await loop.connect_write_pipe(lambda: _Writing(self.close), sink)
@@ -205,16 +205,16 @@ class MessagePipe(asyncio.Protocol):
 
     @property
     def waiting_bytes(self) -> int:
-        """Return how much the other side has not yet read."""
+        """Return how many sent bytes the other side has not read yet."""
         return 0 if self._sink is None else self._sink.get_write_buffer_size()
 
     def send(self, message: bytes) -> None:
-        """Send a message, at once as far as the pipe takes it."""
+        """Send a message; what the pipe does not take at once is queued."""
         if self._sink is not None and not self._ended:
             self._sink.write(message + _END)
 
     def data_received(self, data: bytes) -> None:
-        """Cut what came into messages."""
+        """Split received bytes into messages."""
         *whole, rest = data.split(_END)
         for piece in whole:
             self._keep(piece)
@@ -232,7 +232,7 @@ class MessagePipe(asyncio.Protocol):
             self._pieces = [b"".join(self._pieces)[:HEAD_BYTES]]
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """End with the pipe that is read."""
+        """End when the pipe that is read ends."""
         self.close()
 
     def close(self) -> None:

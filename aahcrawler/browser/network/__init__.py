@@ -1,1 +1,1 @@
-"""The only way from the browser to the network: a recording proxy, in front of whoever answers a visit."""
+"""The browser's only way to the network: a recording proxy in front of the upstream that answers a visit's requests."""

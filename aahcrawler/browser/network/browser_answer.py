@@ -1,4 +1,4 @@
-"""One answer on its way to the browser, in a framing of the proxy's own."""
+"""One response on its way to the browser, with message framing of the proxy's own."""
 
 import asyncio
 import re
@@ -15,8 +15,8 @@ _PIECE = 1 << 16
 class ResponseQueue:
     """A queue in memory up to a bound, then in an unlinked temporary file.
 
-    ``put`` never waits: who answers is not held up by who reads. Order holds, since all goes to the file until the file
-    has been read to its end.
+    ``put`` never waits, so that a slow reader does not delay the writer. The order is kept, since once the file is
+    used, all goes to it until it has been read to its end.
     """
 
     def __init__(self, memory_bytes: int, file_bytes: int) -> None:
@@ -31,7 +31,7 @@ class ResponseQueue:
         self._changed = asyncio.Event()
 
     def put(self, piece: bytes) -> bool:
-        """Take bytes; return whether there was room. Nothing may be put after ``end``."""
+        """Add bytes; return whether there was room. Must not be called after ``end``."""
         if self._file is None and self._size < self._memory_bytes:
             self._pieces.append(piece)
             self._size += len(piece)
@@ -41,7 +41,7 @@ class ResponseQueue:
         return True
 
     def end(self) -> None:
-        """Take note that there will be no more."""
+        """Mark the end of the bytes."""
         self._ended = True
         self._changed.set()
 
@@ -60,7 +60,7 @@ class ResponseQueue:
             await self._changed.wait()
 
     def discard(self) -> None:
-        """Forget what nobody will read."""
+        """Drop what nobody will read."""
         self._pieces.clear()
         self._size = 0
         if self._file is not None:
@@ -108,9 +108,9 @@ _HOP = frozenset(
 
 
 def end_to_end(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Leave out the fields of the hop (RFC 9110, section 7.6.1), and keep all others in their order and case.
+    """Return the fields without the hop-by-hop ones (RFC 9110, section 7.6.1), the others in their order and case.
 
-    Fields that Connection names stay: a browser heeds no such names, and is to see what it would see without a proxy.
+    Fields that Connection names stay: a browser ignores such names, and should see what it would see without a proxy.
     """
     return tuple((name, value) for name, value in headers if name.lower() not in _HOP)
 
@@ -120,12 +120,12 @@ MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ProxyBounds:
-    """The most of everything that one browser gets.
+    """The limits of one browser's use of the proxy.
 
-    ``connections`` are open at once, more are closed; ``requests`` are asked for at once, more wait. A request has
-    ``head_bytes`` and ``body_bytes`` at most and comes within ``request_seconds``; a connection may be idle for
-    ``idle_seconds``. Of an answer that the browser reads too slowly ``memory_bytes`` wait in memory and ``file_bytes``
-    in a file, then it is cut.
+    ``connections`` may be open at once, further ones are closed; ``requests`` may be in progress at once, further ones
+    wait. A request has ``head_bytes`` and ``body_bytes`` at most and arrives within ``request_seconds``; a connection
+    may be idle for ``idle_seconds``. Of a response that the browser reads too slowly, ``memory_bytes`` are buffered in
+    memory and ``file_bytes`` in a file; then it is cut.
     """
 
     connections: int = 256
@@ -154,12 +154,12 @@ _MAX_LENGTH = 18
 
 
 class BrowserResponse:
-    """Relays an answer to the browser: status, reason and header fields in their order and case, but for the hop's.
+    """Relays a response to the browser: status, reason, and end-to-end header fields in their order and case.
 
-    The body goes on as it comes, with the length that the server gave, else chunked. An answer that fails after it has
-    begun is broken off, which the page sees as it would see the server do so. What no browser could take (a status that
-    is none, a second head) fails likewise; so does 407, which a browser would take for a proxy's. An answer of known
-    length, or without a body, is whole with its last byte: its connection does not wait for the upstream to return.
+    The body is relayed as it comes, with the length that the server gave, else chunked. A response that fails after it
+    has begun is broken off, as if the server had done so. It fails as well where no browser could accept it (an invalid
+    status, a second head), and for 407, which a browser would take for the proxy's. A response of known length, or
+    without a body, is complete with its last byte: its connection does not wait for the upstream to return.
     """
 
     def __init__(self, method: str, bounds: ProxyBounds) -> None:
@@ -177,11 +177,11 @@ class BrowserResponse:
 
     @property
     def failed(self) -> str:
-        """The word for why the browser gets no answer or no whole one, empty where it does."""
+        """The word for why the browser gets no complete response, empty where it does."""
         return self._failed
 
     def begin(self, status: int, reason: str, headers: Sequence[tuple[str, str]]) -> None:
-        """Take the head."""
+        """Relay the head."""
         if self._begun or not 200 <= status < 1000:
             self.fail("protocol")
         elif status == _PROXY_LOGIN:
@@ -199,7 +199,7 @@ class BrowserResponse:
             self._complete()
 
     def take(self, piece: bytes) -> None:
-        """Take a piece of the body."""
+        """Relay a piece of the body."""
         if self._failed or self.whole or not self._begun or not piece:
             return
         if self._left is None:
@@ -211,7 +211,7 @@ class BrowserResponse:
             self._complete()
 
     def end(self) -> None:
-        """Take note that the answer has ended as it should."""
+        """Mark the response as complete."""
         if not self._begun:
             self.fail("no answer")
         elif self._left:
@@ -221,21 +221,21 @@ class BrowserResponse:
             self._complete()
 
     def fail(self, reason: str) -> None:
-        """Break the answer off, unless it is whole; the first reason counts."""
+        """Break the response off, unless it is complete; the first reason counts."""
         if not self.whole:
             self._failed = self._failed or reason
             self._queue.end()
 
     def abandon(self) -> None:
-        """Take note that the browser has gone, or has all."""
+        """Note that the browser is gone, or has received everything."""
         self.abandoned = True
         self._queue.end()
         self._queue.discard()
 
     async def send(self, writer: StreamWriter) -> bool:
-        """Write the answer as it comes; return whether the connection can carry another one.
+        """Write the response as it comes; return whether the connection can carry another one.
 
-        Raise ``OSError`` where the browser closes it.
+        Raises ``OSError`` where the browser closes it.
         """
         while piece := await self._queue.get():
             writer.write(piece)
@@ -253,7 +253,7 @@ class BrowserResponse:
             self.fail("slow browser")
 
     def _fields(self, headers: Sequence[tuple[str, str]]) -> list[str]:
-        """Return the lines of the fields. No field may end the head, or frame the body in another way."""
+        """Return the lines of the fields, dropping any that could end the head or change the body's framing."""
         framed = self._left is not None or self._bodiless
         kept = [
             (name, value)

@@ -1,4 +1,4 @@
-"""The key of a recording proxy, which one browser trusts, and the certificates of hosts that are made with it."""
+"""The key of a recording proxy, which only one browser trusts, and certificates of hosts made with it."""
 
 import ssl
 import tempfile
@@ -23,9 +23,9 @@ _MAX_NAME_LENGTH = 64
 
 
 class ProxyKey:
-    """A key for as long as one browser runs: it is kept in memory, and nothing else trusts it.
+    """A key that lives as long as one browser; it is kept in memory only, and nothing else trusts it.
 
-    Each host has a certificate of its own, signed by itself, so that the key is no authority that anybody could misuse.
+    Each host gets its own self-signed certificate, so that the key is no certificate authority that could be misused.
     """
 
     def __init__(self, key: ec.EllipticCurvePrivateKey) -> None:
@@ -35,7 +35,7 @@ class ProxyKey:
 
     @classmethod
     def new(cls) -> "ProxyKey":
-        """Make a key."""
+        """Generate a key."""
         return cls(ec.generate_private_key(ec.SECP256R1()))
 
     @property
@@ -45,7 +45,10 @@ class ProxyKey:
         return b64encode(sha256(public).digest()).decode("ascii")
 
     def context(self, host: str) -> ssl.SSLContext:
-        """Return what a server of that host speaks TLS with; ``host`` is a name in ASCII or an address, unbracketed."""
+        """Return the TLS context of a server for a host.
+
+        ``host`` is an ASCII name or an IP address without brackets.
+        """
         context = self._contexts.pop(host, None) or self._made(host)
         self._contexts[host] = context
         if len(self._contexts) > HOSTS:
@@ -56,7 +59,7 @@ class ProxyKey:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
-        # The library takes no certificate but from a file, which only this user can read.
+        # The library reads certificates from files only; only this user can read this one.
         with tempfile.NamedTemporaryFile() as file:
             file.write(self._private + self._certificate(host).public_bytes(Encoding.PEM))
             file.flush()

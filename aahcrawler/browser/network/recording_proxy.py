@@ -1,4 +1,4 @@
-"""The recording proxy: a browser's only way to the network, which asks somebody else for every answer."""
+"""The recording proxy: a browser's only way to the network. It gets every response from an upstream."""
 
 import asyncio
 import logging
@@ -21,7 +21,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Served:
-    """Hands requests to an upstream, so many at once; counts them, and those that got no whole answer by the reason."""
+    """Passes requests to an upstream, a limited number at once.
+
+    Counts them, and those without a whole response by reason.
+    """
 
     def __init__(self, upstream: Upstream, bounds: ProxyBounds, accepts: Callable[[Peer], bool]) -> None:
         self.accepts = accepts
@@ -33,22 +36,22 @@ class Served:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What did not pass, by the reason: the upstream's own, and those of the proxy (``websocket``, ``tunnel``)."""
+        """What was refused or failed, by reason: the upstream's own, and the proxy's (``websocket``, ``tunnel``)."""
         return dict(self._counts)
 
     def refuse(self, reason: str) -> None:
-        """Count what did not pass."""
+        """Count a refused request."""
         self._counts[reason] += 1
 
     def ask(self, request: BrowserRequest, answer: BrowserResponse) -> Task[None]:
-        """Have a request answered, when its turn comes."""
+        """Have the upstream answer a request, when its turn comes."""
         asking = asyncio.create_task(self._ask(request, answer))
         self._asking.add(asking)
         asking.add_done_callback(self._asking.discard)
         return asking
 
     async def end(self) -> None:
-        """Cancel what is still asked for."""
+        """Cancel the requests in progress."""
         for asking in self._asking:
             asking.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
@@ -81,10 +84,10 @@ def _anyone(_: Peer) -> bool:
 
 
 class RecordingProxy:
-    """An HTTP proxy on a listening socket that is given to it, and closed with it.
+    """An HTTP proxy on a listening socket that is passed in and closed with it.
 
-    It reaches nothing by itself. While nobody is served, connections are closed as they come, so that nothing of one
-    visit is asked for in the next one. TLS ends here, by a key that only the browser trusts.
+    It makes no connections itself. While no upstream is served, connections are closed as they come, so that no request
+    of one visit reaches the next one. TLS ends here, with a key that only the browser trusts.
     """
 
     def __init__(self, listener: socket, key: ProxyKey, bounds: ProxyBounds = _BOUNDS) -> None:
@@ -97,9 +100,9 @@ class RecordingProxy:
 
     @asynccontextmanager
     async def serving(self, upstream: Upstream, accepts: Callable[[Peer], bool] = _anyone) -> AsyncIterator[Served]:
-        """Have an upstream answer all requests that come meanwhile; at the end they and their connections are cut.
+        """Have an upstream answer all requests within the context; at its end they and their connections are cut.
 
-        ``accepts`` says whose connections are taken. One upstream is served at a time.
+        ``accepts`` says whose connections are accepted. One upstream is served at a time.
         """
         if self._served is not None:
             raise RuntimeError("the recording proxy serves another visit")
@@ -115,12 +118,12 @@ class RecordingProxy:
             await served.end()
 
     async def open(self) -> None:
-        """Begin to listen, if that has not been done: ``serving`` does so by itself."""
+        """Start listening unless done before; ``serving`` calls it."""
         if self._server is None:
             self._server = await asyncio.start_server(self._connected, sock=self._listener, backlog=_BACKLOG)
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._server is None:
             self._listener.close()
         else:
@@ -154,11 +157,11 @@ _CLOSE_SECONDS = 1.0
 
 
 class _NoTunnelError(Exception):
-    """Raised where the browser speaks no TLS within a tunnel."""
+    """Raised where the browser does not speak TLS within a tunnel."""
 
 
 class ProxyConnection:
-    """Answers what comes over one connection, as long as one upstream is served."""
+    """Serves the requests of one connection, as long as one upstream is served."""
 
     def __init__(
         self, reader: StreamReader, writer: StreamWriter, key: ProxyKey, bounds: ProxyBounds, served: Served
@@ -171,7 +174,7 @@ class ProxyConnection:
         self._tunnel: Target | None = None
 
     async def run(self) -> None:
-        """Answer requests until there are no more, and close; break off at once where it is cancelled."""
+        """Answer requests until there are no more, then close; break off at once when cancelled."""
         try:
             await self._converse()
             self._writer.close()
@@ -209,8 +212,8 @@ class ProxyConnection:
     async def _answer(self, request: BrowserRequest) -> bool:
         """Have a request answered; return whether another one may follow.
 
-        Where the browser hangs up, the upstream is told by a cancellation: whether it keeps what is under way to its
-        end, and for how long, it knows best.
+        Where the browser hangs up, the call of the upstream is cancelled; the upstream decides whether and for how long
+        to go on fetching.
         """
         answer = BrowserResponse(request.method, self._bounds)
         asking = self._served.ask(request, answer)
@@ -229,7 +232,7 @@ class ProxyConnection:
 
 
 def _tunnelled(error: ssl.SSLError) -> str:
-    """Say what it was that the browser spoke within a tunnel, by how the handshake failed."""
+    """Return what the browser spoke instead of TLS within a tunnel, judging by the error of the handshake."""
     reason = error.reason or ""
     if reason == "HTTP_REQUEST":
         return "websocket"  # Chromium opens a tunnel for a WebSocket without TLS, and for no other http.

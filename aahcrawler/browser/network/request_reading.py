@@ -1,4 +1,4 @@
-"""What a browser asks a proxy for, read one request at a time."""
+"""Reads the requests that a browser sends to a proxy, one at a time."""
 
 import asyncio
 from asyncio import StreamReader
@@ -27,7 +27,7 @@ class Incoming:
 
     @property
     def upgrades(self) -> bool:
-        """Whether it asks for another protocol: a WebSocket, as no other is left."""
+        """Whether it asks for another protocol, which can only be a WebSocket."""
         return any(name.lower() == "upgrade" for name, _ in self.headers)
 
     @property
@@ -39,7 +39,7 @@ class Incoming:
 class RequestReader:
     """Reads requests from a connection, each with its body, within bounds.
 
-    What comes after a request is left for the next one: none is read before the one before it has been answered.
+    No request is read before the previous one has been answered.
     """
 
     def __init__(self, stream: StreamReader, bounds: ProxyBounds) -> None:
@@ -49,13 +49,13 @@ class RequestReader:
 
     @property
     def ahead(self) -> bool:
-        """Whether more has come than the requests that were read."""
+        """Whether more bytes have come than those of the requests read."""
         return bool(self._ahead)
 
     async def next(self) -> Incoming | None:
         """Return the next request; None where the browser closes the connection, or is silent for too long.
 
-        Raise ``RequestRefusedError`` where what comes is none, or goes beyond a bound.
+        Raises ``RequestRefusedError`` where the bytes are no request, or exceed a bound.
         """
         try:
             if not self._ahead:
@@ -69,7 +69,7 @@ class RequestReader:
             raise RequestRefusedError("malformed request") from error
 
     async def hung_up(self) -> None:
-        """Return when the browser closes the connection, while its request is answered."""
+        """Wait until the browser closes the connection, while its request is being answered."""
         try:
             while len(self._ahead) < _PIECE:
                 piece = await self._stream.read(_PIECE)
@@ -103,7 +103,10 @@ class RequestReader:
 
 
 def _unambiguous(head: h11.Request) -> h11.Request:
-    """Return a head whose body ends in one place only (RFC 9112, section 6.3). Raise ``RequestRefusedError`` else."""
+    """Return a head whose body can end in one place only (RFC 9112, section 6.3).
+
+    Raises ``RequestRefusedError`` for any other head.
+    """
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in head.headers}:
         raise RequestRefusedError("malformed request")
     return head
@@ -115,7 +118,7 @@ def _incoming(head: h11.Request, body: bytes, keeps_alive: bool) -> Incoming:
 
 
 def tunnel_target(incoming: Incoming) -> Target:
-    """Return where a CONNECT request leads to. Raise ``RequestRefusedError`` where its target is no host and port."""
+    """Return the target of a CONNECT request. Raises ``RequestRefusedError`` where it is no host and port."""
     authority = incoming.target
     target = _target(f"https://{authority}/")
     if target.path != "/" or "@" in authority or not authority.rpartition(":")[2].isdigit():
@@ -124,10 +127,10 @@ def tunnel_target(incoming: Incoming) -> Target:
 
 
 def browser_request(incoming: Incoming, tunnel: Target | None) -> BrowserRequest:
-    """Return a request as the page made it, its URL put together from its target and that of its tunnel.
+    """Return a request as the page made it; its URL is composed of its target and that of its tunnel.
 
-    Raise ``RequestRefusedError`` for a target that is no http URL, or within a tunnel no path, and for a Host that is
-    not the one of the URL.
+    Raises ``RequestRefusedError`` for a target that is no http URL or, within a tunnel, no path, and where Host differs
+    from the URL's.
     """
     if incoming.upgrades:
         raise RequestRefusedError("websocket")

@@ -1,4 +1,4 @@
-"""Define who answers the requests of a page, in the browser's place."""
+"""The protocol of an upstream, which answers a page's requests in place of the network."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,9 +10,9 @@ from aahcrawler.wire.relay import Relay
 class BrowserRequest:
     """A request as a page makes it.
 
-    ``headers`` are what the browser sent, in its order and case, without those of the hop (RFC 9110, section 7.6.1).
+    ``headers`` are what the browser sent, in its order and case, without hop-by-hop fields (RFC 9110, section 7.6.1).
     ``resource_type`` and ``initiator`` are as the DevTools protocol names them (``Document``, ``Script``, ``XHR``;
-    ``parser``, ``script``), empty where nobody knows.
+    ``parser``, ``script``), empty where unknown.
     """
 
     url: str
@@ -24,7 +24,10 @@ class BrowserRequest:
 
 
 class RequestRefusedError(Exception):
-    """A request of a page is not made, or got no answer; ``reason`` is a word for the counts: ``robots``, ``scope``."""
+    """Raised where a page's request is refused or gets no response.
+
+    ``reason`` is a word for counts: ``robots``, ``scope``.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -32,12 +35,12 @@ class RequestRefusedError(Exception):
 
 
 class Upstream(Protocol):
-    """Answers the requests of one visit; several at once."""
+    """Answers the requests of one visit, several at once."""
 
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
-        """Have a request answered through ``relay``; return when the answer has ended.
+        """Answer a request through ``relay``; return when the response has ended.
 
-        Raise ``RequestRefusedError`` where there is none, or none to its end. Nothing else is raised, but for
-        cancellation, which says that the browser does not want the answer any more.
+        Raises ``RequestRefusedError`` where there is no complete response. Nothing else is raised except on
+        cancellation, by which the browser says that it does not want the response any more.
         """
         ...

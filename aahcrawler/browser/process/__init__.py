@@ -1,1 +1,1 @@
-"""The processes of Chromium: found, shut off from the network, bounded, and ended with all that they began."""
+"""The processes of Chromium: starting them without network access and within bounds, and ending all of them."""

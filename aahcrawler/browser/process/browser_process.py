@@ -1,4 +1,4 @@
-"""Start a browser that reaches nothing but the sockets it is given, and hold it until it ends."""
+"""Starts a browser that can connect to nothing but the sockets it is given, and holds it until it ends."""
 
 import asyncio
 import contextlib
@@ -45,14 +45,14 @@ _LAUNCHER = "import sys; sys.path.append(sys.argv.pop(1)); from aahcrawler.brows
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listening socket that only the browser can connect to; ``address`` is as the browser knows it."""
+    """A listening socket that only the browser can connect to; ``address`` is what the browser connects to."""
 
     socket: socket.socket
     address: str
 
 
 class EndCause(StrEnum):
-    """Why a browser is no more."""
+    """Why a browser ended."""
 
     STOPPED = "stopped"
     MEMORY = "memory"
@@ -61,19 +61,19 @@ class EndCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a browser ended: a cause, and a sentence that says it to people."""
+    """How a browser ended: a cause, and a sentence for people."""
 
     cause: EndCause
     text: str
 
 
 class _EndedByOthersError(BrowserUnavailableError):
-    """A browser was ended by a signal from outside before it answered: that says nothing of the browser."""
+    """Raised where a signal from outside ended a starting browser, so that the start may be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Launched:
-    """What a start has brought: the process that watches the browser, and the browser's own."""
+    """The result of a start: the process that watches the browser, and the browser's own."""
 
     launcher: subprocess.Popen[bytes]
     control: socket.socket
@@ -84,10 +84,10 @@ class _Launched:
 
 
 class BrowserProcess:
-    """A browser that runs. Whoever has it calls ``kill`` in the end; the pipe is its holder's to close."""
+    """A running browser. Its owner must call ``kill`` in the end, and closes the pipe."""
 
     def __init__(self, launched: _Launched) -> None:
-        """Hold a browser; to be called where an event loop runs."""
+        """Take over a started browser; to be called where an event loop runs."""
         self._launched = launched
         self._loop = asyncio.get_running_loop()
         self._ending: asyncio.Future[Ending] = self._loop.create_future()
@@ -105,9 +105,9 @@ class BrowserProcess:
         """The product and its version: ``Chrome/140.0.7339.80``."""
 
     def may_connect(self, peer: tuple[str, int]) -> bool:
-        """Say whether the peer of a connection that a listener accepted, and that is open, may be this browser.
+        """Return whether the peer of an open connection that a listener accepted may be this browser.
 
-        In a namespace of its own nobody else can connect. Else it is asked under which account the other end is.
+        In a network namespace of its own nobody else can connect. Else the account of the peer's process is checked.
         """
         if self.isolation is Isolation.NAMESPACE:
             return True
@@ -115,16 +115,16 @@ class BrowserProcess:
         return _owner(peer, ports) == self.account
 
     def memory_bytes(self) -> int:
-        """Return what all of its processes have in memory, what they share counted once as far as it is known."""
+        """Return the memory of all its processes; memory that they share counts once as far as the system tells."""
         return tree_memory(descendants(self._launched.launcher.pid))
 
     def kill(self) -> None:
-        """Have the browser ended with all that it has begun; ``ended`` says when that is done. It may be repeated."""
+        """Start ending the browser and all its processes; ``ended`` returns when that is done. May be called twice."""
         with contextlib.suppress(OSError):
             self._launched.control.shutdown(socket.SHUT_WR)
 
     async def ended(self) -> Ending:
-        """Wait until the browser has ended, with all of its processes; its folder is gone as well then."""
+        """Wait until the browser and all of its processes have ended and its folder is removed."""
         return await asyncio.shield(self._ending)
 
     def _listen(self) -> None:
@@ -156,10 +156,10 @@ class BrowserProcess:
 
 
 async def start_browser(settings: BrowserSettings, trusted_key: str) -> BrowserProcess:
-    """Start a browser, and return it once it answers. One that is killed meanwhile is started again, a few times.
+    """Start a browser, and return it once it responds. If it is killed meanwhile, the start is repeated a few times.
 
-    ``trusted_key`` is the SHA-256 of the public key that it trusts, in Base64. Raise ``BrowserUnavailableError``, with
-    a text that says what to do, where there is no browser, or none that can be shut off as the settings want.
+    ``trusted_key`` is the SHA-256 of the public key that it trusts, in Base64. Raises ``BrowserUnavailableError``, with
+    a text that says what to do, where there is no browser, or none that can be isolated as the settings want.
     """
     require_extra()
     for pause in _AGAIN:
@@ -193,7 +193,7 @@ def _give_up(starting: asyncio.Future[_Launched]) -> None:
 
 
 def _launch(settings: BrowserSettings, trusted_key: str) -> _Launched:
-    """Start the launcher, and through it the browser; return when it has answered."""
+    """Start the launcher, and through it the browser; return when the browser has responded."""
     executable = find_chromium(settings.executable)
     order = {
         "command": [str(executable), *chromium_flags(trusted_key, shared_memory=_has_shared_memory())],
@@ -261,7 +261,7 @@ def _started(control: socket.socket, slots: int) -> tuple[dict[str, Any], tuple[
 
 
 def _version(control: socket.socket, pipe: tuple[int, int], executable: Path) -> str:
-    """Ask the browser what it is: an answer shows that it works."""
+    """Ask the browser for its version; a response shows that it works."""
     orders, answers = pipe
     limit = time.monotonic() + _STARTING
     answer = b""
@@ -279,7 +279,7 @@ def _version(control: socket.socket, pipe: tuple[int, int], executable: Path) ->
 
 
 def _what_is_wrong(control: socket.socket, executable: Path) -> BrowserUnavailableError:
-    # Who has closed its pipe is about to end, and the launcher to say how.
+    # A browser that has closed its pipe is about to end, and the launcher will report how.
     select.select([control], [], [], _ENDING)
     control.shutdown(socket.SHUT_WR)
     with contextlib.suppress(OSError):
@@ -354,7 +354,7 @@ _ALONE = (
     "lang=en-US",
     "log-level=2",
     "password-store=basic",
-    # What it would ask the network for by itself.
+    # Requests that it would make on its own.
     "disable-background-networking",
     "disable-breakpad",
     "disable-client-side-phishing-detection",
@@ -368,7 +368,7 @@ _ALONE = (
     "disable-sync",
     "metrics-recording-only",
     "safebrowsing-disable-auto-update",
-    # What would wait for a person, or look for devices.
+    # Features that would wait for a person, or search for devices.
     "deny-permission-prompts",
     "disable-hang-monitor",
     "disable-notifications",
@@ -377,7 +377,7 @@ _ALONE = (
     "disable-remote-playback-api",
     "disable-search-engine-choice-screen",
     "disable-speech-api",
-    # Several pages are open at once, and none of them is in front.
+    # Several pages are open at once, and none of them is in the foreground.
     "disable-back-forward-cache",
     "disable-background-timer-throttling",
     "disable-backgrounding-occluded-windows",
@@ -416,17 +416,17 @@ _OFF_THE_NETWORK = (
     # The only names and addresses are those of the listening sockets.
     "host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "proxy-bypass-list=<-loopback>",
-    # No packet but through a proxy, which WebRTC has none for. It was called force-... before.
+    # WebRTC may send packets through a proxy only, and has none. Older versions call the flag force-...
     "webrtc-ip-handling-policy=disable_non_proxied_udp",
     "force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 
 
 def chromium_flags(trusted_key: str, *, shared_memory: bool) -> tuple[str, ...]:
-    """Return the flags but those of a single start: the profile's folder, and the proxy where nobody listens.
+    """Return the flags common to all starts: those without the profile's folder and the unused proxy address.
 
     ``trusted_key`` is the SHA-256 of a public key, in Base64: certificates of that key are trusted, whoever signed
-    them. Without ``shared_memory``, files take the place of ``/dev/shm``.
+    them. Without ``shared_memory``, files are used instead of ``/dev/shm``.
     """
     return tuple(_flags(trusted_key, shared_memory))
 

@@ -1,4 +1,4 @@
-"""Find the system's Chromium, and say within which bounds a browser is started."""
+"""Finds the system's Chromium, and defines the settings with which a browser is started."""
 
 import importlib.util
 import os
@@ -17,7 +17,7 @@ _EXTRA = ("cryptography", "h11")
 
 
 def require_extra() -> None:
-    """Raise ``BrowserUnavailableError`` where this system, or what is installed, allows no browser at all."""
+    """Raise ``BrowserUnavailableError`` where the system or the installed packages cannot run any browser."""
     if sys.platform != "linux":
         raise BrowserUnavailableError("Pages in a browser need Linux, which can shut a browser off from the network.")
     missing = [name for name in _EXTRA if importlib.util.find_spec(name) is None]
@@ -28,9 +28,9 @@ def require_extra() -> None:
 
 
 def find_chromium(named: str = "", environment: Mapping[str, str] = os.environ) -> Path:
-    """Return an executable: the one that is named, else that of ``AAH_CHROMIUM``, else one on ``PATH``.
+    """Return an executable: ``named``, else that of ``AAH_CHROMIUM``, else one on ``PATH``.
 
-    Raise ``BrowserUnavailableError`` where there is none.
+    Raises ``BrowserUnavailableError`` where there is none.
     """
     wanted = named or environment.get(NAMED, "")
     names = (wanted,) if wanted else _NAMES
@@ -49,7 +49,7 @@ def find_chromium(named: str = "", environment: Mapping[str, str] = os.environ) 
 
 
 def _program(found: Path) -> Path:
-    """Return what a distribution's start script starts: it adds settings of its own, and extensions."""
+    """Return the program that a distribution's start script runs; the script would add settings and extensions."""
     with found.open("rb") as opened:
         if opened.read(2) != b"#!":
             return found
@@ -58,11 +58,11 @@ def _program(found: Path) -> Path:
 
 
 class BrowserUnavailableError(Exception):
-    """No browser could be started. The text says why, and what to do; it is meant for people."""
+    """Raised where no browser could be started. The text says why, and what to do; it is meant for people."""
 
 
 class Isolation(StrEnum):
-    """What keeps the browser from the network, besides its own settings. The values are words for ``crawl.json``."""
+    """How the browser is kept from the network, besides its own settings. The values are words for ``crawl.json``."""
 
     NAMESPACE = "network namespace"
     RULES = "proxy and resolver rules"
@@ -72,12 +72,12 @@ class Isolation(StrEnum):
 class BrowserSettings:
     """How browsers are started.
 
-    ``executable`` is a path or a name on ``PATH``; without one Chromium is looked for. ``profile_folder`` is where each
-    browser gets a folder of its own, which is removed when it ends; where the account that the browser runs under could
-    not enter it, the system's folder for temporary files is taken instead, and for sockets where its path is long.
-    ``slots`` is how many listening sockets it can connect to. ``memory_bytes`` bounds all of its processes together:
-    the largest process of a page is ended first, and the browser where there is none. ``isolation`` is ``namespace`` or
-    ``rules``, and nothing else will do; or ``auto``: a namespace where one may be made, else rules.
+    ``executable`` is a path or a name on ``PATH``; without one Chromium is searched for. ``profile_folder`` is where
+    each browser gets a folder of its own, which is removed when it ends; where the browser's account could not enter
+    it, the system's folder for temporary files is used instead, and for sockets also where its path is too long.
+    ``slots`` is the number of listening sockets it can connect to. ``memory_bytes`` bounds all of its processes
+    together: the largest process of a page is ended first, or the browser where there is none. ``isolation`` is
+    ``namespace`` or ``rules``, which are then required, or ``auto``: a namespace where one can be made, else rules.
     """
 
     executable: str = ""

@@ -1,8 +1,8 @@
-"""Start a browser in a process of its own, which shuts it off from the network, watches it, and ends it.
+"""Starts a browser from a process of its own, which isolates it from the network, watches it, and ends it.
 
-It lives as long as its control socket is open at the other end: whatever becomes of the crawler, its browser ends.
-It is started by ``browser_process.py`` and speaks JSON, one message a packet: an order in; then ``failed``, or
-``started`` with the listening sockets; ``page`` where a page's process was ended; at last ``ended``.
+It lives as long as its control socket is open at the other end, so that the browser ends whatever becomes of the
+crawler. ``browser_process.py`` starts it and exchanges JSON with it, one message a packet: an order in; then
+``failed``, or ``started`` with the listening sockets; ``page`` where a page's process was ended; at last ``ended``.
 """
 
 import ctypes
@@ -43,11 +43,14 @@ _FIRST_FREE = 10
 
 
 class _FailedError(Exception):
-    """The browser cannot be started; the text says why."""
+    """Raised where the browser cannot be started; the text says why."""
 
 
 def main() -> None:
-    """Do as the socket says whose number is the first argument; files 2 and 3 are the browser's ends of its pipes."""
+    """Run the launcher.
+
+    The first argument is the number of its control socket, files 2 and 3 are the browser's pipes.
+    """
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
     try:
@@ -72,7 +75,7 @@ class _Launch:
         self._errors = b""
 
     def run(self) -> None:
-        """Start the browser; return when it has ended, and nothing of it is left."""
+        """Start the browser; return when it has ended and all of it is removed."""
         woken = _wake_on_signals()
         adopt_orphans()
         if os.geteuid() == 0:
@@ -91,7 +94,7 @@ class _Launch:
         _tell(self._control, message)
 
     def _isolate(self) -> str:
-        """Leave the network, where that is wanted; return what a person should know of it."""
+        """Leave the network if the settings want it; return a note for people."""
         wanted = self._order["isolation"]
         self._namespace = wanted != "rules"
         if self._namespace:
@@ -128,7 +131,7 @@ class _Launch:
         return self._watch(process, errors, woken)
 
     def _begin(self, command: list[str], folders: tuple[str, str]) -> tuple[int, int]:
-        """Start the browser; return its process, and where to read what it complains of."""
+        """Start the browser; return its process, and the file to read its error output from."""
         errors, written = os.pipe()
         failure, failed = os.pipe()
         parent = os.getpid()
@@ -144,7 +147,7 @@ class _Launch:
         return process, errors
 
     def _watch(self, process: int, errors: int, woken: int) -> dict[str, Any]:
-        """Wait for the browser's end, or make it; return the message that says so."""
+        """Wait for the browser's end, or cause it; return the message about it."""
         poll = select.poll()
         for watched in (self._control.fileno(), errors, woken):
             poll.register(watched, select.POLLIN)
@@ -169,13 +172,13 @@ class _Launch:
                     return {"ended": "memory", "bytes": size}
 
     def _hear(self, errors: int) -> bool:
-        """Keep the end of what the browser complains of; say whether there can be more."""
+        """Keep the last part of the browser's error output; return whether there can be more."""
         read = os.read(errors, PACKET) if select.select([errors], [], [], 0)[0] else b""
         self._errors = (self._errors + read)[-_KEPT_OF_ERRORS:]
         return bool(read)
 
     def _end_largest_page(self) -> bool:
-        """Kill the process of pages that has most in memory, and tell of it; return False where there is none."""
+        """Kill the page process with the most memory, and report it; return False where there is none."""
         pages = process_tree.of_kind(process_tree.descendants(os.getpid()), "renderer")
         sizes = {process: process_tree.tree_memory([process]) for process in pages}
         largest = max(sizes, key=sizes.__getitem__, default=None)
@@ -186,7 +189,7 @@ class _Launch:
         return True
 
     def _too_large(self) -> int | None:
-        """Return the memory of all processes where it is beyond the bound, else None."""
+        """Return the memory of all processes where it exceeds the bound, else None."""
         bound = self._order["memory_bytes"]
         processes = process_tree.descendants(os.getpid())
         size = process_tree.tree_memory(processes)
@@ -196,7 +199,7 @@ class _Launch:
 
 
 def _wake_on_signals() -> int:
-    """Have the end of children, and what asks this process to end, wake it: return where the numbers are read."""
+    """Let signals of ended children, and those that end this process, wake it; return the file to read them from."""
     woken, waking = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(waking, False)
@@ -223,7 +226,7 @@ def _listener() -> socket.socket:
 def _become(
     command: list[str], folders: tuple[str, str], account: int | None, files: tuple[int, int, int, int], parent: int
 ) -> NoReturn:
-    """Make a browser of this process, which has just been forked; write the error's number where that fails."""
+    """Turn this process, which has just been forked, into a browser; write the error number where that fails."""
     failed = files[3]
     try:
         os.setsid()
@@ -261,7 +264,7 @@ def _bound() -> None:
 
 
 def _environment(folder: str, sockets: str) -> dict[str, str]:
-    """Return all that the browser knows of its surroundings: nothing of the crawl's. Its zone is UTC everywhere."""
+    """Return the browser's whole environment, which has nothing of the crawl's. Its time zone is always UTC."""
     return {
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
         "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
@@ -313,11 +316,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter_network_namespace() -> bool:
-    """Give this process a network of its own, which leads nowhere; raise ``OSError``.
+    """Move this process into a network of its own that leads nowhere. Raises ``OSError``.
 
-    Whoever is not root gets a user namespace as well, in which the account is what it was. Besides the loopback
-    interface there is one more, where the kernel has one to give: with loopback alone a browser tells its pages that
-    they are offline. Return whether there is.
+    A process of a user other than root gets a user namespace as well, in which its account stays the same. Returns
+    whether a second interface besides loopback could be added: with loopback alone a browser tells its pages that they
+    are offline.
     """
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
@@ -338,7 +341,7 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Have a signal sent to this process when the thread ends that started it. A change of account undoes it."""
+    """Have a signal sent to this process when the thread that started it ends. A change of account undoes it."""
     _call("prctl", _PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
 
 
@@ -371,7 +374,7 @@ def _address(interface: str) -> None:
 
 
 def _add_interface(kind: str) -> bool:
-    """Add an interface that has no other end, or its other end here (rtnetlink(7)); say whether that was done."""
+    """Add an interface with no other end, or with its other end here (rtnetlink(7)); return whether that worked."""
     before = {name for _, name in socket.if_nameindex()}
     attribute = _attribute(_LINK_INFO, _attribute(_LINK_KIND, kind.encode() + b"\0"))
     link = struct.pack(_LINK, socket.AF_UNSPEC, 0, 0, 0, 0) + attribute

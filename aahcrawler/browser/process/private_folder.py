@@ -1,6 +1,6 @@
-"""Give a browser a folder and an account of its own.
+"""Gives a browser a folder and an account of its own.
 
-The folder is removed at the browser's end, or at the next start where its owner was killed.
+The folder is removed when the browser ends, or at the next start if its owner was killed.
 """
 
 import fcntl
@@ -16,14 +16,14 @@ _SOCKETS_AT = 60
 
 
 class PrivateFolder:
-    """A folder that is its owner's as long as the owner runs: a lock says so, which no end leaves behind."""
+    """A folder that belongs to its owner while the owner runs, which a lock shows; the lock ends with the process."""
 
     def __init__(self, parent: str, account: int | None) -> None:
-        """Make a folder of ``account``, or of this process's own; raise ``OSError``."""
+        """Make a folder owned by ``account``, or by this process's own. Raises ``OSError``."""
         while True:
             self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
             lock = _locked(self.path)
-            # Another start may have taken it for one that was left behind.
+            # Another start may have removed it as left behind.
             if lock is not None and os.path.isdir(self.path):  # noqa: PTH112    # pathlib is slow to import.
                 self._lock = lock
                 break
@@ -31,25 +31,25 @@ class PrivateFolder:
             os.chown(self.path, account, account)
 
     def remove(self) -> bool:
-        """Remove the folder with all that is in it; say whether it is gone."""
+        """Remove the folder with all its content; return whether it is gone."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
         return not os.path.exists(self.path)  # noqa: PTH110
 
 
 def fitting_parent(wanted: str, account: int | None) -> str:
-    """Return the folder to make others in: the wanted one where the account may enter it, else the system's."""
+    """Return the parent for new folders: ``wanted`` if the account may enter it, else the system's temporary folder."""
     os.makedirs(wanted, exist_ok=True)  # noqa: PTH103
     return wanted if account is None or _open_to_all(os.path.realpath(wanted)) else tempfile.gettempdir()
 
 
 def fits_sockets(folder: str) -> bool:
-    """Say whether sockets of a browser may lie in a folder."""
+    """Return whether paths in a folder are short enough for a browser's sockets."""
     return len(os.fsencode(folder)) <= _SOCKETS_AT
 
 
 def short_folder(account: int | None) -> PrivateFolder:
-    """Make a folder for sockets where those of another one would have too long a path; raise ``OSError``."""
+    """Make a folder whose path is short enough for sockets. Raises ``OSError``."""
     parent = tempfile.gettempdir()
     remove_left_behind(parent)
     return PrivateFolder(parent, account)
@@ -73,7 +73,7 @@ def _ours(parent: str) -> Iterator[str]:
 
 
 def _locked(path: str) -> int | None:
-    """Return the open folder, locked; None where it is gone or somebody has the lock."""
+    """Open and lock a folder; None where it is gone or somebody else holds the lock."""
     try:
         opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -87,7 +87,7 @@ def _locked(path: str) -> int | None:
 
 
 def _open_to_all(path: str) -> bool:
-    """Say whether everybody may go through a folder and all that it lies in."""
+    """Return whether every account may enter a folder and all its parents."""
     while True:
         if not os.stat(path).st_mode & 0o001:  # noqa: PTH116
             return False
@@ -102,9 +102,9 @@ FIRST, LAST = 61184, 65519
 
 
 def spare_account() -> tuple[int, socket.socket]:
-    """Return the number of a user and group without name or process; it is taken as long as the socket is open.
+    """Return an unused number of a user and group, reserved as long as the returned socket is open.
 
-    Raise ``OSError`` where all are taken.
+    It has no name and no process. Raises ``OSError`` where all are taken.
     """
     used = _accounts()
     for number in range(FIRST, LAST + 1):
@@ -112,7 +112,7 @@ def spare_account() -> tuple[int, socket.socket]:
             continue
         mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            # A name that no file stands for: it is free again when the last process that has the socket is gone.
+            # An abstract name without a file: it is free again when the last process with the socket has ended.
             mark.bind(f"\0aahcrawler-browser-{number}")
         except OSError:
             mark.close()
@@ -122,7 +122,7 @@ def spare_account() -> tuple[int, socket.socket]:
 
 
 def _accounts() -> set[int]:
-    """Return the numbers of all who have a name, or a process that runs."""
+    """Return the numbers of all accounts that have a name or a running process."""
     numbers: set[int] = set()
     for path in ("/etc/passwd", "/etc/group"):
         try:

@@ -1,4 +1,4 @@
-"""Look at the processes that a process has begun, and end them: ``/proc`` says whose child each is (proc(5))."""
+"""Finds and ends the descendants of a process, by the parents that ``/proc`` gives (proc(5))."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ _KIB = 1024
 
 
 def descendants(ancestor: int) -> list[int]:
-    """Return the processes that descend from a process, nearest first, as far as none of their parents has ended."""
+    """Return the descendants of a process, nearest first; those of an ended parent are not found."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208    # pathlib is slow to import.
         if name.isdigit() and (line := _read(f"/proc/{name}/stat")):
@@ -22,15 +22,15 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def of_kind(processes: Iterable[int], kind: str) -> list[int]:
-    """Return those of a browser's processes that are of a kind, as ``renderer``."""
+    """Return those of a browser's processes that are of a kind, such as ``renderer``."""
     wanted = f"--type={kind}".encode()
     return [process for process in processes if wanted in _read(f"/proc/{process}/cmdline")]
 
 
 def tree_memory(processes: Iterable[int]) -> int:
-    """Return the bytes that processes have in memory, what they share counted once.
+    """Return the bytes of memory of processes, quickly and rather too high.
 
-    It is cheap, and rather too much: memory that several have mapped is counted with each, program files alone once.
+    Memory that several have mapped counts with each, only program files count once.
     """
     own, files = 0, 0
     for process in processes:
@@ -41,7 +41,7 @@ def tree_memory(processes: Iterable[int]) -> int:
 
 
 def proportional_memory(processes: Iterable[int]) -> int | None:
-    """Return the bytes of processes, what several share divided among them; None where the system does not say."""
+    """Return the bytes of memory of processes, shared memory divided among them; None where the system cannot tell."""
     total = 0
     for process in processes:
         size = _sizes(f"/proc/{process}/smaps_rollup", (b"Pss",)).get(b"Pss")
@@ -52,7 +52,7 @@ def proportional_memory(processes: Iterable[int]) -> int | None:
 
 
 def end_descendants(patience: float) -> bool:
-    """Kill all that descends from this process, which adopts orphans, and reap it; say whether nothing is left."""
+    """Kill and reap all descendants of this process, which adopts orphans; return whether none is left."""
     limit = time.monotonic() + patience
     while left := descendants(os.getpid()):
         for process in left:
@@ -65,7 +65,7 @@ def end_descendants(patience: float) -> bool:
 
 
 def reap() -> dict[int, int]:
-    """Take notice of the children of this process that have ended: their status by process."""
+    """Reap the ended children of this process; return their exit status by process."""
     ended: dict[int, int] = {}
     while True:
         try:
@@ -78,7 +78,7 @@ def reap() -> dict[int, int]:
 
 
 def end(process: int) -> None:
-    """Kill a process, where it is there and may be killed."""
+    """Kill a process if it exists and may be killed."""
     try:
         os.kill(process, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -95,7 +95,7 @@ def _sizes(path: str, names: tuple[bytes, ...]) -> dict[bytes, int]:
 
 
 def _read(path: str) -> bytes:
-    """Return a file of ``/proc``, or nothing where its process is gone or nobody's business."""
+    """Return the content of a file of ``/proc``, empty where its process is gone or the file is not readable."""
     try:
         with open(path, "rb") as opened:  # noqa: PTH123
             return opened.read()

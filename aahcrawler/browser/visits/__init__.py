@@ -1,1 +1,1 @@
-"""One page, looked at as a person would: loaded, acted on, and kept as it is then."""
+"""Visits of pages: a page is loaded, behaviours act on it, and its state is captured."""

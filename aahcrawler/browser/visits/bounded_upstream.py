@@ -1,4 +1,4 @@
-"""Stand between a page and who answers it: say what each request is for, and hold the bounds of the visit."""
+"""An upstream that enforces the bounds of one visit and finds out what each request is for."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ _POLLS = 6
 
 
 class NetworkActivity:
-    """The open requests of a visit, as far as the page is not there without them."""
+    """The open requests of a visit that its page has to wait for."""
 
     def __init__(self) -> None:
         self._open: dict[int, float] = {}
@@ -33,7 +33,7 @@ class NetworkActivity:
         self._changed = self._progressed = time.monotonic()
 
     def begin(self, url: str, resource_type: str, *, in_background: bool = False) -> int:
-        """Note that a request is made; return its number, 0 where it is not waited for."""
+        """Note that a request has begun; return its number, 0 where the page does not wait for it."""
         parts = urlsplit(url)
         address = f"{parts.netloc}{parts.path}"
         if resource_type in ("Fetch", "XHR"):
@@ -45,7 +45,7 @@ class NetworkActivity:
         return self._last_number
 
     def progress(self, number: int) -> None:
-        """Note that something came for a request."""
+        """Note that bytes came for a request."""
         if number in self._open:
             self._progressed = time.monotonic()
 
@@ -56,12 +56,12 @@ class NetworkActivity:
 
     @property
     def idle(self) -> float:
-        """How many seconds nothing has come for any request, whether or not some are open."""
+        """The seconds since bytes last came for any request, whether or not some are open."""
         return time.monotonic() - self._progressed
 
     @property
     def quiet(self) -> float:
-        """How many seconds there has been no request that is waited for; 0 while there is one."""
+        """The seconds without a request that the page waits for; 0 while there is one."""
         now = time.monotonic()
         awaited = any(now - begun < _STREAM for begun in self._open.values())
         if awaited and now - self._progressed < _STALLED:
@@ -97,7 +97,7 @@ _DESTINATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class RequestPurpose:
-    """What a request is for, in the words of the DevTools protocol, and whether a service worker makes it."""
+    """The type of a request in the words of the DevTools protocol, and whether a service worker makes it."""
 
     resource_type: str = ""
     initiator: str = ""
@@ -105,15 +105,16 @@ class RequestPurpose:
 
 
 def purpose_by_fields(headers: tuple[tuple[str, str], ...]) -> RequestPurpose:
-    """Return what a request's own header fields say that it is for."""
+    """Return the purpose of a request as its own header fields tell it."""
     said = next((value for name, value in headers if name.lower() == "sec-fetch-dest"), "")
     return RequestPurpose(_DESTINATIONS.get(said.strip().lower(), ""))
 
 
 class RequestLog:
-    """The requests that the targets of a visit have announced and that have not reached the network.
+    """The requests announced by the targets of a visit that have not reached the network yet.
 
-    It holds at most ``most``; the oldest, which scripts have called off or the browser answered by itself, go first.
+    It holds at most ``most``; the oldest are dropped first, since scripts have cancelled them or the browser served
+    them itself.
     """
 
     def __init__(self, most: int) -> None:
@@ -123,7 +124,7 @@ class RequestLog:
         self._waiting: dict[tuple[str, str], deque[asyncio.Future[RequestPurpose]]] = {}
 
     def announce(self, event: dict[str, Any], *, in_background: bool = False) -> None:
-        """Take an event ``Network.requestWillBeSent``."""
+        """Add an event ``Network.requestWillBeSent``."""
         request = event.get("request", {})
         key = str(request.get("method", "")), str(request.get("url", ""))
         if not key[1].startswith(("http:", "https:")):
@@ -143,7 +144,7 @@ class RequestLog:
             self._number -= len(lost)
 
     async def purpose(self, method: str, url: str) -> RequestPurpose | None:
-        """Return what a request is for that has reached the network; None if nobody says so soon."""
+        """Return the purpose of a request that has reached the network; None if it is not announced soon."""
         key = method, url
         announced = self._announced.get(key)
         if announced:
@@ -174,11 +175,11 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class BoundedUpstream:
-    """An ``Upstream`` for the time of one visit.
+    """An ``Upstream`` for one visit.
 
-    It counts what was ``made``, what is ``under_way``, the ``bytes`` of all answers, and ``refused_methods``. ``over``
-    is the bound that was met, if any: ``requests`` or ``bytes``. ``allowed`` are the methods that pass beyond those
-    that only read; None: all, as far as the order is not for reading only. ``on_flood`` is called when ``FLOOD``
+    It counts requests ``made`` and ``under_way``, the ``bytes`` of all responses, and ``refused_methods``. ``over`` is
+    the bound that was reached, if any: ``requests`` or ``bytes``. ``allowed`` are the permitted methods besides those
+    that only read; None permits all, unless the order is for reading only. ``on_flood`` is called when ``FLOOD``
     requests have come beyond a bound.
     """
 
@@ -246,13 +247,13 @@ class BoundedUpstream:
             raise
 
     def _described(self, request: BrowserRequest, purpose: RequestPurpose) -> BrowserRequest:
-        """Return a request with what it is for, and who asks: what begins a service worker does not know yet."""
+        """Return a request with its purpose and initiator; at the start of a service worker these are not known yet."""
         agent = self._order.user_agent
         headers = tuple((name, agent if name.lower() == "user-agent" else value) for name, value in request.headers)
         return replace(request, headers=headers, resource_type=purpose.resource_type, initiator=purpose.initiator)
 
     def _take(self, number: int, length: int) -> bool:
-        """Count bytes that came; return whether more may."""
+        """Count received bytes; return whether more may come."""
         self.activity.progress(number)
         self.bytes += length
         if self.bytes > self._order.bounds.bytes:
@@ -261,7 +262,7 @@ class BoundedUpstream:
 
 
 class _MeteredRelay:
-    """A relay that stops the fetch of its answer when the visit has had bytes enough."""
+    """A relay that stops the fetch of its response when the visit has reached its bound of bytes."""
 
     def __init__(self, relay: Relay, take: Callable[[int], bool]) -> None:
         self.status = 0

@@ -1,4 +1,4 @@
-"""Take what a page shows: its document, and pictures of it."""
+"""Captures what a page shows: its document, and screenshots."""
 
 import asyncio
 import base64
@@ -25,7 +25,7 @@ _THUMBNAIL_SCALE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class CapturedPage:
-    """A document in UTF-8, at most ``DOM_BYTES`` of it, what it calls itself, and pictures, empty without them."""
+    """A document in UTF-8, at most ``DOM_BYTES`` of it, its title, and screenshots, empty where none were taken."""
 
     dom: bytes
     title: str
@@ -37,12 +37,12 @@ class CapturedPage:
 async def captured(
     page: VisitedPage, tally: VisitTally, pictures_until: float | None, acted: ActingPage | None = None
 ) -> CapturedPage:
-    """Take a page as it is now, scrolled to its top, and pictures until a time of the loop, none where it is None.
+    """Capture a page as it is now, scrolled to its top, with screenshots until a loop time, or none for None.
 
-    The document has no bound in time of its own. Where behaviours ``acted`` on the page, it holds what the page has
-    shown and taken away meanwhile as well; what cannot be put back is counted as ``not put back``. Where a script of
-    the page runs without end it is stopped, and all scripts with it. A longer document ends after its last whole tag,
-    which is counted as ``dom bytes``; a picture that does not come in time as ``picture``.
+    Capturing the document has no timeout of its own. Where behaviours ``acted`` on the page, the document includes what
+    the page has shown and removed meanwhile; what cannot be put back is counted as ``not put back``. A script that runs
+    without end is stopped, and all scripts with it. A longer document is cut after its last whole tag, counted as ``dom
+    bytes``; a screenshot that does not come in time is counted as ``picture``.
     """
     try:
         if acted is not None:
@@ -76,9 +76,9 @@ async def captured(
 
 
 async def _give_back(page: VisitedPage, acted: ActingPage, tally: VisitTally) -> None:
-    """Put back what is gone, with the page's scripts at rest: they would take it away again.
+    """Put back removed content while the page's scripts are at rest, as they would remove it again.
 
-    Raises ``TimeoutError`` where scripts that run do not come to rest.
+    Raises ``TimeoutError`` where running scripts do not come to rest.
     """
     async with asyncio.timeout(_PATIENCE):
         await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
@@ -100,7 +100,7 @@ async def _finished(page: VisitedPage) -> tuple[str, str]:
 
 
 async def _document(page: VisitedPage) -> bytes:
-    """Return the markup of the whole document, shadow roots within, which no script of the page can interfere with."""
+    """Return the markup of the whole document with its shadow roots, out of reach of the page's scripts."""
     root = (await page.call("DOM.getDocument", {"depth": 0}))["root"]
     try:
         got = await page.call("DOM.getOuterHTML", {"nodeId": root["nodeId"], "includeShadowDOM": True})
@@ -130,7 +130,7 @@ _PACE = 0.1
 
 
 class ActedPage:
-    """An ``ActingPage``. A frame's name is its session, empty for the page's own, and its identifier."""
+    """An ``ActingPage``. A frame's name is its session (empty for the page's own) and its identifier."""
 
     def __init__(
         self, page: VisitedPage, targets: VisitTargets, settling: PageSettling, upstream: BoundedUpstream
@@ -159,14 +159,14 @@ class ActedPage:
         return tuple(found[:FRAMES])
 
     async def wait_for_quiet(self, seconds: float) -> None:
-        """Return once no request has been under way for some tenths of a second, after ``seconds`` at the latest."""
+        """Return once no request has been in progress for some tenths of a second, after ``seconds`` at the latest."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await asyncio.sleep(min(_PACE, seconds))  # What an act asks for is not under way at once.
                 await self._settling.rest(_QUIET)
 
     def spent(self) -> Spent:
-        """Return what the visit has cost up to now."""
+        """Return what the visit has used up so far."""
         upstream = self._upstream
         return Spent(upstream.bytes, upstream.made, upstream.refused_methods, upstream.under_way)
 

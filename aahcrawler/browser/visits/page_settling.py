@@ -1,4 +1,4 @@
-"""Tell when a page is there: loaded, its network at rest, its document grown."""
+"""Decides when a page is ready: loaded, its network at rest, its document grown."""
 
 import asyncio
 import math
@@ -19,10 +19,10 @@ RELOADS = 3
 
 
 class PageNavigation:
-    """The main frame of a visit, from the events of its session.
+    """The state of a visit's main frame, from the events of its session.
 
-    ``arrived`` says whether a document is there whose load has ended; ``left`` is the address of another document that
-    has taken its place all the same; ``crashed`` gets an error when the page's process has ended.
+    ``arrived`` says whether a document has finished loading; ``left`` is the URL of another document that replaced it
+    nevertheless; ``crashed`` gets an error when the page's process has ended.
     """
 
     def __init__(self, devtools: DevTools, session: str, frame: str, url: str, tally: VisitTally) -> None:
@@ -55,7 +55,7 @@ class PageNavigation:
 
     @property
     def since_parsed(self) -> float:
-        """How many seconds ago the document was parsed, below zero before that."""
+        """The seconds since the document was parsed, negative before."""
         return time.monotonic() - self._parsed
 
     def _parse(self, _: dict[str, Any]) -> None:
@@ -67,11 +67,11 @@ class PageNavigation:
         self._forget_history()
 
     def _forget_history(self) -> None:
-        """Leave nothing to go back to: the empty page before. The browser refuses while another navigation begins."""
+        """Remove the empty page before from the history; the browser refuses this while another navigation begins."""
         self._devtools.post("Page.resetNavigationHistory", session=self._session)
 
     def _asked(self, event: dict[str, Any]) -> None:
-        """Let a document be asked for, or not."""
+        """Allow or block the request for a document."""
         request = event.get("request", {})
         method, url = str(request.get("method", "")), str(request.get("url", ""))
         passes = event.get("frameId") != self._frame or self._passes(method, url)
@@ -96,7 +96,7 @@ class PageNavigation:
         return False
 
     def _wanted(self, event: dict[str, Any]) -> None:
-        """Note where the page wants to go, also where it wants to go elsewhere before it is let."""
+        """Record where the page wants to navigate, even before navigation is allowed."""
         url, posts = str(event.get("url", "")), event.get("reason") == "formSubmissionPost"
         if event.get("frameId") == self._frame and not posts and _without_fragment(url) != self._own:
             self._tally.lead(url)
@@ -148,7 +148,7 @@ _PACE = 0.05
 
 
 class PageSettling:
-    """Waits for a page; has no bound in time of its own."""
+    """Waits until a page is ready; has no timeout of its own."""
 
     def __init__(self, page: VisitedPage, navigation: PageNavigation, activity: NetworkActivity) -> None:
         self._page = page
@@ -156,7 +156,7 @@ class PageSettling:
         self._activity = activity
 
     async def settle(self, quiet: float = QUIET) -> None:
-        """Return when the page is there, and has rested for ``quiet`` seconds."""
+        """Return when the page is ready and has rested for ``quiet`` seconds."""
         while True:
             await self._load()
             await self.rest(quiet)
@@ -182,7 +182,7 @@ class PageSettling:
         return idle > _IDLE or parsed > _PARSED or (parsed > _PARSED_AND_IDLE and idle > _PARSED_AND_IDLE)
 
     async def _is_to_come(self) -> bool:
-        """Return whether a page that shows next to nothing is young enough to show more; wait a moment if so."""
+        """Return whether a nearly empty page is young enough to show more; wait a moment if so."""
         parsed = self._navigation.since_parsed
         if parsed > _EMPTY:
             return False

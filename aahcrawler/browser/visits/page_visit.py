@@ -1,4 +1,4 @@
-"""Visit one page in a browser context that is its own."""
+"""Visits one page in a browser context of its own."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ _QUIET_AGAIN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class VisitPlace:
-    """Where a visit takes place: a connection to a browser of some version, and a context with a proxy of its own."""
+    """Where a visit takes place: a connection to a browser, its version, and a context with a proxy of its own."""
 
     devtools: DevTools
     version: str
@@ -37,7 +37,7 @@ class VisitPlace:
 
 
 class PageVisit:
-    """One visit. Events of targets that are new in its context are handed in by ``targets.attach``."""
+    """One visit. New targets of its context have to be passed to ``targets.attach``."""
 
     def __init__(self, place: VisitPlace, order: VisitOrder, upstream: BoundedUpstream) -> None:
         self.tally = VisitTally()
@@ -52,9 +52,9 @@ class PageVisit:
         self._acted: ActedPage | None = None
 
     async def look(self) -> RenderedPage:
-        """Look at the page, within the order's bounds.
+        """Render the page within the order's bounds.
 
-        Raises ``VisitFailedError`` where there was no page, ``BrowserCrashedError`` where its process, or the browser,
+        Raises ``VisitFailedError`` where no page was loaded, ``BrowserCrashedError`` where its process, or the browser,
         has ended.
         """
         begun, seconds = time.monotonic(), self._order.bounds.seconds
@@ -72,7 +72,7 @@ class PageVisit:
         return replace(rendered, seconds=time.monotonic() - begun)
 
     async def _rendered(self, seconds: float) -> RenderedPage:
-        """Look for so many seconds, then take the page."""
+        """Wait for the page for that many seconds, then capture it."""
         until = asyncio.get_running_loop().time() + seconds
         self._pictures_until = until + (self._order.bounds.seconds - seconds) * _PICTURES
         session, frame = await self._open()
@@ -90,7 +90,7 @@ class PageVisit:
             navigation.crashed.cancel()
 
     async def _open(self) -> tuple[str, str]:
-        """Make the page, as yet empty; return its session and its frame."""
+        """Create an empty page; return its session and its frame."""
         devtools, context = self._place.devtools, self._place.context
         await set_cookies(devtools, context, tuple(self._order.cookies))
         own = {"browserContextId": context}
@@ -104,7 +104,7 @@ class PageVisit:
         return await self.targets.page
 
     def _stop(self) -> None:
-        """End a page that asks for more and more: stop its scripts, and take it as it is."""
+        """End a page that makes ever more requests: stop its scripts, and capture it as it is."""
         self._upstream.over = self._upstream.over or "requests"
         self.targets.stop()
         if self._looking is not None and not self._looking.expired():
@@ -151,7 +151,10 @@ class PageVisit:
     async def _act(
         self, page: VisitedPage, navigation: PageNavigation, until: float
     ) -> tuple[tuple[BehaviourInfo, ...], bool]:
-        """Wait for the page, do what is to be done on it, and wait again; return whether it came to rest in the end."""
+        """Wait for the page, run its behaviours, and wait again.
+
+        Returns what the behaviours did, and whether the page came to rest.
+        """
         settling = PageSettling(page, navigation, self._upstream.activity)
         now = asyncio.get_running_loop().time
         there = await _within(_SETTLING * (until - now()), settling.settle())
@@ -166,7 +169,7 @@ class PageVisit:
 
 
 async def _within(seconds: float, waiting: Awaitable[None]) -> bool:
-    """Wait for so long at most; return whether what was waited for came."""
+    """Wait for at most that many seconds; return whether the awaited event came."""
     try:
         async with asyncio.timeout(seconds):
             await waiting
@@ -187,14 +190,14 @@ COOKIES = 1_000
 
 
 async def set_cookies(devtools: DevTools, context: str, cookies: tuple[Cookie, ...]) -> None:
-    """Give cookies to a context. Raises ``DevToolsError`` where the browser takes them for none."""
+    """Set cookies in a context. Raises ``DevToolsError`` where the browser rejects one."""
     if cookies:
         params = {"cookies": [_parameter(cookie) for cookie in cookies], "browserContextId": context}
         await devtools.call("Storage.setCookies", params)
 
 
 async def read_cookies(devtools: DevTools, context: str) -> tuple[Cookie, ...]:
-    """Return the cookies of a context, those of scripts among them."""
+    """Return the cookies of a context, including those set by scripts."""
     answer = await devtools.call("Storage.getCookies", {"browserContextId": context})
     return tuple(_cookie(kept) for kept in answer.get("cookies", ())[:COOKIES])
 
@@ -210,7 +213,7 @@ def _parameter(cookie: Cookie) -> dict[str, Any]:
     if cookie.domain.startswith("."):
         parameter["domain"] = cookie.domain
     else:
-        # A domain would make it a cookie of all hosts below it as well.
+        # With a domain the cookie would be sent to all subdomains as well.
         parameter["url"] = f"{'https' if cookie.secure else 'http'}://{cookie.domain}{cookie.path}"
     if cookie.same_site.capitalize() in ("Strict", "Lax", "None"):
         parameter["sameSite"] = cookie.same_site.capitalize()

@@ -1,4 +1,4 @@
-"""Hold what a visit found: the page as it was shown, and what happened meanwhile."""
+"""The result of a visit: the page as it was rendered, and what happened meanwhile."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from aahcrawler.browser.visits.visit_order import Cookie
 
 @dataclass(frozen=True, slots=True)
 class ConsoleLine:
-    """A line that a page wrote into its console, or an error that none of its scripts caught (``level`` error)."""
+    """A line of the page's console, or an error that no script caught (``level`` error)."""
 
     level: str
     text: str
@@ -18,7 +18,7 @@ class ConsoleLine:
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """A request of a page. ``outcome`` is the status, or the reason for which there is none."""
+    """A request of a page. ``outcome`` is the status, or the reason why there is none."""
 
     url: str
     method: str
@@ -38,12 +38,12 @@ class BehaviourInfo:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A page as a visit left it.
+    """A page at the end of a visit.
 
-    ``dom`` is HTML in UTF-8, shadow roots as templates, each form field with its value as the page came. ``url`` is
-    the page's own after it ended (scripts may write it). ``leads_to`` are URLs that scripts wanted to go to or to open:
-    none of them was. ``ended`` says why no more was waited for: ``settled``, ``time``, ``bytes``, ``requests``.
-    ``refused`` counts what did not pass, by reason (``websocket``, ``webrtc``, ``robots``, ``download``, ``dialog``).
+    ``dom`` is HTML in UTF-8, with shadow roots as templates and the initial value of each form field. ``url`` is the
+    page's own at the end (scripts may change it). ``leads_to`` are URLs that scripts wanted to go to or to open; none
+    was followed. ``ended`` says why the visit stopped waiting: ``settled``, ``time``, ``bytes``, ``requests``.
+    ``refused`` counts what was refused, by reason (``websocket``, ``webrtc``, ``robots``, ``download``, ``dialog``).
     """
 
     url: str
@@ -65,7 +65,10 @@ class RenderedPage:
 
 
 class VisitFailedError(Exception):
-    """A visit got no page: it did not load, left for elsewhere at once, or answered to nothing within its bounds."""
+    """Raised where a visit got no page.
+
+    The page did not load, navigated away at once, or did not respond within its bounds.
+    """
 
 
 CONSOLE_LINES = 200
@@ -75,7 +78,7 @@ URL_CHARACTERS = 4_000
 
 
 class VisitTally:
-    """What a page said, where it wanted to go, and what it was refused."""
+    """The console lines of a page, the URLs its scripts wanted to go to, and what it was refused."""
 
     def __init__(self) -> None:
         self.refused = Counter[str]()
@@ -89,28 +92,28 @@ class VisitTally:
 
     @property
     def leads_to(self) -> tuple[str, ...]:
-        """The first ``LEADS`` addresses that scripts wanted to go to, each once."""
+        """The first ``LEADS`` URLs that scripts wanted to go to, each once."""
         return tuple(self._leads)
 
     def refuse(self, reason: str) -> None:
-        """Count something that did not pass."""
+        """Count something that was refused."""
         self.refused[reason] += 1
 
     def say(self, level: str, text: str, source: str = "") -> bool:
-        """Keep a line of the console; return whether there is room for more."""
+        """Record a line of the console; return whether there is room for more."""
         if len(self._console) < CONSOLE_LINES:
             text, source = unicode_text(text[:TEXT_CHARACTERS]), unicode_text(source[:TEXT_CHARACTERS])
             self._console.append(ConsoleLine(level, text, source))
         return len(self._console) < CONSOLE_LINES
 
     def lead(self, url: str) -> None:
-        """Keep an address of the web that a script wanted to go to."""
+        """Record a web URL that a script wanted to go to."""
         if url.startswith(("http://", "https://")) and len(url) <= URL_CHARACTERS and len(self._leads) < LEADS:
             self._leads[unicode_text(url)] = None
 
 
 def unicode_text(text: str) -> str:
-    """Return text of a page as it can be written: scripts make strings that are no Unicode."""
+    """Return text of a page as valid Unicode, since scripts can make strings with lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Say what a visit is to do, and within which bounds."""
+"""What a visit has to do, and its bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from knowledge_base.behaviours import Behaviour
 
 @dataclass(frozen=True, slots=True)
 class VisitBounds:
-    """The most that one visit may take: seconds, bytes from the network, requests, and steps of behaviours."""
+    """The limits of one visit: seconds, bytes from the network, requests, and steps of behaviours."""
 
     seconds: float = 30.0
     bytes: int = 50_000_000
@@ -18,7 +18,7 @@ class VisitBounds:
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """A cookie that the browser begins with. ``domain`` begins with a dot where it holds for all hosts below it."""
+    """A cookie that the browser starts with. ``domain`` begins with a dot where it holds for all subdomains."""
 
     name: str
     value: str
@@ -32,9 +32,9 @@ class Cookie:
 
 @dataclass(frozen=True, slots=True)
 class VisitOrder:
-    """A page to visit. ``behaviours`` are done one after another, once the page is there.
+    """A page to visit. ``behaviours`` are run in order once the page is ready.
 
-    ``reading_only``: no request but GET, HEAD and OPTIONS is made, whatever behaviours allow.
+    With ``reading_only``, requests other than GET, HEAD and OPTIONS are refused, whatever behaviours allow.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""Hold all targets of one visit: its page, frames of other sites, workers; and send popups away."""
+"""Manages all targets of one visit: its page, frames of other sites, and workers; closes popups."""
 
 import asyncio
 import platform
@@ -38,9 +38,9 @@ RUN: Command = ("Runtime.runIfWaitingForDebugger", {})
 
 
 class TargetSetup:
-    """The commands for the targets of one visit, in the order to send them.
+    """The commands sent to the targets of one visit, in their order.
 
-    ``binding`` is the name by which injected scripts tell of something; no page can know it before.
+    ``binding`` is the name by which injected scripts report events; a page cannot know it in advance.
     """
 
     def __init__(self, order: VisitOrder, version: str) -> None:
@@ -50,7 +50,7 @@ class TargetSetup:
         self._watch = self._script("page_watch.js")
 
     def of_page(self) -> Iterator[Command]:
-        """Yield what the page that is visited is told."""
+        """Yield the commands for the visited page."""
         yield "Page.enable", {}
         yield from self.of_frame()
         yield (
@@ -68,7 +68,7 @@ class TargetSetup:
         yield "Fetch.enable", {"patterns": [{"resourceType": "Document", "requestStage": "Request"}]}
 
     def of_frame(self) -> Iterator[Command]:
-        """Yield what a frame of another site is told."""
+        """Yield the commands for a frame of another site."""
         yield "Runtime.enable", {}
         yield _NETWORK
         yield "Emulation.setUserAgentOverride", self._identity
@@ -77,7 +77,7 @@ class TargetSetup:
         yield AUTO_ATTACH
 
     def of_worker(self) -> Iterator[Command]:
-        """Yield what a worker is told, of whatever kind."""
+        """Yield the commands for a worker of any kind."""
         yield _NETWORK
         yield "Network.setUserAgentOverride", self._identity
         yield AUTO_ATTACH
@@ -87,7 +87,7 @@ class TargetSetup:
 
 
 def _identity(order: VisitOrder, version: str) -> dict[str, Any]:
-    """Return who the browser says it is: the crawler, by the order's user agent, made of the Chromium that it is."""
+    """Return the browser's identity: the order's user agent and languages, and Chromium's real version."""
     release = version.rpartition("/")[2]
     brands = [{"brand": "Chromium", "version": release.partition(".")[0]}]
     system = {"Darwin": "macOS"}.get(platform.system(), platform.system())
@@ -127,11 +127,11 @@ Attached = Callable[[dict[str, Any]], None]
 
 
 class VisitTargets:
-    """The targets of one browser context, each told what ``setup`` says, and listened to from its beginning.
+    """The targets of one browser context, each set up by ``setup`` and listened to from its start.
 
-    ``page`` comes to be the session of the page, and its main frame; ``frames`` are those of other sites, by session.
-    ``announced`` counts the requests that they make; ``on_flood`` is called when those are more than twice what the log
-    has room for, and ``FLOOD``. The browser's own events of targets of the context are handed in by ``attach``.
+    ``page`` becomes the session and main frame of the page; ``frames`` are those of other sites, by session.
+    ``announced`` collects the requests that they make; ``on_flood`` is called when those exceed ``FLOOD`` plus twice
+    the capacity of the log. The browser's own events about targets of the context have to be passed to ``attach``.
     """
 
     def __init__(self, devtools: DevTools, setup: TargetSetup, log: RequestLog, tally: VisitTally) -> None:
@@ -148,7 +148,7 @@ class VisitTargets:
         self._stopped = False
 
     def attach(self, event: dict[str, Any]) -> None:
-        """Take an event ``Target.attachedToTarget``."""
+        """Process an event ``Target.attachedToTarget``."""
         target, session = event.get("targetInfo", {}), str(event.get("sessionId", ""))
         kind, target_id = str(target.get("type", "")), str(target.get("targetId", ""))
         self._sessions[session] = kind
@@ -174,13 +174,13 @@ class VisitTargets:
             self._send(session, [RUN])
 
     def stop(self) -> None:
-        """Stop all scripts, of page and frames for good; workers cannot ask for anything any more."""
+        """Stop all scripts of page and frames for good, and all requests of workers."""
         self._stopped = True
         for session, kind in self._sessions.items():
             self._send(session, _STOP_WORKER if kind in _WORKERS else _STOP)
 
     def end(self) -> None:
-        """Listen to nothing any more."""
+        """Stop listening."""
         for session in self._sessions:
             self._devtools.forget(session)
         self._sessions.clear()

@@ -1,4 +1,4 @@
-"""Evaluate expressions in the page of a visit, out of reach of the page's own scripts."""
+"""Evaluates expressions in the page of a visit, out of reach of the page's own scripts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from aahcrawler.browser.visits.visit_targets import WORLD
 
 
 class VisitedPage:
-    """The page of a visit, by its session and its main frame, and the frames within."""
+    """The page of a visit: its session, its main frame, and the frames within."""
 
     def __init__(self, devtools: DevTools, session: str, frame: str) -> None:
         self._devtools = devtools
@@ -17,14 +17,14 @@ class VisitedPage:
         self._worlds: dict[tuple[str, str], int] = {}
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the result of a command to the page, as ``DevTools.call`` does."""
+        """Send a command to the page and return its result, as ``DevTools.call`` does."""
         return await self._devtools.call(method, params, self._session)
 
     async def evaluate(self, expression: str, frame: str = "", session: str = "") -> object:
         """Return the JSON value of an expression of JavaScript, awaited where it is a promise.
 
         It is evaluated in an isolated world, the same for all calls on a document. Raises ``DevToolsError`` where the
-        document has gone, and where the expression fails.
+        document is gone, and where the expression fails.
         """
         session, frame = session or self._session, frame or self._frame
         params = {
@@ -45,7 +45,7 @@ class VisitedPage:
         return value
 
     async def frames(self, session: str = "") -> tuple[str, ...]:
-        """Return the identifiers of the frames that share a session, the page's own or that of a frame, below it."""
+        """Return the identifiers of the frames of a session: the page's own, or that of a frame within it."""
         answer = await self._devtools.call("Page.getFrameTree", session=session or self._session)
         tree = answer.get("frameTree", {})
         found: list[str] = []

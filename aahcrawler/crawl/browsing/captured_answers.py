@@ -132,11 +132,11 @@ class CapturedResponses:
 
 
 def _is_part(lease: Lease) -> bool:
-    return lease.kind == "requisite" or ends_with(lease.path, Hop.FRAME)
+    return not lease.is_page or ends_with(lease.path, Hop.FRAME)
 
 
 def _is_stated(lease: Lease) -> bool:
-    return lease.kind == "page" or ends_with(lease.path, Hop.MEDIA)
+    return lease.is_page or ends_with(lease.path, Hop.MEDIA)
 
 
 def _is_usual(request: BrowserRequest) -> bool:

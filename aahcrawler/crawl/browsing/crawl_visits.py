@@ -12,7 +12,7 @@ from aahcrawler.crawl.browsing.visited_crawl import Fetch, PageFetch, RequestRul
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.credentials.given import is_among
 from aahcrawler.credentials.site_cookies import (
     MAX_BYTES,

@@ -18,7 +18,7 @@ from aahcrawler.wire.relay import Relay
 
 
 @dataclass(slots=True, eq=False)
-class RenderSlot:
+class LookPlace:
     """The place of one look; ``is_shared``: another look was under way for some of its time."""
 
     is_shared: bool = False
@@ -29,17 +29,17 @@ class RenderSlots:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._taken: list[RenderSlot] = []
+        self._taken: list[LookPlace] = []
         self._lonely = 0
         """Looks that are alone, or wait to be."""
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def beside_others(self) -> AsyncIterator[RenderSlot]:
+    async def beside_others(self) -> AsyncIterator[LookPlace]:
         """Lend a place beside others."""
         async with self._changed:
             await self._changed.wait_for(lambda: not self._lonely and len(self._taken) < self._most)
-            place = RenderSlot(bool(self._taken))
+            place = LookPlace(bool(self._taken))
             for other in self._taken:
                 other.is_shared = True
             self._taken.append(place)
@@ -50,9 +50,9 @@ class RenderSlots:
             await self._tell()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[RenderSlot]:
+    async def alone(self) -> AsyncIterator[LookPlace]:
         """Lend the only place, once all others have been left."""
-        place = RenderSlot()
+        place = LookPlace()
         self._lonely += 1
         try:
             async with self._changed:

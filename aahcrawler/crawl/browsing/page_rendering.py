@@ -22,7 +22,7 @@ from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.browser_look import RenderInfo
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.data_pages import DataPages
-from aahcrawler.crawl.browsing.look_places import BrowserDeaths, OwnPage, RenderSlot, RenderSlots, ends_browser
+from aahcrawler.crawl.browsing.look_places import BrowserDeaths, LookPlace, OwnPage, RenderSlots, ends_browser
 from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
@@ -30,7 +30,7 @@ from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
@@ -150,14 +150,14 @@ class PageRendering:
             with closing(exchange):
                 page = replayed(exchange, self._context.now.icd.limits.page_bytes, as_sent=True)
                 return await self._of(lease, page, exchange, 0.0)
-        is_page = lease.kind == "page" and not comparison.unmodified and response.exchange.truncated is None
+        is_page = lease.is_page and not comparison.unmodified and response.exchange.truncated is None
         page = comparison.page if is_page else None
         return await self._of(lease, page, response.exchange, response.captured.elapsed)
 
     def _former(self, lease: Lease, comparison: RecrawlComparison) -> Former | None:
         """Return the former capture that an answer without a page stands for, where it may have to be shown again."""
         former, section = comparison.former, self._context.now.icd.browser
-        if former is None or lease.kind != "page" or not comparison.unmodified or not may_look(section):
+        if former is None or not lease.is_page or not comparison.unmodified or not may_look(section):
             return None
         is_open = former.rendered or is_demanded(section) or not comparison.remembered
         return former if is_open else None
@@ -185,7 +185,7 @@ class PageRendering:
         return replace(look, counts={**came, **look.counts})
 
     @asynccontextmanager
-    async def _place(self, site: str, *, alone: bool = False) -> AsyncIterator[RenderSlot]:
+    async def _place(self, site: str, *, alone: bool = False) -> AsyncIterator[LookPlace]:
         """Lend a place for a look once its site may be looked at. Raise ``StoppedError`` at the crawl's end."""
         while not self._deaths.is_barred(site) and (pause := self._deaths.pause(site)):
             await self._fetching.wait_within_visit(pause)
@@ -203,7 +203,7 @@ class PageRendering:
             return Reason.PLAIN
 
     async def _looked(
-        self, lease: Lease, page: Page, exchange: Exchange, place: RenderSlot, reason: Reason
+        self, lease: Lease, page: Page, exchange: Exchange, place: LookPlace, reason: Reason
     ) -> Rendering | None:
         """Return what came of a look, as far as one may be; None where it is to be repeated alone."""
         hindrance = self._hindrance(lease.queue)
@@ -279,7 +279,7 @@ class PageRendering:
 
     # One look
 
-    async def _shown(self, lease: Lease, page: Page, exchange: Exchange, place: RenderSlot) -> Rendering | None:
+    async def _shown(self, lease: Lease, page: Page, exchange: Exchange, place: LookPlace) -> Rendering | None:
         order = await self._order(lease, page)
         allows = frozenset(method for each in order.behaviours for method in each.allows)
         requests = self._visits.requests_of(lease, exchange, frozenset() if order.reading_only else allows)

@@ -31,15 +31,16 @@ from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.core.form_login import LoginFailedError
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import StoppedError, retry_after
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.outages import is_local
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
 from aahcrawler.wire.errors import ProxyUnavailableError, WireError
+from aahcrawler.wire.politeness import retry_after
 from aahcrawler.wire.relay import Relay
 from aahcrawler.wire.replay import replayed
+from aahcrawler.wire.robots_txt import RobotsDeniedError, RobotsUnreachableError
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import Claim, VisitClaims
-from aahcrawler.crawl.fetch.politeness import OVERLOADED
 from aahcrawler.frontier.hops import Hop, extended
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
 from aahcrawler.urls import queue_of
+from aahcrawler.wire.politeness import OVERLOADED
 from aahcrawler.wire.relay import Relay
 
 VISIT: Final = "aah_visit"
@@ -53,7 +53,7 @@ class VisitPace:
         """Wait until a host may be asked; raise ``StoppedError`` if the crawl is stopped before."""
         host, now = urlsplit(url).netloc, asyncio.get_running_loop().time()
         at = max(now, self._next.get(host, now))
-        self._next[host] = at + self._claims.apart(url)
+        self._next[host] = at + self._claims.delay_of(url)
         await self._fetching.wait_within_visit(at - now)
 
     def claim_of(self, url: str) -> Claim:

@@ -52,7 +52,7 @@ def description(
         session=capture.session,
         reader=metadata.understood_by,
         title=metadata.title,
-        is_requisite=lease.kind == "requisite",
+        is_requisite=not lease.is_page,
         frames=tuple(link.url for link in metadata.links if link.type is LinkType.FRAME),
         rendered=metadata.browser.dom if metadata.browser is not None else "",
         frame_of=lease.via if lease.path.upper().endswith(Hop.FRAME) else "",

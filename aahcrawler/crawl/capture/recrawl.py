@@ -140,7 +140,7 @@ class Recrawl:
 
         Raise ``UnreadableCaptureError`` for a 304 whose page cannot be read from the archive and is needed.
         """
-        former, is_page = asked.former, lease.kind == "page"
+        former, is_page = asked.former, lease.is_page
         is_success = page.is_content
         if former is None:
             return RecrawlComparison(page, change=Change.NEW if is_page and is_success else None)

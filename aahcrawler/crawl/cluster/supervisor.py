@@ -29,7 +29,6 @@ from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.reload.config_reload import DefinitionFile
-from aahcrawler.crawl.reporting.activity import Activity, together
 from aahcrawler.crawl.reporting.exit_status import (
     DONE,
     FAILED,
@@ -41,7 +40,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_seeds,
     tell_undelivered,
 )
-from aahcrawler.crawl.reporting.live_display import Show, display
+from aahcrawler.crawl.reporting.live_display import Activity, Show, display, together
 from aahcrawler.crawl.reporting.summary import recounted, summary
 from aahcrawler.crawl.scrapy.crawl_settings import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.client_settings import routes
 from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpClaims
-from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
 from aahcrawler.crawl.health.outages import ProxyOutage
-from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, Slots, capacity, worker_name
+from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, Slots, StoppedError, capacity, worker_name
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
-from aahcrawler.crawl.reporting.activity import Activity
+from aahcrawler.crawl.reporting.live_display import Activity
 from aahcrawler.crawls import lease_seconds
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.urls import queue_of
+from aahcrawler.wire.politeness import PolitenessTracker
 from online_analysis.icd import Icd
 
 _HINDERED_SECONDS = 1.0

@@ -16,12 +16,11 @@ from aahcrawler.crawl.core.site_sessions import SiteSession, SiteSessions
 from aahcrawler.credentials.given import GivenLogin
 from aahcrawler.helper.links.requests import PasswordForm, password_form
 from aahcrawler.page import Page
-from aahcrawler.page.onward import location, refresh
+from aahcrawler.page.onward import MAX_REDIRECTS, location, refresh
 from aahcrawler.page.text import excerpt
 
 logger = logging.getLogger(__name__)
 
-MAX_REDIRECTS: Final = 10
 MAX_FORMS: Final = 50
 LONGEST: Final = 1_000_000
 """Characters of a page's text that are searched for the words that tell a login."""

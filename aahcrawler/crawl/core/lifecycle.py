@@ -15,7 +15,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.health.outages import is_full
 from aahcrawler.crawl.peers import PeerExport
-from aahcrawler.crawl.reporting.activity import Activity
+from aahcrawler.crawl.reporting.live_display import Activity
 from aahcrawler.crawl.reporting.summary import recounted, summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
 from aahcrawler.fingerprint import KnowledgeUsed

@@ -85,7 +85,7 @@ class DomainBudgets:
     def check(self, lease: Lease) -> None:
         """Raise ``DomainBudgetError`` where a leased URL's domain may not have any more."""
         name, own = self._politeness.of(urlsplit(lease.url).hostname or "")
-        if own.pages is not None and lease.kind == "page" and self._stats[f"{PAGES}:{name}"] >= own.pages:
+        if own.pages is not None and lease.is_page and self._stats[f"{PAGES}:{name}"] >= own.pages:
             raise DomainBudgetError(PAGES)
         if own.bytes is not None and self._stats[f"{BYTES}:{name}"] >= own.bytes:
             raise DomainBudgetError(BYTES)

@@ -26,11 +26,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Generic, TypeVar
 
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.links.reading_budget import is_long
+from aahcrawler.helper.links.page_links import is_long
+from aahcrawler.jobs import bound_memory
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.failed_stages import error_text, is_of_machine
+from aahcrawler.page.page import describe_error, is_of_machine
 from knowledge_base.model import KnowledgeBase
 
 T = TypeVar("T")
@@ -164,11 +165,7 @@ def _bind(bounds: Bounds) -> None:
     signal.setitimer(signal.ITIMER_REAL, bounds.seconds + _SOON)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.processor, bounds.processor + _SOON))
-    taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = taken + bounds.memory
-    if most == resource.RLIM_INFINITY or wanted < most:
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+    bound_memory(bounds.memory)
 
 
 def _packed(work: Callable[[], object], shared: Mapping[int, object]) -> bytes:
@@ -178,8 +175,8 @@ def _packed(work: Callable[[], object], shared: Mapping[int, object]) -> bytes:
         return _written((False, WorkEndedError("it took more memory than it may, and was ended")), shared)
     except Exception as error:
         if isinstance(error, OSError) and is_of_machine(error):
-            return _written((False, OSError(error.errno, error_text(error))), shared)
-        return _written((False, RuntimeError(error_text(error))), shared)
+            return _written((False, OSError(error.errno, describe_error(error))), shared)
+        return _written((False, RuntimeError(describe_error(error))), shared)
 
 
 def _written(value: object, shared: Mapping[int, object]) -> bytes:

@@ -15,8 +15,6 @@ from online_analysis.icd import Icd, Mistake
 from online_analysis.icd.connections import HostConnection, ProxySection
 from online_analysis.icd.secrets import PrivateFileError, Secret, SecretError, private_content
 
-PRODUCT = "AAHCrawler"
-"""What robots.txt files call us: the first word of ``Icd.user_agent`` (RFC 9309, section 2.2.1)."""
 MAX_REMAINS_LENGTH = 16_000
 """Bytes that are archived of a head which never ended: for a longer one FastWARC gives up the file that it is in."""
 PATIENCE = 30
@@ -57,7 +55,10 @@ def routes(icd: Icd) -> Routes:
     """Return the routes of a definition. Raise ``SecretError`` for a secret that cannot be had."""
     network = icd.network
     general = Route(_proxy(network.proxy) if network.proxy else None)
-    hosts = {host: Route(_own_proxy(own, general.proxy), _tls(own)) for host, own in network.hosts.items()}
+    hosts = {
+        host: Route(general.proxy if own.proxy is None else _proxy(own.proxy), _tls(own))
+        for host, own in network.hosts.items()
+    }
     return Routes(general, hosts)
 
 
@@ -80,10 +81,6 @@ def notes(icd: Icd) -> Iterator[str]:
     accepting = [host for host, own in icd.network.hosts.items() if own.certificates == "accept"]
     if accepting:
         yield f"certificates that do not verify are accepted from {', '.join(accepting)}, and noted in the archive"
-
-
-def _own_proxy(own: HostConnection, general: Proxy | None) -> Proxy | None:
-    return general if own.proxy is None else _proxy(own.proxy)
 
 
 def _proxy(section: ProxySection) -> Proxy | None:

@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, Claim
-from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.decoding import Fault, decode_content
 from aahcrawler.wire.client import WireClient, WireRequest, WireResponse, WireSettings

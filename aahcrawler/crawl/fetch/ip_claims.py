@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 from typing import Final, Protocol
 
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.frontier.ip_locks import IpLocks
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.urls import queue_of
-from aahcrawler.wire.admission import Admission
+from aahcrawler.wire.admission import Admission, machine
 
 IP_CLAIM = "aah_ip_claim"
 """The key of ``Request.meta`` that holds a request's ``Claim``."""
@@ -64,6 +63,16 @@ class IpClaims:
         """Return the claim of one request. Where there is no delay, nothing is claimed and nothing waits."""
         return IpClaim(self, url)
 
+    async def enter(self, name: str, url: str) -> None:
+        """Claim an IP address for a URL; raise ``IpAddressBusyError`` where it is not to be had soon."""
+        delay = self.delay_of(url)
+        wait = await self.claim(name, delay)
+        if 0 < wait <= SOON:
+            await asyncio.sleep(wait)
+            wait = await self.claim(name, delay)
+        if wait:
+            raise IpAddressBusyError(name, wait)
+
     async def claim(self, address: str, delay: float, *, goes_on: bool = False) -> float:
         """Claim an IP address: 0, or in how many seconds it may be had (``IpLocks.claim``)."""
         arguments = address, self._holder.worker, delay, self._holder.seconds
@@ -94,26 +103,37 @@ class Claim(Admission, Protocol):
         ...
 
 
-class IpClaim:
-    """The claim of a request that comes by itself (``Claim``)."""
+class _Claims(Protocol):
+    """Whoever claims IP addresses for several requests."""
 
-    def __init__(self, claims: IpClaims, url: str) -> None:
+    def delay_of(self, url: str, /) -> float:
+        """Return the seconds between two requests to an IP address; where there are none, it is not claimed."""
+        ...
+
+    async def enter(self, name: str, url: str) -> None:
+        """Claim an IP address for a URL; raise ``IpAddressBusyError`` where it is not to be had in time."""
+        ...
+
+    async def release(self, address: str, delay: float) -> None:
+        """Let others claim an IP address after a delay."""
+        ...
+
+
+class IpClaim:
+    """The claim of one request (``Claim``)."""
+
+    def __init__(self, claims: _Claims, url: str) -> None:
         self._claims = claims
         self._url = url
         self._address = ""
 
     async def enter(self, address: str, port: int) -> None:
-        """Return when the IP address may be asked; raise ``IpAddressBusyError`` where that is not soon."""
-        delay, name = self._claims.delay_of(self._url), machine(address, port)
-        if delay <= 0 or name == self._address:
+        """Return when the IP address may be asked; raise ``IpAddressBusyError`` where that is not in time."""
+        name = machine(address, port)
+        if self._claims.delay_of(self._url) <= 0 or name == self._address:
             return
         await self.leave()
-        wait = await self._claims.claim(name, delay)
-        if 0 < wait <= SOON:
-            await asyncio.sleep(wait)
-            wait = await self._claims.claim(name, delay)
-        if wait:
-            raise IpAddressBusyError(name, wait)
+        await self._claims.enter(name, self._url)
         self._address = name
 
     async def leave(self) -> None:
@@ -121,23 +141,6 @@ class IpClaim:
         name, self._address = self._address, ""
         if name:
             await self._claims.release(name, self._claims.delay_of(self._url))
-
-
-def machine(address: str, port: int) -> str:
-    """Return how an IP address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
-
-    >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
-    ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')
-
-    Of a host that a proxy resolves the name stands for its machine.
-    """
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address.lower()
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    return f"{parsed}:{port}" if parsed.is_loopback else str(parsed)
 
 
 APART: Final = 0.05
@@ -158,17 +161,17 @@ class VisitClaims:
         self._left = MAX_WAITED
         self._machines: set[str] = set()
 
-    def apart(self, url: str) -> float:
+    def delay_of(self, url: str) -> float:
         """Return the seconds between two requests to a URL's host: none where its site asks for no delay."""
         return min(APART, self._claims.delay_of(url))
 
-    def of(self, url: str) -> "VisitClaim":
+    def of(self, url: str) -> IpClaim:
         """Return the claim of one request. Where there is no delay, nothing is claimed and nothing waits."""
-        return VisitClaim(self, url)
+        return IpClaim(self, url)
 
-    async def claim(self, name: str, url: str) -> None:
+    async def enter(self, name: str, url: str) -> None:
         """Claim an IP address by its name; raise ``IpAddressBusyError`` where it is not to be had in time."""
-        while wait := await self._claims.claim(name, self.apart(url), goes_on=True):
+        while wait := await self._claims.claim(name, self.delay_of(url), goes_on=True):
             if wait > self._left:
                 raise IpAddressBusyError(name, wait)
             self._left -= wait
@@ -176,9 +179,9 @@ class VisitClaims:
         if queue_of(url) == queue_of(self._url):
             self._machines.add(name)
 
-    async def release(self, name: str, url: str) -> None:
-        """Let others claim an IP address in a moment."""
-        await self._claims.release(name, self.apart(url))
+    async def release(self, address: str, delay: float) -> None:
+        """Let others claim an IP address after a delay."""
+        await self._claims.release(address, delay)
 
     async def end(self) -> None:
         """Let the delay of the page's site begin for the IP addresses that the visit asked it at."""
@@ -187,27 +190,3 @@ class VisitClaims:
         for name in machines:
             if not await self._claims.claim(name, delay, goes_on=True):
                 await self._claims.release(name, delay)
-
-
-class VisitClaim:
-    """The claim of one request of a visit (``ip_claims.Claim``)."""
-
-    def __init__(self, claims: VisitClaims, url: str) -> None:
-        self._claims = claims
-        self._url = url
-        self._address = ""
-
-    async def enter(self, address: str, port: int) -> None:
-        """Return when the IP address may be asked; raise ``IpAddressBusyError`` where it may not."""
-        name = machine(address, port)
-        if self._claims.apart(self._url) <= 0 or name == self._address:
-            return
-        await self.leave()
-        await self._claims.claim(name, self._url)
-        self._address = name
-
-    async def leave(self) -> None:
-        """See ``Claim.leave``."""
-        name, self._address = self._address, ""
-        if name:
-            await self._claims.release(name, self._url)

@@ -77,6 +77,10 @@ STALE = 15.0
 """Seconds since the last renewal, by this machine's clock, after which a lease is asked about before it is used."""
 
 
+class StoppedError(Exception):
+    """The crawl ends before a request was sent, or before its answer came; nothing is known of the URL."""
+
+
 class LostLeaseError(Exception):
     """A lease was lost before its URL was asked for: the URL is somebody else's now."""
 

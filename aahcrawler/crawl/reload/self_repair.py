@@ -3,10 +3,9 @@
 import logging
 from pathlib import Path
 
-from aahcrawler.adaptation.store.decisions import Decisions, Rejected
-from aahcrawler.adaptation.store.learned import Learned
+from aahcrawler.adaptation.adapter import adaptation, strategies
+from aahcrawler.adaptation.store.learned import Decisions, Learned, Rejected
 from aahcrawler.adaptation.store.overlay import Overlay
-from aahcrawler.adaptation.wiring import adaptation, strategies
 from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.layout import LEARNED
 from knowledge_base.model import KnowledgeBase

@@ -1,10 +1,12 @@
-"""Show a running crawl: a live display in a terminal, plain lines elsewhere."""
+"""Show a running crawl, and what its sites do at the moment: live in a terminal, plain lines elsewhere."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
+from math import ceil, inf
 from typing import Protocol
 
 from rich.console import Console
@@ -12,11 +14,66 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import State
-from aahcrawler.seeds import in_words
+from aahcrawler.seeds import counted_in_words
+
+MAX_SITES = 4
+"""Sites that are named; the others are counted."""
+SHORT = 1.0
+"""Seconds below which a wait is none, and two waits are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The sites that are being fetched from; where there are none, the seconds until the next fetch, and its site.
+
+    ``wait`` is None and ``next_site`` empty where that is not known.
+    """
+
+    sites: Sequence[str] = ()
+    wait: float | None = None
+    next_site: str = ""
+
+    def __str__(self) -> str:
+        """Return it in words.
+
+        >>> str(Activity(["a.org", "b.org"])), str(Activity(wait=6.2, next_site="a.org")), str(Activity(wait=0.0))
+        ('fetching from a.org, b.org', 'next fetch from a.org in 7 s', 'choosing what to fetch next')
+        """
+        if self.sites:
+            others = len(self.sites) - MAX_SITES
+            named = ", ".join(self.sites[:MAX_SITES])
+            return f"fetching from {named}{f' and {others:,} others' if others > 0 else ''}"
+        if self.wait is None or self.wait < SHORT:
+            return "choosing what to fetch next"
+        return f"next fetch{f' from {self.next_site}' if self.next_site else ''} in {ceil(self.wait):,} s"
+
+
+def together(activities: Collection[Activity]) -> Activity | None:
+    """Return what several do: all sites, or the wait of the one that waits least; None where there is nobody.
+
+    Of those that wait for the same, some may not know the site: the others name it.
+
+    >>> str(together([Activity(["a.org"]), Activity(wait=9.0), Activity(["b.org", "a.org"])]))
+    'fetching from a.org, b.org'
+    >>> str(together([Activity(wait=9.0, next_site="a.org"), Activity(), Activity(wait=5.0, next_site="b.org")]))
+    'next fetch from b.org in 5 s'
+    >>> str(together([Activity(wait=4.9), Activity(wait=5.0, next_site="b.org")]))
+    'next fetch from b.org in 5 s'
+    """
+    sites = dict.fromkeys(site for each in activities for site in each.sites)
+    if sites:
+        return Activity(tuple(sites))
+    least = min(map(_wait, activities), default=0.0)
+    alike = (each for each in activities if _wait(each) <= least + SHORT)
+    return max(alike, key=lambda each: (bool(each.next_site), -_wait(each)), default=None)
+
+
+def _wait(activity: Activity) -> float:
+    return inf if activity.wait is None else activity.wait
+
 
 LINE_EVERY = 5.0
 """Seconds between two plain lines."""
@@ -43,7 +100,7 @@ class Rate:
         return (pages - before) / (now - then) if now > then else 0.0
 
 
-class Shown(Countable, Protocol):
+class DisplayedCrawl(Countable, Protocol):
     """The parts of a crawl that are shown."""
 
     @property
@@ -55,7 +112,7 @@ class Shown(Countable, Protocol):
         """What this process fetches, or what it waits for; None where others fetch."""
 
 
-Show = Callable[[Shown], None]
+Show = Callable[[DisplayedCrawl], None]
 """Shows how far a crawl is by now."""
 
 
@@ -73,7 +130,7 @@ def display(console: Console) -> Iterator[Show]:
 def _plain(console: Console, rate: Rate) -> Show:
     last = 0.0
 
-    def show(job: Shown) -> None:
+    def show(job: DisplayedCrawl) -> None:
         nonlocal last
         pages_per_second = rate(job.stats["pages"])
         if time.monotonic() - last >= LINE_EVERY:
@@ -84,14 +141,14 @@ def _plain(console: Console, rate: Rate) -> Show:
     return show
 
 
-def _table(job: Shown, rate: Rate) -> Table:
+def _table(job: DisplayedCrawl, rate: Rate) -> Table:
     table = Table(title=Text(job.icd.title), show_header=False, title_justify="left")
     for name, value in facts_of(job, rate(job.stats["pages"])).items():
         table.add_row(name, Text(value))
     return table
 
 
-def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
+def facts_of(job: DisplayedCrawl, pages_per_second: float) -> dict[str, str]:
     """Return what is worth showing, by name: counts, rates, and the time left by the limits."""
     stats, counts = job.stats, job.counts
     pages = int(stats["pages"])
@@ -123,12 +180,10 @@ def failures(stats: Stats) -> str:
     >>> failures(Stats({"failed_url:resolve": 2, "failed_url:status 404": 1200, "status:200": 7})), failures(Stats())
     ('1,202 (not found (404) 1,200, name not resolved 2)', 'none')
     """
-    found = Counter[str]()
-    for reason, number in stats.told.failures.items():
-        found[in_words(reason)] += number
-    named = ", ".join(f"{words} {number:,}" for words, number in found.most_common(MAX_REASONS))
+    found = counted_in_words(stats.told.failures)
+    named = ", ".join(f"{words} {number:,}" for words, number in islice(found.items(), MAX_REASONS))
     others = ", ..." if len(found) > MAX_REASONS else ""
-    return f"{found.total():,} ({named}{others})" if found else "none"
+    return f"{sum(found.values()):,} ({named}{others})" if found else "none"
 
 
 def since_before(stats: Stats) -> str:
@@ -168,7 +223,7 @@ def adapted(stats: Stats) -> dict[str, str]:
     }
 
 
-def time_left(job: Shown, pages_per_second: float) -> str:
+def time_left(job: DisplayedCrawl, pages_per_second: float) -> str:
     """Return when the first of the limits will be reached at the present rate, or what is queued be fetched.
 
     ``-`` while nothing can be said.

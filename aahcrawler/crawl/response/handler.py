@@ -33,23 +33,21 @@ from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import AGAIN, StoppedError, retry_after
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.outages import is_full, is_local
-from aahcrawler.crawl.lease.lease_source import LostLeaseError
+from aahcrawler.crawl.lease.lease_source import LostLeaseError, StoppedError
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
 from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings
-from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, with_rendering
+from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, with_look
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
-from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
+from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Truncation
-from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Rescore, State
-from aahcrawler.helper.links.reading_budget import is_long
+from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, Rescore, State
+from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription
@@ -63,6 +61,8 @@ from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
+from aahcrawler.wire.politeness import AGAIN, retry_after
+from aahcrawler.wire.robots_txt import RobotsDeniedError, RobotsUnreachableError
 
 logger = logging.getLogger(__name__)
 
@@ -118,6 +118,50 @@ class ResponseSteps:
     rendering: PageRendering | None = None
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """What is written of an answer, complete before the first of it is written.
+
+    ``sent`` is the page as its server sent it, ``comparison`` has the one that was understood, and ``look`` what a
+    browser made of it. ``found`` is None for what leads nowhere by itself, such as an image. ``stats`` are the counts
+    that finishing the lease adds.
+    """
+
+    lease: Lease
+    response: CapturedResponse
+    sent: Page
+    comparison: RecrawlComparison
+    look: Rendering
+    found: PageAnalysis | None
+    discovered: DiscoveredLinks
+    stats: Stats
+
+    @property
+    def page(self) -> Page:
+        """The page as it was shown, with the status of this answer."""
+        return self.look.page or self.sent
+
+    @property
+    def annotations(self) -> Annotations:
+        """What is archived with the answer: metadata of pages, files of objects, and sheets that lead somewhere.
+
+        What is remembered is in the archive already.
+        """
+        metadata = None if self.found is None else self.found.metadata
+        language = None if metadata is None else metadata.language
+        is_stated = (
+            metadata is not None
+            and not self.comparison.remembered
+            and (self.lease.is_page or needs_requisites(metadata) or bool(metadata.objects))
+        )
+        return Annotations(
+            identified(self.sent.body, language, declared=self.sent.media_type),
+            metadata if is_stated else None,
+            self.comparison.original,
+            self.look.resources,
+        )
 
 
 class ResponseHandler:
@@ -293,7 +337,7 @@ class ResponseHandler:
         await self._commit(lease, state, (), Outcome(reason, counts))
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> bool:
-        """Return whether asking again may help: of a 304 that nobody asked for nothing is known, its links neither."""
+        """Return whether asking again may help. A 304 to a request without conditions says nothing of its page."""
         unasked = response.status == HTTPStatus.NOT_MODIFIED and not asked.conditional
         broken = unasked or response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
         return broken and lease.attempt < self._context.now.attempts
@@ -332,67 +376,97 @@ class ResponseHandler:
     # With an answer
 
     async def _finish(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> None:
-        page, known = _page(lease, response), self._context.now
-        kind = list_kind(lease)
-        if kind is not None:
-            await self._finish_list(lease, response, page, kind)
+        """Compare an answer with former crawls, understand it, write what is known of it, and finish its lease."""
+        sent = _page(lease, response)
+        if lease.purpose.is_list:
+            await self._finish_list(lease, response, sent)
             return
-        if await self._is_refused(lease, page, response):
+        if await self._is_refused(lease, sent, response):
             return
+        stats = Stats()
         try:
-            comparison = self._steps.recrawl.compare(lease, page, response.exchange, asked, known.fingerprint)
-            look = await self._look(lease, response, comparison)
-            comparison = self._steps.recrawl.shown(comparison, look.page, look.text, is_made=look.is_made)
+            comparison, look = await self._compare(lease, response, sent, asked, stats)
         except UnreadableCaptureError:
             await self._ask_plainly(lease, response)
             return
-        stats, sent = _stats(lease, comparison, response, asked), page
+        found = await self._understand(lease, comparison, look, stats)
+        discovered = NO_LINKS if found is None else self._discover(lease, look.page or sent, found.metadata, stats)
+        await asyncio.sleep(0)
+        if lease.is_page:
+            discovered = await self._learn(lease, response.status, comparison, found, discovered)
+        record = AnswerRecord(lease, response, sent, comparison, look, found, discovered, stats)
+        await self._write(record)
+        await self._end_with(record)
+
+    async def _compare(
+        self, lease: Lease, response: CapturedResponse, sent: Page, asked: ConditionalRequest, stats: Stats
+    ) -> tuple[RecrawlComparison, Rendering]:
+        """Compare a page, as a browser shows it where one is to, with former crawls, and count its answer.
+
+        The page of the comparison has its transcript, and the former page is as the present reader reads it. Raise
+        ``UnreadableCaptureError`` where the answer stands for a former page that cannot be read from the archive.
+        """
+        recrawl, rendering = self._steps.recrawl, self._steps.rendering
+        as_sent = recrawl.compare(lease, sent, response.exchange, asked, self._context.now.fingerprint)
+        look = NO_LOOK if rendering is None else await rendering.of(lease, response, as_sent)
+        as_shown = recrawl.shown(as_sent, look.page, look.text, is_made=look.is_made)
+        _count_answer(stats, lease, as_shown, response, asked)
         stats.merge(look.counts)
-        page = look.page or page
-        if page.status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
-            stats.merge(await self._keep_failed(lease, f"status {page.status}"))
-        comparison = await self._steps.transcripts.read(lease, comparison, stats)
-        comparison = await self._steps.analyser.recalled(lease, comparison)
+        status = (look.page or sent).status
+        if status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
+            stats.merge(await self._keep_failed(lease, f"status {status}"))
+        with_transcript = await self._steps.transcripts.read(lease, as_shown, stats)
+        return await self._steps.analyser.recalled(lease, with_transcript), look
+
+    async def _understand(
+        self, lease: Lease, comparison: RecrawlComparison, look: Rendering, stats: Stats
+    ) -> PageAnalysis | None:
+        """Return what an answer says; a requisite that nobody understands is counted here, a page elsewhere."""
         if not comparison.remembered:
             await self._steps.session_probing.look(lease, comparison.page)
-        found = await self._analysed(lease, comparison, stats)
+        found = await self._steps.analyser.analyse(lease, comparison)
+        if found is not None and found.error and not lease.is_page:
+            stats.add(f"error:{found.error}")
         await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
-        found = None if found is None else with_rendering(found, look, lease, known.scope.spelling)
-        discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
-        await asyncio.sleep(0)
-        if lease.kind == "page":
-            discovered = (
-                discovered if found is None else self._steps.trap_detection.learn(lease, comparison, found, discovered)
-            )
-            await self._steps.link_ranking.answered(lease, response.status, found, discovered)
-            await self._learn(found)
-        await self._keep_refused(lease, found, discovered)
-        capture = await self._writer.archive(response.exchange, _annotations(lease, sent, comparison, found, look))
-        if found is not None and (lease.kind == "page" or found.metadata.objects):
-            stated = await self._describe(lease, comparison, found, capture, page.status)
-            self._count(lease, comparison, found, stated, stats)
+        return None if found is None else with_look(found, look, lease, self._context.now.scope.spelling)
+
+    async def _learn(
+        self,
+        lease: Lease,
+        status: int,
+        comparison: RecrawlComparison,
+        found: PageAnalysis | None,
+        discovered: DiscoveredLinks,
+    ) -> DiscoveredLinks:
+        """Have traps, ranker and topic learn from a page; return where it leads, a probe of its host included."""
+        if found is not None:
+            discovered = self._steps.trap_detection.learn(lease, comparison, found, discovered)
+        await self._steps.link_ranking.answered(lease, status, found, discovered)
+        await self._learn_topic(found)
+        return discovered
+
+    async def _write(self, record: AnswerRecord) -> None:
+        """Write refused links, the capture, and its triples, in this order; count what was written."""
+        lease, found, stats = record.lease, record.found, record.stats
+        await self._keep_refused(record)
+        capture = await self._writer.archive(record.response.exchange, record.annotations)
+        if found is not None and (lease.is_page or found.metadata.objects):
+            stated = await self._describe(record, found, capture)
+            self._count(record, found, stated)
             stats.merge(await self._writer.hand_on(stated, found.metadata.objects))
-        stats.merge(await self._steps.seed_trail.answered(lease, page, found, discovered))
-        logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
-        discovered = await self._listed(lease, page, found, discovered)
-        offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
-        if await self._commit(lease, State.DONE, offers, outcome, max(rest_asked(response), look.rest)):
+        stats.merge(await self._steps.seed_trail.answered(lease, record.page, found, record.discovered))
+        logger.info("%s %d %s", lease.url, record.page.status, record.comparison.change or lease.kind)
+
+    async def _end_with(self, record: AnswerRecord) -> None:
+        """Offer where an answer leads, and finish its lease, in one step of the frontier."""
+        found, discovered, batch_scoring = record.found, await self._listed(record), self._steps.batch_scoring
+        offers, rest = batch_scoring.offers(found, discovered), max(rest_asked(record.response), record.look.rest)
+        if await self._commit(record.lease, State.DONE, offers, Outcome(stats=record.stats.counts), rest):
             if self._steps.peer_export is not None and found is not None:
                 self._steps.peer_export.links(
-                    lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
+                    record.lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
-            await self._steps.batch_scoring.add(found, discovered)
-
-    async def _analysed(self, lease: Lease, comparison: RecrawlComparison, stats: Stats) -> PageAnalysis | None:
-        """Return what an answer says; a requisite that nobody understands is counted here, a page elsewhere."""
-        found = await self._steps.analyser.analyse(lease, comparison)
-        if found is not None and found.error and lease.kind != "page":
-            stats.add(f"error:{found.error}")
-        return found
-
-    async def _look(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Rendering:
-        """Have a browser show a page where that is to be."""
-        return NO_LOOK if self._steps.rendering is None else await self._steps.rendering.of(lease, response, comparison)
+            await batch_scoring.add(found, discovered)
 
     async def _is_refused(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
         """End a lease whose answer is not to be kept, for its size or its type; return whether it is such."""
@@ -430,7 +504,7 @@ class ResponseHandler:
             offers = [offer for offer in found.offers if offer.url not in ending]
             found = replace(found, offers=offers, rejected=refused)
         stats.merge(found.counts)
-        if lease.kind == "page" and page.is_html:
+        if lease.is_page and page.is_html:
             foreign = page.attempt("foreign links", lambda: page.once(foreign_links), dict[str, int])
             stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign.items()})
         return found
@@ -453,10 +527,10 @@ class ResponseHandler:
             await self._writer.count({f"blocked:{refusal}": 1, **noted})
             await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
 
-    async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:
+    async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page) -> None:
         """Archive a sitemap, or a feed that was announced, and offer what it lists."""
         size, offers = response.exchange.response_size, NO_LINKS.offers
-        stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
+        stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, lease.purpose: 1})
         stats.merge(_coding_fault(lease, response))
         listed = await self._steps.url_lists.understood(lease, page, stats) if page.status < 300 else ()
         await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
@@ -466,34 +540,34 @@ class ResponseHandler:
         else:
             contents = await self._steps.url_lists.offer(lease, listed, stats)
             await self._steps.listings.read(lease, page.status, contents)
-        logger.info("%s %d %s", lease.url, page.status, kind)
+        logger.info("%s %d %s", lease.url, page.status, lease.purpose)
         await self._commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
 
-    async def _listed(
-        self, lease: Lease, page: Page, found: PageAnalysis | None, discovered: DiscoveredLinks
-    ) -> DiscoveredLinks:
-        """Go on with the listings of an application where a page is its front page, or one of them."""
-        if lease.kind != "page" or found is None:
+    async def _listed(self, record: AnswerRecord) -> DiscoveredLinks:
+        """Return where an answer leads; go on with listings from a front page of an application, or one of them."""
+        lease, page, discovered = record.lease, record.page, record.discovered
+        if not lease.is_page or record.found is None:
             return discovered
-        await self._steps.listings.begin(lease, page.status, found.metadata)
+        await self._steps.listings.begin(lease, page.status, record.found.metadata)
         if 300 <= page.status < 400 and not page.is_content:
             return replace(discovered, offers=await self._steps.listings.redirected(lease, discovered.offers))
         await self._steps.listings.read(lease, page.status, Contents(len(discovered.pages)))
         return discovered
 
-    async def _learn(self, found: PageAnalysis | None) -> None:
+    async def _learn_topic(self, found: PageAnalysis | None) -> None:
         """Learn what a page says of the topic; errors and what is remembered say nothing."""
         topic_learner = self._context.now.topic_learner
         if topic_learner is None or found is None or found.document is None or found.metadata.score is None:
             return
         await topic_learner.learn(found.document, found.metadata.score, self._writer.retry)
 
-    async def _keep_refused(self, lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
+    async def _keep_refused(self, record: AnswerRecord) -> None:
         """Keep the links that are refused, for people to see and for the case that the definition is changed."""
-        log, language = self._writer.stores.refusals, None if found is None else found.metadata.language
-        refused = _refused(lease, found, discovered, self._context.now.scope.spelling)
+        log, found = self._writer.stores.refusals, record.found
+        refused = _refused(record.lease, found, record.discovered, self._context.now.scope.spelling)
         if log is not None and refused:
-            await self._writer.write(log.refused, lease.url, language, refused)
+            language = None if found is None else found.metadata.language
+            await self._writer.write(log.refused, record.lease.url, language, refused)
 
     async def _keep_failed(self, lease: Lease, reason: str) -> Mapping[str, float]:
         """Keep that a URL failed, for people to see, and return what that adds to the counts."""
@@ -511,23 +585,22 @@ class ResponseHandler:
         self._lifecycle.check_limits()
         await self._writer.call(self._frontier.release, [lease])
 
-    def _count(
-        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, stated: CaptureDescription, stats: Stats
-    ) -> None:
+    def _count(self, record: AnswerRecord, found: PageAnalysis, stated: CaptureDescription) -> None:
         """Add what was stated to the counts; pages may be read again later."""
-        if lease.kind != "page":
-            stats.merge(object_counts(found.metadata))
+        comparison = record.comparison
+        if not record.lease.is_page:
+            record.stats.merge(object_counts(found.metadata))
             return
-        count(comparison, found, stats)
+        count(comparison, found, record.stats)
         if self._steps.rereading is not None:
-            read = ReadPage(lease, stated, comparison.former, comparison.change)
+            read = ReadPage(record.lease, stated, comparison.former, comparison.change)
             self._steps.rereading.noted(read, found, is_apart=comparison.page.once(is_long))
 
-    async def _describe(
-        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: WrittenCapture, status: int
-    ) -> CaptureDescription:
+    async def _describe(self, record: AnswerRecord, found: PageAnalysis, capture: WrittenCapture) -> CaptureDescription:
+        """Write the triples of a capture, and return what was stated of it."""
+        lease, comparison = record.lease, record.comparison
         stated = replace(
-            description(lease, comparison, found.metadata, capture, status),
+            description(lease, comparison, found.metadata, capture, record.page.status),
             crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
             changes=await self._steps.analyser.changes(lease, comparison, found),
         )
@@ -570,23 +643,6 @@ def _page(lease: Lease, response: CapturedResponse) -> Page:
     )
 
 
-def _annotations(
-    lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None, look: Rendering
-) -> Annotations:
-    """Return what is archived with an answer: metadata of pages, files of objects, and sheets that lead somewhere.
-
-    What is remembered is in the archive already.
-    """
-    metadata = found.metadata if found is not None else None
-    what = identified(page.body, metadata.language if metadata is not None else None, declared=page.media_type)
-    is_told = (
-        metadata is not None
-        and not comparison.remembered
-        and (lease.kind == "page" or needs_requisites(metadata) or bool(metadata.objects))
-    )
-    return Annotations(what, metadata if is_told else None, comparison.original, look.resources)
-
-
 def _refused(
     lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks, spelling: Spelling
 ) -> Mapping[str, Sequence[Offer]]:
@@ -605,19 +661,22 @@ def _refused(
     return refused
 
 
-def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:
+def _count_answer(
+    stats: Stats, lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest
+) -> None:
+    """Add an answer to the counts; one that a visit captured was counted by the visit."""
     size = response.exchange.response_size
-    if response.exchange.kept_in:  # The visit that captured it has counted it.
-        return Stats({"from_archive": 1})
-    stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
+    if response.exchange.kept_in:
+        stats.add("from_archive")
+        return
+    stats.merge({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:
         stats.add("conditional")
     if response.exchange.tls_problem:
         stats.add(f"unverified:{response.exchange.tls_problem}")
     stats.merge(_coding_fault(lease, response))
-    if lease.kind == "requisite" and (comparison.unmodified or not 300 <= response.status < 400):
+    if lease.purpose is Purpose.REQUISITE and (comparison.unmodified or not 300 <= response.status < 400):
         stats.merge({"probes" if is_probe(lease.url) else "requisites": 1, "requisite_bytes": size})
-    return stats
 
 
 def _coding_fault(lease: Lease, response: CapturedResponse) -> Mapping[str, int]:

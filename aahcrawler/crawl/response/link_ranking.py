@@ -55,7 +55,7 @@ class LinkRanking:
 
     async def ended(self, lease: Lease, state: State, reason: str) -> None:
         """Take note that a page will not be fetched."""
-        if lease.kind != "page":
+        if not lease.is_page:
             return
         ranker = self._context.now.ranker
         if ranker is not None:

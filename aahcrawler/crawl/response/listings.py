@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, urlencode
 from aahcrawler import urls
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.fetch.robots_txt import MAX_NAMED
 from aahcrawler.frontier.hops import Hop
-from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Offered
+from aahcrawler.frontier.protocol import LISTING, UNSCORED, Lease, Offer, Offered
 from aahcrawler.metadata import Metadata
+from aahcrawler.wire.robots_txt import MAX_NAMED
 from knowledge_base.model import Application, Listing
 from knowledge_base.url_rules import ParsedUrl
 
@@ -30,7 +30,6 @@ MAX_ROOTS: Final = 10
 
 _EMPTY: Final = "nothing listed"
 _SAME: Final = "the same page again"
-_SIGN: Final = "#application="
 _HOPS: Final = {"sitemap": Hop.SITEMAP, "feed": Hop.FEED, "page": Hop.NAVIGATION}
 
 
@@ -60,7 +59,7 @@ class ListingStep:
     @classmethod
     def of(cls, lease: Lease) -> Self | None:
         """Return the step that a leased URL is, None for any other URL."""
-        root, sign, _ = lease.via.partition(_SIGN)
+        root, sign, _ = lease.via.partition(LISTING)
         if not sign:
             return None
         fields = parse_qs(lease.via.partition("#")[2])
@@ -97,7 +96,7 @@ class Listings:
     async def begin(self, lease: Lease, status: int, metadata: Metadata) -> None:
         """Ask for the listings of an application whose front page was understood, each installation's once."""
         application = self._application(metadata.application)
-        if application is None or lease.kind != "page" or metadata.trap or not 200 <= status < 300:
+        if application is None or not lease.is_page or metadata.trap or not 200 <= status < 300:
             return
         depth = self._context.now.icd.scope.depth
         found = {link.action for link in metadata.links if link.action is not None}
@@ -269,7 +268,7 @@ class AnnouncedSitemaps:
         Each host's are offered once, with the score of the page. ``named`` are URLs as they are written.
         """
         wanted, origin = self._context.now.icd.sources.sitemaps, urls.origin(lease.url)
-        if wanted == "off" or lease.kind != "page" or origin in self._known:
+        if wanted == "off" or not lease.is_page or origin in self._known:
             return
         self._known[origin] = None
         while len(self._known) > MAX_HOSTS:

@@ -13,25 +13,25 @@ from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison,
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.limits import Budget
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
-from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.health.outages import is_local
+from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.frontier.hops import Hop, ends_with
-from aahcrawler.frontier.protocol import Lease
+from aahcrawler.frontier.protocol import Lease, Purpose
 from aahcrawler.helper import Refused
 from aahcrawler.helper.application import scripted
 from aahcrawler.helper.assistance import READ, FailedAction, Failure, failures_of, kind_of
 from aahcrawler.helper.site_memory import Lesson
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
-from aahcrawler.page import Page, feeds, generic, shown_within
-from aahcrawler.page.failed_stages import FailedStage
+from aahcrawler.page import Page, feeds, generic, requisites
 from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.page.onward import refresh
+from aahcrawler.page.page import FailedStage
 from aahcrawler.pipeline import analysis
-from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
+from aahcrawler.pipeline.analysis import Beside, PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
 from aahcrawler.pipeline.score import ScoredPage, rank, rank_error, score, understand
 from aahcrawler.pipeline.trap_evidence import are_of, marked
@@ -69,7 +69,7 @@ class PageAnalyser:
     async def analyse(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
         """Return what an answer says; None for what leads nowhere by itself, such as an image."""
         page = comparison.page
-        if lease.kind == "requisite" and is_probe(lease.url):
+        if lease.purpose is Purpose.REQUISITE and is_probe(lease.url):
             await self._trap_detection.probed(page)
             return None
         if comparison.remembered and comparison.before is not None:
@@ -77,7 +77,7 @@ class PageAnalyser:
         try:
             if 300 <= page.status < 400 and not page.is_content:
                 return self._signed(self._redirect(lease, page))
-            if lease.kind == "requisite":
+            if lease.purpose is Purpose.REQUISITE:
                 found = await self._requisite(lease, page)
                 return None if found is None else self._signed(PageAnalysis(found))
             return await self._analyse_page(lease, page, comparison.before)
@@ -114,7 +114,7 @@ class PageAnalyser:
         on is left as it was read then.
         """
         before, former = comparison.before, comparison.former
-        is_page = lease.kind == "page" and comparison.change is not None
+        is_page = lease.is_page and comparison.change is not None
         if before is None or former is None or not is_page or before.understood_by == self._context.now.fingerprint:
             return comparison
         if comparison.change is Change.UNCHANGED:
@@ -221,21 +221,30 @@ class PageAnalyser:
         return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
 
     async def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
-        metadata = analysis.of_page(lease, page, scored, self._context.now.icd.relevant_at)
-        assistance = scored.assistance
-        failed, learned = assistance.failed_actions, assistance.learned
-        found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
-        contributed = self._contribution(page, scored)
-        found = replace(found, contribution=contributed, document=assistance.document, mistakes=assistance.mistakes)
-        found = await self._with_stream(page, self._with_feeds(page, with_embedded(page, found)))
-        return self._signed(self._told(page, found, failures_of(page, assistance)))
+        """Return the analysis of a page that was scored, its metadata built once from all that was read."""
+        assistance, contribution = scored.assistance, self._contribution(page, scored)
+        links = (*embedded_links(page), *self._feed_links(page))
+        stream = await self._stream(page)
+        failed = (*assistance.failed_actions, *failures_of(page, assistance))
+        self._log_failed(page, failed)
+        beside = Beside(links, failed, stream, self._context.now.fingerprint)
+        return PageAnalysis(
+            analysis.of_page(lease, page, scored, self._context.now.icd.relevant_at, beside),
+            assistance.refused,
+            assistance.containers,
+            failed,
+            assistance.learned,
+            scores=scored.scores,
+            document=assistance.document,
+            contribution=contribution,
+            mistakes=assistance.mistakes,
+        )
 
-    def _told(self, page: Page, found: PageAnalysis, later: tuple[FailedAction, ...]) -> PageAnalysis:
-        """Log what failed on a page, and add what did after it was understood.
+    def _log_failed(self, page: Page, failed: Sequence[FailedAction]) -> None:
+        """Log what failed on a page.
 
         What reading met and is not made for is logged once for each stage and kind: many pages of a site are alike.
         """
-        failed = (*found.failed, *later)
         for action in failed:
             kind = kind_of(action) if action.failure is Failure.RAISED else ""
             if not kind:
@@ -243,21 +252,18 @@ class PageAnalyser:
             elif kind not in self._known_failures and len(self._known_failures) < _MAX_KINDS:
                 self._known_failures.add(kind)
                 logger.warning("%s: %s", page.url, action)
-        failures = (*found.metadata.failures, *map(str, later))
-        return replace(found, failed=failed, metadata=replace(found.metadata, failures=failures))
 
-    def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
-        """Add the feeds that a page announces, where the definition asks for them."""
+    def _feed_links(self, page: Page) -> Sequence[Link]:
+        """Return the feeds that a page announces, where the definition asks for them."""
         if self._context.now.icd.sources.feeds != "announced" or not page.is_html or not page.is_content:
-            return found
+            return ()
         announced = page.attempt("announced feeds", lambda: page.once(feeds.announced), tuple[str, ...])
-        links = tuple(Link(url, LinkType.FEED) for url in announced)
-        return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
+        return tuple(Link(url, LinkType.FEED) for url in announced)
 
-    async def _with_stream(self, page: Page, found: PageAnalysis) -> PageAnalysis:
-        """Add what a page asks for that is no page, but the manifest of a stream."""
+    async def _stream(self, page: Page) -> Metadata | None:
+        """Return what the manifest of a stream asks for that was fetched as a page; None for any other page."""
         if page.is_html or not is_manifest(page):
-            return found
+            return None
         most = self._context.now.icd.limits.stream_lines
 
         def work(page: Page) -> tuple[Metadata | None, tuple[FailedStage, ...]]:
@@ -266,10 +272,7 @@ class PageAnalyser:
 
         stream, failed = await self._reading.of(page, work)
         page.keep({}, failed)
-        if stream is None:
-            return found
-        links = (*found.metadata.links, *stream.links)
-        return replace(found, metadata=replace(found.metadata, links=links, stream=stream.stream))
+        return stream
 
     def _contribution(self, page: Page, scored: ScoredPage) -> Contribution | None:
         topic = self._context.now.topic
@@ -322,7 +325,7 @@ def _facts(page: Page) -> Sequence[tuple[Callable[[Page], object], str, Callable
 
 _OF_MARKUP: Final[Sequence[tuple[Callable[[Page], object], str, Callable[[], object]]]] = (
     (feeds.announced, "announced feeds", tuple),
-    (shown_within.frames, "frames", tuple),
+    (requisites.frames, "frames", tuple),
     (generic.forbids_following, "links that are not to be followed", lambda: False),
     (foreign_links, "foreign links", dict),
 )
@@ -335,7 +338,7 @@ def _given_up(lease: Lease, page: Page, error: WorkEndedError) -> PageAnalysis:
     return PageAnalysis(analysis.not_understood(lease, page, error), failed=(failed,), error=type(error).__name__)
 
 
-def with_rendering(found: PageAnalysis, look: Rendering, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:
+def with_look(found: PageAnalysis, look: Rendering, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:
     """Add to the analysis of a page what a browser noted of it, where its scripts wanted to go, and its streams.
 
     Of a page that shows nothing the first of these is taken for the page that it sends its readers on to. A player
@@ -357,18 +360,14 @@ def with_rendering(found: PageAnalysis, look: Rendering, lease: Lease, spelling:
     return replace(found, metadata=replace(said, browser=look.note, links=(*said.links, *links)))
 
 
-def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
-    """Add the documents within a page, and the page that it sends its readers on to."""
+def embedded_links(page: Page) -> Sequence[Link]:
+    """Return the documents within a page, and the page that it sends its readers on to."""
     if not page.is_content:
-        return found
-    frames = page.attempt("frames", lambda: page.once(shown_within.frames), tuple[str, ...]) if page.is_html else ()
-    links = [Link(url, LinkType.FRAME) for url in frames]
+        return ()
+    frames = page.attempt("frames", lambda: page.once(requisites.frames), tuple[str, ...]) if page.is_html else ()
     onward = page.attempt("refresh", lambda: page.once(refresh), lambda: None)
-    if onward is not None:
-        links.append(Link(onward.url, LinkType.REDIRECT))
-    if not links:
-        return found
-    return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
+    redirects = () if onward is None else (Link(onward.url, LinkType.REDIRECT),)
+    return (*(Link(url, LinkType.FRAME) for url in frames), *redirects)
 
 
 class Transcripts:
@@ -381,7 +380,7 @@ class Transcripts:
     async def read(self, lease: Lease, comparison: RecrawlComparison, stats: Stats) -> RecrawlComparison:
         """Return a visit whose page has its transcript, where it is a document that is to be understood."""
         page = comparison.page
-        is_wanted = lease.kind == "page" and not comparison.remembered and self._context.now.icd.sources.documents
+        is_wanted = lease.is_page and not comparison.remembered and self._context.now.icd.sources.documents
         if not is_wanted or not 200 <= page.status < 300 or not is_document(page):
             return comparison
         transcript = await asyncio.to_thread(self._reader.read, page.body)

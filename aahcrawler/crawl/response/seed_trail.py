@@ -41,7 +41,7 @@ class SeedTrail:
         self, lease: Lease, page: Page, found: PageAnalysis | None, discovered: DiscoveredLinks
     ) -> Mapping[str, float]:
         """Return the notes on an answer."""
-        if lease.kind != "page" or found is None:
+        if not lease.is_page or found is None:
             return NOTHING
         counts: dict[str, float] = {}
         is_kept = page.is_content or page.status == 304
@@ -54,7 +54,7 @@ class SeedTrail:
     def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
         """Return the notes on a URL that ended without an answer."""
         if not self._is_of_seed(lease):
-            is_link = lease.kind == "page" and lease.via and self._context.now.scope.is_of_seeds(lease.queue)
+            is_link = lease.is_page and lease.via and self._context.now.scope.is_of_seeds(lease.queue)
             return seeds.forbidden_on_site(lease.queue) if is_link and reason == ROBOTS else NOTHING
         return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
 
@@ -102,7 +102,7 @@ class SeedTrail:
         return seeds.of_redirect(lease.url, discovered.redirect or "", sets_cookie=sets_cookie)
 
     def _is_of_seed(self, lease: Lease) -> bool:
-        if lease.kind != "page":
+        if not lease.is_page:
             return False
         now = self._context.now
         if lease.url in _canonical(now.scope.spelling, now.icd.seeds):

@@ -17,7 +17,7 @@ from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.credentials.given import is_among
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page
-from aahcrawler.pipeline import session_evidence
+from aahcrawler.pipeline import trap_evidence
 from aahcrawler.wire.errors import WireError
 
 logger = logging.getLogger(__name__)
@@ -64,19 +64,19 @@ class SessionProbing:
         """Find out whether ids in the links of a page are those of sessions, where it has some that nobody knows."""
         known = self._context.now
         is_left = self._ask is None or not known.scope.drops_sessions or is_among(self._sessions.given.sites, lease.url)
-        if is_left or lease.kind != "page":
+        if is_left or not lease.is_page:
             return
         sessions = known.traps.sessions
         try:
-            found = await self._reading.of(page, lambda page: session_evidence.suspects(page, sessions))
+            found = await self._reading.of(page, lambda page: trap_evidence.suspects(page, sessions))
         except WorkEndedError as error:
             logger.warning("%s: not looked at for ids of sessions: %s", page.url, error)
             return
-        url = session_evidence.page_to_ask(page, lease, found)
+        url = trap_evidence.page_to_ask(page, lease, found)
         again = await self._again(url) if url else None
         if again is None:
             return
-        names = known.traps.decide(page.url, found, session_evidence.links_of(again, page))
+        names = known.traps.decide(page.url, found, trap_evidence.links_of(again, page))
         logger.info("%s asked once more: ids of sessions: %s", url, ", ".join(names) or "none")
 
     async def _again(self, url: str) -> Page | None:

@@ -22,7 +22,7 @@ from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
-from aahcrawler.pipeline.trap_evidence import content, prose, trap_evidence_of
+from aahcrawler.pipeline.trap_evidence import content, prose, shown_to_traps
 from aahcrawler.traps.bloom_filters import Arrays
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.state_file import packed, unpacked
@@ -90,7 +90,7 @@ class TrapDetection:
         if assistance.document.source or not (page.is_html or assistance.objects):
             text = prose(page)
             return None if text is None else self._traps.judge_file(text)
-        return self._traps.judge(trap_evidence_of(lease.url, lease.queue, assistance, relevant=relevant), self._name())
+        return self._traps.judge(shown_to_traps(lease.url, lease.queue, assistance, relevant=relevant), self._name())
 
     async def probed(self, page: Page) -> None:
         """Take the answer to a request for a page that cannot exist."""
@@ -131,7 +131,7 @@ class TrapDetection:
 
 def _is_linked(lease: Lease) -> bool:
     """Return whether a lease is that of a page which a page leads to."""
-    return lease.kind == "page" and lease.via != "" and ListingStep.of(lease) is None
+    return lease.is_page and lease.via != "" and ListingStep.of(lease) is None
 
 
 class TrapsFile:

@@ -9,7 +9,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 from urllib.parse import urlsplit
 
 from aahcrawler.crawl.capture.description import malformed
@@ -18,8 +17,8 @@ from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.listings import MAX_HOSTS, Contents, ListingStep
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.frontier.hops import Hop, ends_with
-from aahcrawler.frontier.protocol import Lease, Offer, Offered
+from aahcrawler.frontier.hops import Hop
+from aahcrawler.frontier.protocol import Lease, Offer, Offered, Purpose
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.page import Page
 from aahcrawler.pipeline.links import Admitted
@@ -34,17 +33,6 @@ MAX_NESTED = 500
 """How many sitemaps that other sitemaps of a host name are asked for."""
 DEEPEST = 5
 """How many sitemaps may lead to one another."""
-
-ListKind = Literal["sitemaps", "feeds"]
-
-
-def list_kind(lease: Lease) -> ListKind | None:
-    """Return what an answer is to be read as by the hops that led to it, None where it is none of both."""
-    if lease.kind != "requisite" and ListingStep.of(lease) is None:
-        return None
-    if ends_with(lease.path, Hop.SITEMAP):
-        return "sitemaps"
-    return "feeds" if ends_with(lease.path, Hop.FEED) else None
 
 
 class UrlLists:
@@ -74,7 +62,7 @@ class UrlLists:
             stats.merge({f"error:{type(error).__name__}": 1, f"failure:{Failure.SLOW}": 1})
             return ()
         for each in pieces:
-            stats.merge(malformed(lease.url, list_kind(lease) or "feeds", each.assistance.mistakes))
+            stats.merge(malformed(lease.url, lease.purpose, each.assistance.mistakes))
         return pieces
 
     async def offer(self, lease: Lease, pieces: Sequence[ScoredPage], stats: Stats) -> Contents:
@@ -105,7 +93,7 @@ class UrlLists:
             await self._writer.write(log.refused, lease.url, None, rejected)
 
     async def _log(self, lease: Lease, new: Sequence[tuple[str, float]]) -> None:
-        source = Source.SITEMAP if list_kind(lease) == "sitemaps" else Source.FEED
+        source = Source.SITEMAP if lease.purpose is Purpose.SITEMAP else Source.FEED
         await self._writer.write(self._writer.stores.scores.offered, source, new)
 
     def _vouched(self, lease: Lease, piece: ScoredPage, rejected: dict[str, list[Offer]]) -> Iterator[Offer]:
@@ -113,7 +101,7 @@ class UrlLists:
 
         The rest is added to what is ``rejected``, by reason.
         """
-        hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
+        hosts = _spoken_for(lease) if lease.purpose is Purpose.SITEMAP else None
         is_complete, helper = ListingStep.of(lease) is not None, self._context.now.helper
         for offer in self._offers(lease, piece):
             if hosts is not None and _host(offer.url) not in hosts:
@@ -127,7 +115,7 @@ class UrlLists:
 
     def _offers(self, lease: Lease, piece: ScoredPage) -> Iterator[Offer]:
         """Yield links to pages, then sitemaps; the robots.txt that vouches for one vouches for those it names."""
-        hop = Hop.SITEMAP if list_kind(lease) == "sitemaps" else Hop.FEED
+        hop = Hop.SITEMAP if lease.purpose is Purpose.SITEMAP else Hop.FEED
         rules = self._context.now.link_rules
         for link in piece.links:
             yield rules.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)

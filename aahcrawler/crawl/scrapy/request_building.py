@@ -27,7 +27,6 @@ from aahcrawler.crawl.fetch.download_handler import (
     CapturedResponse,
 )
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.response.session_probing import UNKNOWN
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
@@ -118,8 +117,6 @@ class VisitFetching:
         # As for leases: the engine's own way counts what is under way, and may be closing already.
         try:
             response = await maybe_deferred_to_future(self.crawler.engine.downloader.fetch(request))
-        except (RobotsDeniedError, RobotsUnreachableError):
-            raise
         except IgnoreRequest:
             raise RequestRefusedError("ignored") from None
         if not isinstance(response, CapturedResponse):

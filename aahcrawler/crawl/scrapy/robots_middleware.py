@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from contextlib import closing
+from functools import partial
 from http import HTTPStatus
 from typing import Self, cast
 
@@ -19,18 +20,16 @@ from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import MAX_BYTES, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
-from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
 from aahcrawler.crawl.response.listings import AnnouncedSitemaps
 from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.onward import location
-from aahcrawler.wire.errors import WireError, WireReason
+from aahcrawler.wire.errors import WireError
+from aahcrawler.wire.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules, ask
 
 logger = logging.getLogger(__name__)
 
-MAX_REDIRECTS = 5
 MAX_HOSTS = 10_000
 """How many hosts' rules are remembered."""
 KEPT_SECONDS = 24 * 3600.0
@@ -38,19 +37,6 @@ KEPT_SECONDS = 24 * 3600.0
 
 MAX_WAITED = 10.0
 """Seconds that a request of a page in a browser waits for a robots.txt."""
-
-_OF_THE_HOST = frozenset(
-    {
-        WireReason.ADDRESS,
-        WireReason.RESOLVE,
-        WireReason.CONNECT,
-        WireReason.TLS,
-        WireReason.PROXY,
-        WireReason.PROXY_REFUSED,
-        WireReason.PROXY_UNAVAILABLE,
-    }
-)
-"""Errors that a host has with every URL, not only with its robots.txt."""
 
 
 class RobotsMiddleware:
@@ -136,23 +122,8 @@ class RobotsMiddleware:
 
     async def _ask(self, origin: str, pace: VisitPace | None) -> Rules:
         expires = asyncio.get_running_loop().time() + KEPT_SECONDS
-        url: str | None = f"{origin}/robots.txt"
-        for hop in range(MAX_REDIRECTS + 1):
-            if url is None:
-                break
-            try:
-                response = await self._fetch(url, pace)
-            except WireError as error:
-                if hop == 0 and error.reason in _OF_THE_HOST:
-                    raise
-                raise RobotsUnreachableError(f"{url}: {error}", error.reason if hop == 0 else "") from error
-            if 300 <= response.status < 400:
-                url = location(url, response.status, response.headers)
-            elif response.status >= 500 or response.status == 429:
-                raise RobotsUnreachableError(f"{url} answered {response.status}")
-            else:
-                return Rules.read(response.body, expires) if response.status < 300 else Rules(None, expires)
-        return Rules(None, expires)  # Too many redirects count as no robots.txt (RFC 9309, section 2.3.1.2).
+        robots = await ask(origin, partial(self._fetch, pace=pace))
+        return Rules(None, expires) if robots is None else Rules.read(robots.body, expires)
 
     async def _fetch(self, url: str, pace: VisitPace | None) -> Page:
         """Return what a robots.txt says, where it has not changed what the archive has of it."""

@@ -77,7 +77,8 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
     for line in (*lost, *browser_notes(job.lifecycle.icd), *without_effect(settings)):
         say(console, line)
     with job.writer.stores.closing, seldom_collected():
-        _crawl(process, spider, job, nullcontext() if _logs_to_terminal(settings) else display(console))
+        logs_to_terminal = settings.getbool("LOG_ENABLED") and not settings.get("LOG_FILE")
+        _crawl(process, spider, job, nullcontext() if logs_to_terminal else display(console))
     tell_seeds(console, job.lifecycle)
     tell_browser(console, job.lifecycle)
     tell_items(console, job.lifecycle)
@@ -136,7 +137,3 @@ def _end_by_signals(process: AsyncCrawlerProcess, job: Job) -> None:
     ending: set[asyncio.Future[None]] = set()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, take)
-
-
-def _logs_to_terminal(settings: Settings) -> bool:
-    return settings.getbool("LOG_ENABLED") and not settings.get("LOG_FILE")

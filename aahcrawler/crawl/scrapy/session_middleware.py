@@ -43,7 +43,7 @@ MAX_AGAIN: Final = 4
 """How often a request is sent again: for a cookie, a challenge, a stale nonce, a login that was lost."""
 MAX_LED_BACK: Final = 2
 """How often a page is asked for again because its redirects led back to it with another cookie."""
-MAX_REDIRECTS: Final = 1_000
+MAX_REMEMBERED: Final = 1_000
 """How many of the last redirects are remembered, in case they lead back."""
 
 
@@ -108,7 +108,7 @@ class SessionMiddleware:
         if is_visit:
             return response
         lease: Lease | None = request.meta.get(LEASE)
-        if lease is not None and lease.kind == "page":
+        if lease is not None and lease.is_page:
             if await self._is_lost(session, response):
                 await self._logins.ensure(session)
                 return await self._again(request, response)
@@ -165,10 +165,10 @@ class SessionMiddleware:
         if target is None or self._job.writer.stores.revisiting is None:
             return
         before = self._redirects.pop(target, None)
-        may_again = self._led_back[target] < MAX_LED_BACK and len(self._led_back) < MAX_REDIRECTS
+        may_again = self._led_back[target] < MAX_LED_BACK and len(self._led_back) < MAX_REMEMBERED
         if before is None or session.cookies.header(target) == before[1] or not may_again:
             self._redirects[lease.url] = lease, _sent_cookie(response)
-            if len(self._redirects) > MAX_REDIRECTS:
+            if len(self._redirects) > MAX_REMEMBERED:
                 self._redirects.popitem(last=False)
             return
         self._led_back[target] += 1

@@ -22,7 +22,6 @@ from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import DomainBudgetError, is_too_large
 from aahcrawler.crawl.fetch.download_handler import MAX_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
 from aahcrawler.crawl.response.handler import (
@@ -33,13 +32,12 @@ from aahcrawler.crawl.response.handler import (
     UncapturedError,
 )
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
-from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.crawl_settings import SAID, adapts, apply, knowledge_folders
 from aahcrawler.crawl.scrapy.items import ItemDelivery, WebObjectItem
 from aahcrawler.crawl.scrapy.request_building import UnknownVisitor, VisitFetching, build_request, posting, sent_form
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
-from aahcrawler.frontier.protocol import Lease
+from aahcrawler.frontier.protocol import Lease, Purpose
 from aahcrawler.page import Headers
 from aahcrawler.traps.soft_errors import is_probe
 
@@ -224,7 +222,7 @@ class AahSpider(Spider):
 
     async def _recorded(self, lease: Lease, request: Request) -> CapturedResponse | None:
         """Return what a visit of this crawl has captured of a leased part of its page, None where that is nothing."""
-        if list_kind(lease) is not None or is_probe(lease.url):
+        if lease.purpose.is_list or is_probe(lease.url):
             return None
         recorded = await self.job.visits.recorded.to_lease(lease)
         if recorded is not None:
@@ -259,12 +257,12 @@ class AahSpider(Spider):
 
     def _request(self, lease: Lease) -> Request:
         posted = sent_form(lease)
-        asked = UNCONDITIONAL if list_kind(lease) or posted else self.job.recrawl.asked(lease.url)
+        asked = UNCONDITIONAL if lease.purpose.is_list or posted else self.job.recrawl.asked(lease.url)
         context = self.job.context.now
         own = {
             LEASE: lease,
             ASKED: asked,
-            MAX_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
+            MAX_BYTES: self.job.lifecycle.most_bytes("page" if lease.purpose.is_list else lease.kind),
             WANTED: _wanted(context, lease),
         }
         request = build_request(lease.url, asked, context, self.job.fetching, own)
@@ -293,7 +291,7 @@ class AahSpider(Spider):
 
 def _told(error: Exception) -> Exception:
     """Return an error as the response handler knows it: what middlewares say by Scrapy's exceptions, in our own."""
-    if isinstance(error, IgnoreRequest) and not isinstance(error, RobotsDeniedError | RobotsUnreachableError):
+    if isinstance(error, IgnoreRequest):
         return RequestIgnoredError(str(error))
     return error
 
@@ -308,8 +306,9 @@ def _wanted(context: CrawlContext, lease: Lease) -> Callable[[int, Sequence[tupl
             return True
         return scope.admit_type(lease, head.media_type) is None and not is_too_large(limits, lease.kind, head)
 
-    return is_wanted if (scope.asks_type or lease.kind == "requisite") and list_kind(lease) is None else None
+    is_asked = lease.purpose is Purpose.REQUISITE or (scope.asks_type and lease.purpose is Purpose.PAGE)
+    return is_wanted if is_asked else None
 
 
 def _is_spent(lifecycle: Lifecycle, lease: Lease) -> bool:
-    return lease.kind == "requisite" and lifecycle.requisites_spent and list_kind(lease) is None
+    return lease.purpose is Purpose.REQUISITE and lifecycle.requisites_spent

@@ -17,23 +17,24 @@ from typing import Final
 from aahcrawler import urls
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
-from aahcrawler.crawl.fetch.client_settings import wire_settings
-from aahcrawler.crawl.response.page_analyser import scored_page, with_embedded
+from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
+from aahcrawler.crawl.response.page_analyser import embedded_links, scored_page
 from aahcrawler.crawl.response.seed_trail import SeedTrail
-from aahcrawler.crawl.startup.polite_asking import NotAnsweredError, PoliteAsking
-from aahcrawler.crawl.startup.seeding import SEED_SCORE
+from aahcrawler.crawl.startup.store_opening import SEED_SCORE
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
-from aahcrawler.pipeline import analysis, session_evidence
-from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.page.onward import MAX_REDIRECTS
+from aahcrawler.pipeline import analysis, trap_evidence
+from aahcrawler.pipeline.analysis import Beside, PageAnalysis
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.scope import ExternalUrl
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
 from aahcrawler.seeds.trail import Trail
 from aahcrawler.seeds.verdicts import links_in_words, none_followed, remedy
 from aahcrawler.wire.client import WireClient
+from aahcrawler.wire.polite_client import Manners, NotFetchedError, PoliteClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,6 @@ class TriedSeed:
         }
 
 
-MAX_REDIRECTS: Final = 20
 BEST_LINKS: Final = 10
 AT_ONCE: Final = 4
 """How many sites are asked at once."""
@@ -169,8 +169,9 @@ class DryRun:
             self._documents.close()
 
     async def _all(self, seeds: Sequence[str], spool: Path, told: Callable[[TriedSeed], None]) -> None:
-        client = WireClient(wire_settings(self._context.icd, spool))
-        asking = PoliteAsking(self._context.icd, client)
+        icd = self._context.icd
+        client = WireClient(wire_settings(icd, spool))
+        asking = PoliteClient(client, icd.politeness, Manners(request_headers(icd), icd.limits.page_bytes))
         ends = time.monotonic() + self._all_seconds
         gate = asyncio.Semaphore(AT_ONCE)
 
@@ -190,7 +191,7 @@ class DryRun:
     def _canonical(self, seed: str) -> str:
         return self._context.scope.spelling.url(seed) or ""
 
-    async def _within(self, seed: str, asking: PoliteAsking, ends: float) -> TriedSeed:
+    async def _within(self, seed: str, asking: PoliteClient, ends: float) -> TriedSeed:
         begun = time.monotonic()
         left = min(self._seed_seconds, ends - begun)
         if left <= 0:
@@ -208,25 +209,27 @@ class DryRun:
             return TriedSeed(seed, verdict.verdict, verdict.advice, f"given up after {left:.0f} s", seconds=left)
         return replace(tried, seconds=time.monotonic() - begun)
 
-    async def _tried(self, seed: str, asking: PoliteAsking) -> TriedSeed:
+    async def _tried(self, seed: str, asking: PoliteClient) -> TriedSeed:
         url, stats = self._canonical(seed), Stats()
         looked = _Looked()
         if url and self._refusal(url) is None:
-            looked = await self._looked(_lease(url), asking, stats)
-        (result,) = seed_results({seed: url}, stats.counts, _site_of, self._refusal)
+            lease = Lease(url, urls.queue_of(url), SEED_SCORE, 0, "page", "", 1, "")
+            looked = await self._looked(lease, asking, stats)
+        site_of = urls.queue_of if url else str
+        (result,) = seed_results({seed: url}, stats.counts, site_of, self._refusal)
         return self._described(result, looked)
 
     def _refusal(self, url: str) -> str | None:
         return self._context.scope.admit(ExternalUrl(url, urls.queue_of(url)))
 
-    async def _looked(self, lease: Lease, asking: PoliteAsking, stats: Stats) -> _Looked:
+    async def _looked(self, lease: Lease, asking: PoliteClient, stats: Stats) -> _Looked:
         """Follow a seed's redirects to a page, and note what the crawl would note of each answer."""
         trail = SeedTrail(CurrentContext(self._context), stats, self._reading)
         first, met = lease.url, {lease.url}
         while True:
             try:
                 page = await asking.page(lease.url)
-            except NotAnsweredError as error:
+            except NotFetchedError as error:
                 stats.merge(trail.failed(lease, State.FAILED, error.reason))
                 return _Looked(problem=str(error))
             await self._look_for_ids(lease, page, asking)
@@ -240,19 +243,19 @@ class DryRun:
             met.add(target)
             lease = _redirected(links, target)
 
-    async def _look_for_ids(self, lease: Lease, page: Page, asking: PoliteAsking) -> None:
+    async def _look_for_ids(self, lease: Lease, page: Page, asking: PoliteClient) -> None:
         """Ask once more for a page whose links may hold the id of a session, as the crawl does."""
         traps = self._context.traps
         if not self._context.scope.drops_sessions:
             return
         try:
-            found = await self._reading.of(page, lambda page: session_evidence.suspects(page, traps.sessions))
+            found = await self._reading.of(page, lambda page: trap_evidence.suspects(page, traps.sessions))
         except WorkEndedError:
             return  # What is said of the page will be the same.
-        url = session_evidence.page_to_ask(page, lease, found)
+        url = trap_evidence.page_to_ask(page, lease, found)
         if url:
-            with suppress(NotAnsweredError):
-                traps.decide(page.url, found, session_evidence.links_of(await asking.page(url), page))
+            with suppress(*NotFetchedError):
+                traps.decide(page.url, found, trap_evidence.links_of(await asking.page(url), page))
 
     async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
         if 300 <= page.status < 400 and not page.is_content:
@@ -268,11 +271,11 @@ class DryRun:
     async def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
         scored = await scored_page(page, self._reading, self._context)
         assistance = scored.assistance
-        metadata = analysis.of_page(lease, page, scored, self._context.icd.relevant_at)
-        found = PageAnalysis(
+        beside = Beside(embedded_links(page), assistance.failed_actions)
+        metadata = analysis.of_page(lease, page, scored, self._context.icd.relevant_at, beside)
+        return PageAnalysis(
             metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
         )
-        return with_embedded(page, found)
 
     def _described(self, result: SeedResult, looked: _Looked) -> TriedSeed:
         page, found = looked.page, looked.found
@@ -315,14 +318,6 @@ def _best(pages: Iterable[Offer], links: DiscoveredLinks) -> Iterator[BestLink]:
         yield BestLink(offer.url, anchors.get(offer.url, ""), offer.score)
 
 
-def _lease(url: str) -> Lease:
-    return Lease(url, urls.queue_of(url), SEED_SCORE, 0, "page", "", 1, "")
-
-
 def _redirected(links: DiscoveredLinks, target: str) -> Lease:
     offer = next(each for each in links.offers if each.url == target)
     return Lease(offer.url, offer.queue, offer.score, offer.depth, "page", offer.via, 1, "", offer.path)
-
-
-def _site_of(url: str) -> str:
-    return urls.queue_of(url) if url else ""

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from aahcrawler.editor.commands import CrawlFolders
 from aahcrawler.exits import MISTAKE, exit_on_error
 
 dry_run_app = typer.Typer()
@@ -20,15 +21,7 @@ def try_seeds(
     seeds: Annotated[
         list[str] | None, typer.Option("--seed", metavar="URL", help="Try this seed of it alone; may be repeated.")
     ] = None,
-    kb: Annotated[
-        str,
-        typer.Option(
-            "--kb",
-            metavar="FOLDER",
-            help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships. "
-            "Default: that of the crawl, with the own entries beside it.",
-        ),
-    ] = "",
+    kb: CrawlFolders = "",
     as_json: Annotated[bool, typer.Option("--json", help="Write a line of JSON for each seed as it is done.")] = False,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="N", min=1, max=600, help="How long one seed may take.")

@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from aahcrawler import __version__
+from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.target import target_mistakes
@@ -37,9 +38,9 @@ from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
-from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.startup.store_opening import (
     FrontierConnection,
+    Seeder,
     SharedTopic,
     archive_exchange,
     begin_delivery,
@@ -59,12 +60,14 @@ from aahcrawler.crawl.startup.store_opening import (
 )
 from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import conceal, keep_events
-from aahcrawler.credentials.given import read_credentials
+from aahcrawler.credentials.given import Credentials, read_credentials
 from aahcrawler.fingerprint import files_digest, fingerprint
+from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED, REMOVING
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
+from aahcrawler.scores import Lessons, ScoreLog
 from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown
 from knowledge_base.file_selection import folders_for
@@ -186,61 +189,35 @@ def checked(icd: Icd) -> Icd:
     return icd
 
 
-def _open(
-    icd: Icd,
-    folder: CrawlFolder,
-    sources: Sources,
-    opening: ExitStack,
-    others: Others,
-) -> Job:
-    """Open all that a job needs, and hand what closes it to the job; on errors it is left in ``opening``."""
-    now, knowledge, credentials = datetime.now(UTC), sources.knowledge, read_credentials(icd)
-    conceal(credentials.secrets)
-    opening.enter_context(keep_events(folder.log, icd.id))
-    knowledge.share(folder.root)
-    _finish_takedown(folder)
-    repair_folder(folder)
-    delivery = begin_delivery(icd, folder, opening) if folder.lock.keeps else None
-    size, number = icd.archive.size, folder.run.number
-    named = icd.id if others.crawl is None else f"{icd.id}-{folder.label}"
-    history = opening.enter_context(open_history(folder, is_shared=others.crawl is not None))
-    index = opening.enter_context(closing(IndexWriter(folder.archive, folder.indexes)))
-    archive = opening.enter_context(
-        WarcWriter(folder.archive, crawl_info(icd, number), size=size, name=named, index=index)
-    )
-    objects = opening.enter_context(
-        ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size, described=described(icd))
-    )
-    keeping = partial(archive_exchange, archive, history, number)
-    topic_learner = open_topic(icd, folder, keeping, others.topic, lambda: knowledge.helper.knowledge_base)
-    topic = topic_learner.topic
-    scored_by = analysers(icd, topic)  # Before anything is queued: a plug-in may be missing.
+@dataclass(frozen=True, slots=True)
+class ArchiveStores:
+    """The stores of what was fetched. The files of this process begin with ``named``."""
+
+    named: str
+    delivery: Delivery | None
+    history: History
+    archive: WarcWriter
+    objects: ObjectWriter
+
+
+def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, others: Others) -> Job:
+    """Open all that a job needs, and hand what closes it to the job; on errors it is left in ``opening``.
+
+    What may be missing on this machine is found out before anything is queued.
+    """
+    begun, knowledge, credentials = datetime.now(UTC), sources.knowledge, read_credentials(icd)
+    _prepare(icd, folder, knowledge, credentials, opening)
+    kept = _open_archive(icd, folder, opening, others)
+    keep = partial(archive_exchange, kept.archive, kept.history, folder.run.number)
+    topic_learner = open_topic(icd, folder, keep, others.topic, lambda: knowledge.helper.knowledge_base)
+    scored_by = analysers(icd, topic_learner.topic)
     connection, scope = _connection(icd, folder, opening, others.crawl), _scope(icd, folder)
-    frontier = connection.frontier
-    scores = opening.enter_context(open_score_log(icd, folder, named))
-    opening.enter_context(synced(archive, objects, scores))
-    ranker = None if icd.relevant_at is None else link_ranker(icd.scoring)
-    lessons = None if ranker is None else replayed_ranker(ranker, folder, frontier, scores)
-    if icd.scoring.batch > 1 and folder.is_first:
-        score_unscored(folder, frontier, scores)
-    known = _seed(icd, folder, Seeder(frontier, scope, scores), history, now)
-    traps_file = opening.enter_context(closing(TrapsFile(folder.root, number)))
-    stores = Stores(
-        folder,
-        frontier,
-        archive,
-        history,
-        objects,
-        scores,
-        delivery=delivery,
-        ip_locks=connection.ip_locks(opening),
-        revive=connection.revive,
-        refusals=opening.enter_context(open_refusal_log(icd, folder, named)),
-        blocking=frontier,
-        revisiting=frontier,
-        sessions=frontier,
-        closing=opening.pop_all(),
-    )
+    scores = opening.enter_context(open_score_log(icd, folder, kept.named))
+    opening.enter_context(synced(kept.archive, kept.objects, scores))
+    lessons = _recall_scores(icd, folder, connection.frontier, scores)
+    known = _seed(icd, folder, Seeder(connection.frontier, scope, scores), kept.history, begun)
+    traps_file = opening.enter_context(closing(TrapsFile(folder.root, folder.run.number)))
+    stores = _stores(icd, folder, kept, connection, scores, opening)
     fingerprints = Fingerprints(sources.choice.folders(icd), folder.root / LEARNED, topic_learner)
     context = CrawlContext(
         icd,
@@ -249,20 +226,89 @@ def _open(
         scope,
         fingerprints.of(icd),
         lessons,
-        topic,
+        topic_learner.topic,
         topic_learner if folder.is_first else None,
     )
     context.traps.use(icd.traps)
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
     reporting = Reporting(_description(folder, known), peer_export(icd, policy), lambda: knowledge.used)
-    options = replace(others.options, credentials=credentials)
-    job = assemble(context, stores, reporting, options)
-    logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
+    job = assemble(context, stores, reporting, replace(others.options, credentials=credentials))
+    _log_start(icd, folder, reporting.started_as)
+    topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
+    beside = _background(job, sources, connection.frontier, traps_file, fingerprints)
+    return replace(job, background=(*job.background, *beside))
+
+
+def _prepare(
+    icd: Icd, folder: CrawlFolder, knowledge: LiveKnowledgeBase, credentials: Credentials, opening: ExitStack
+) -> None:
+    """Begin the crawl's log without secrets, and mend what killed processes have left in the folder."""
+    conceal(credentials.secrets)
+    opening.enter_context(keep_events(folder.log, icd.id))
+    knowledge.share(folder.root)
+    _finish_takedown(folder)
+    repair_folder(folder)
+
+
+def _open_archive(icd: Icd, folder: CrawlFolder, opening: ExitStack, others: Others) -> ArchiveStores:
+    """Open what is written of answers; files are delivered by the process that keeps the folder."""
+    size, number, is_shared = icd.archive.size, folder.run.number, others.crawl is not None
+    named = f"{icd.id}-{folder.label}" if is_shared else icd.id
+    delivery = begin_delivery(icd, folder, opening) if folder.lock.keeps else None
+    history = opening.enter_context(open_history(folder, is_shared=is_shared))
+    index = opening.enter_context(closing(IndexWriter(folder.archive, folder.indexes)))
+    archive = WarcWriter(folder.archive, crawl_info(icd, number), size=size, name=named, index=index)
+    opening.enter_context(archive)
+    objects = ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size, described=described(icd))
+    opening.enter_context(objects)
+    return ArchiveStores(named, delivery, history, archive, objects)
+
+
+def _recall_scores(icd: Icd, folder: CrawlFolder, frontier: RedisControl, scores: ScoreLog) -> Lessons | None:
+    """Return the ranker with what it had learned, None where none is wanted.
+
+    What was waiting for the batch of a worker that was killed is scored.
+    """
+    ranker = None if icd.relevant_at is None else link_ranker(icd.scoring)
+    lessons = None if ranker is None else replayed_ranker(ranker, folder, frontier, scores)
+    if icd.scoring.batch > 1 and folder.is_first:
+        score_unscored(folder, frontier, scores)
+    return lessons
+
+
+def _stores(
+    icd: Icd,
+    folder: CrawlFolder,
+    kept: ArchiveStores,
+    connection: FrontierConnection,
+    scores: ScoreLog,
+    opening: ExitStack,
+) -> Stores:
+    """Return all stores of a crawl, which close all that was opened for it."""
+    frontier = connection.frontier
+    return Stores(
+        folder,
+        frontier,
+        kept.archive,
+        kept.history,
+        kept.objects,
+        scores,
+        delivery=kept.delivery,
+        ip_locks=connection.ip_locks(opening),
+        revive=connection.revive,
+        refusals=opening.enter_context(open_refusal_log(icd, folder, kept.named)),
+        blocking=frontier,
+        revisiting=frontier,
+        sessions=frontier,
+        closing=opening.pop_all(),
+    )
+
+
+def _log_start(icd: Icd, folder: CrawlFolder, started_as: str) -> None:
+    logger.info("%s, in %s by AAHCrawler %s", started_as, folder.root, __version__)
     for note in (*notes(icd), *browser_notes(icd)):
         logger.warning("%s", note)
-    topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
-    return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))
 
 
 def _finish_takedown(folder: CrawlFolder) -> None:

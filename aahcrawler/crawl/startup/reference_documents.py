@@ -4,27 +4,24 @@ import asyncio
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
+from math import inf
 from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.archive.target import target_mistakes
 from aahcrawler.crawl.fetch.client_settings import connection_mistakes, request_headers, wire_settings
-from aahcrawler.crawl.fetch.politeness import PolitenessTracker
 from aahcrawler.exchange import Exchange
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.page import Headers, Page
-from aahcrawler.page.decoding import decode_content
+from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content
-from aahcrawler.page.onward import location
-from aahcrawler.wire.client import WireClient, WireError, WireRequest, WireResponse
+from aahcrawler.wire.client import WireClient, WireError
+from aahcrawler.wire.polite_client import Manners, PoliteClient, TooManyRedirectsError
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd, IcdError, Mistake
 
-MAX_REDIRECTS = 5
 PATIENCE = 2
 """A document may take this many times ``politeness.timeout``: somebody waits for the crawl to begin."""
 MIN_WORDS = 3
@@ -110,73 +107,31 @@ def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object], r
 
 
 async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object], read: Read) -> Fetched:
+    timeout = PATIENCE * icd.politeness.timeout.total_seconds()
+    manners = Manners(request_headers(icd), icd.limits.page_bytes, patience=inf, timeout=timeout)
     client = WireClient(wire_settings(icd, spool))
-    politeness = PolitenessTracker(icd.politeness)
+    polite = PoliteClient(client, icd.politeness.model_copy(update={"robots": "ignore"}), manners, keep)
     fetched = Fetched()
     try:
         for document in icd.document_urls():
             try:
-                fetched.texts[document.url] = _words(
-                    await _page(_Asking(client, icd, keep, politeness), document.url), read
-                )
-            except (WireError, _UnusableError) as error:
+                fetched.texts[document.url] = await _text(polite, document.url, read)
+            except (WireError, TooManyRedirectsError, _UnusableError) as error:
                 fetched.mistakes.append(icd.document_mistake(document.url, f"could not be had ({error})"))
     finally:
         await client.close()
     return fetched
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    client: WireClient
-    icd: Icd
-    keep: Callable[[Exchange], object]
-    politeness: PolitenessTracker
-
-    async def answer(self, url: str) -> WireResponse:
-        """Ask for a URL when its site may be fetched from; what comes is bounded in time and size."""
-        await asyncio.sleep(self.politeness.reserve(url))
-        request = WireRequest(
-            url,
-            tuple(request_headers(self.icd).items()),
-            timeout=PATIENCE * self.icd.politeness.timeout.total_seconds(),
-            max_bytes=self.icd.limits.page_bytes,
-        )
-        try:
-            answer = await self.client.fetch(request)
-        except WireError as error:
-            if error.exchange is not None:
-                error.exchange.close()
-            raise
-        finally:
-            self.politeness.fetch_ended(url)
-        with closing(answer.exchange) as exchange:
-            self.keep(exchange)
-        return answer
-
-
-async def _page(asking: _Asking, document: str) -> Page:
+async def _text(polite: PoliteClient, document: str, read: Read) -> str:
     url = urls.canonicalize(document)
-    for _ in range(MAX_REDIRECTS + 1):
-        if url is None:
-            raise _UnusableError("it leads to what is no http(s) URL")
-        answer = await asking.answer(url)
-        if answer.status == 200:
-            return _answered(url, answer, asking.icd.limits.page_bytes)
-        headers = Headers(answer.headers)
-        if not 300 <= answer.status < 400 or not headers.get("Location"):
-            raise _UnusableError(f"the server answered {answer.status}")
-        url = location(url, answer.status, headers)
-    raise _UnusableError("too many redirects")
-
-
-def _answered(url: str, answer: WireResponse, limit: int) -> Page:
-    headers = Headers(answer.headers)
-    body = decode_content(answer.payload, headers.get("Content-Encoding"), limit).body
-    return Page(url, answer.status, headers, body, datetime.now(UTC))
-
-
-def _words(page: Page, read: Read) -> str:
+    if url is None:
+        raise _UnusableError("it is no http(s) URL")
+    page = await polite.final_page(url)
+    if 300 <= page.status < 400 and page.headers.get("Location"):
+        raise _UnusableError("it leads to what is no http(s) URL")
+    if page.status != 200:
+        raise _UnusableError(f"the server answered {page.status}")
     text = read(page) if page.is_html else page.text if page.media_type.startswith("text/") else ""
     if len(text.split()) < MIN_WORDS:
         raise _UnusableError("it holds no text")

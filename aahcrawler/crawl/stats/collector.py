@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from aahcrawler.tallies import FAILURE, CrawlCounts
+from aahcrawler.tallies import FAILURE, CrawlCounts, group
 
 BEGUN = "begun"
 """The count that holds when this crawl was begun, in seconds since 1970."""
@@ -96,14 +96,8 @@ class Stats:
         return self.counts.get(name, 0)
 
     def group(self, name: str) -> dict[str, int]:
-        """Return the counts of a group by their second word, largest first; none that is 0.
-
-        >>> Stats({"status:404": 1, "status:200": 7, "pages": 7}).group("status")
-        {'200': 7, '404': 1}
-        """
-        prefix = name + ":"
-        found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix) and int(n)}
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        """Return the counts of a group by their second word, largest first; none that is 0."""
+        return group(self.counts, name)
 
     @property
     def told(self) -> CrawlCounts:

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from lxml import etree
 
-from knowledge_base.xpath_lookup import compiled
+from knowledge_base.element_index import compiled
 
 FULL = 20_000
 """Elements of a page at its full size; the nested one is a tenth as deep."""

@@ -11,8 +11,7 @@ from aahcrawler.editor.checks.check_findings import Finding, LevelPages, found, 
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.extraction.outcome import Runner
+from aahcrawler.helper.extraction.extraction import BODY, Extracted, Runner
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.record_sets import Region
 from aahcrawler.page import Page, generic

@@ -12,8 +12,7 @@ from aahcrawler.editor.checks.check_findings import Finding, LevelPages, found, 
 from aahcrawler.editor.drafting.address_groups import ROLES, AddressGroup, Shape, address_groups
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, TextPlace
-from aahcrawler.helper.links.junk_urls import Ignored
-from aahcrawler.helper.links.navigation import Links
+from aahcrawler.helper.links.navigation import Ignored, Links
 from aahcrawler.helper.site_memory import Sites, site_of
 from aahcrawler.page import Page
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel

@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Final, Literal
 from aahcrawler.archive.history import Former, History
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.editor.pages.page_readings import (
-    FieldChanged,
     ObjectChanged,
     PageChanged,
     PageReading,
@@ -219,11 +218,10 @@ class _Reader:
     @classmethod
     def of(cls, question: Question) -> "_Reader":
         """Return a reader that spells URLs, and fills requests and forms, as the crawl does that is tried on."""
-        try:
+        spelling: Spelling = str
+        values = no_values()
+        with suppress(DefinitionError):
             icd = read_definition(question.crawl / DEFINITION)
-        except DefinitionError:
-            spelling, values = _as_it_is, no_values()
-        else:
             spelling, values = Scope(icd).spelling, {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
         after = ApplicationAwareHelper(question.after, values=values)
         before = ApplicationAwareHelper(question.before, values=values) if question.before is not None else None
@@ -258,10 +256,6 @@ class _Reader:
 
     def _read(self, page: Page, helper: ApplicationAwareHelper) -> PageReading:
         return PageReading.of(understand(page, helper, self.spelling))
-
-
-def _as_it_is(url: str) -> str:
-    return url
 
 
 @dataclass
@@ -377,11 +371,7 @@ def _page_lines(pages: Iterable[PageChanged]) -> Iterator[str]:
 def _object_lines(changed: ObjectChanged) -> Iterator[str]:
     title = f": {_short(changed.title)}" if changed.title else ""
     yield f"  {changed.change} {changed.type} {changed.iri}{title}"
-    yield from (f"    {_field(each)}" for each in changed.fields)
-
-
-def _field(each: FieldChanged) -> str:
-    return f"{each.name}: {_quoted(each.before)} -> {_quoted(each.after)}"
+    yield from (f"    {each.name}: {_quoted(each.before)} -> {_quoted(each.after)}" for each in changed.fields)
 
 
 def _urls(what: str, urls: Iterable[str], number: int) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Pages that a person names: a URL, a file of the browser, a saved page, captures of a crawl."""
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, INDEXES, WARC
 from aahcrawler.page import Headers, Page
 from aahcrawler.segments import OPEN
+from aahcrawler.wire.polite_client import Turns
 from aahcrawler.wire.replay import replayed
+from online_analysis.icd import Politeness
 
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"saved from url=\(\d+\)(\S+)", re.IGNORECASE)
@@ -65,8 +68,14 @@ class Source:
 
 
 def source(contact: str, *, allow_private: bool) -> Source:
-    """Return pages from the network and from files, those fetched now."""
-    return Source(partial(fetch_page, contact=contact, allow_private=allow_private), datetime.now(UTC))
+    """Return pages from the network and from files, those fetched now; pages of one host are fetched apart."""
+    turns = Turns()
+
+    def fetch(url: str) -> Page:
+        time.sleep(turns.reserve(urls.queue_of(url), Politeness().delay.total_seconds()))
+        return fetch_page(url, contact=contact, allow_private=allow_private)
+
+    return Source(fetch, datetime.now(UTC))
 
 
 def as_typed(named: str, url: str) -> str:

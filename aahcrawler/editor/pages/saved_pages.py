@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.helper import Assistance
-from aahcrawler.helper.links.references import IMAGES, LINKS, MEDIA
+from aahcrawler.helper.links.page_links import IMAGES, LINKS, MEDIA
 from aahcrawler.page import Headers, Page
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -108,7 +108,8 @@ def read_page(file: Path) -> SavedPage:
 
 def page_of(body: bytes, expected: Expectation) -> Page:
     """Return the page of which an expectation is."""
-    fields = tuple(_field(line) for line in expected.headers)
+    parted = (line.partition(":") for line in expected.headers)
+    fields = tuple((name.strip(), value.strip()) for name, _, value in parted)
     if not any(name.lower() == "content-type" for name, _ in fields):
         fields = (CONTENT_TYPE, *fields)
     return Page(expected.url, 200, Headers(fields), body, expected.fetched)
@@ -208,11 +209,6 @@ def understood(page: Page, assistance: Assistance, *, computed: bool = False) ->
 def header_lines(fields: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Write response header fields one a line, as an expectation holds them."""
     return tuple(f"{name}: {value}" for name, value in fields)
-
-
-def _field(line: str) -> tuple[str, str]:
-    name, _, value = line.partition(":")
-    return name.strip(), value.strip()
 
 
 def as_text(value: Value | None) -> str | None:

@@ -111,7 +111,7 @@ def lines_of(outcome: TrialOutcome) -> Iterator[str]:
     for difference in outcome.differences:
         yield f"          {difference}"
     if outcome.differences:
-        yield f"          to see why: aah kb explain {_short(outcome.page.file)}"
+        yield f"          to see why: aah kb explain {min(relpath(outcome.page.file), str(outcome.page.file), key=len)}"
 
 
 def notes(selection: Selection) -> Iterator[str]:
@@ -155,11 +155,6 @@ def without_negative_page(knowledge_base: KnowledgeBase, saved: Iterable[SavedPa
 
 def _is_named(page: SavedPage, name: str) -> bool:
     return name in (page.name, page.name.partition("/")[0], page.expected.application)
-
-
-def _short(file: Path) -> str:
-    """Write a file's path as it would be typed from here."""
-    return min(relpath(file), str(file), key=len)
 
 
 def _own_misfit(application: Application, level: PageLevel, expected: Expectation) -> str:

@@ -18,7 +18,7 @@ from aahcrawler.editor.repairs.insertion import Insertion, PromotionError
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.text.file_lines import read_files
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.extraction.outcome import Runner
+from aahcrawler.helper.extraction.extraction import Runner
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from knowledge_base.file_selection import SHIPPED, chosen_files, filled

@@ -8,8 +8,16 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.adaptation.store.decisions import Decision, Decisions, State, key_of
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.store.learned import (
+    Decision,
+    Decisions,
+    Learned,
+    LearnedAction,
+    LearnedLinks,
+    LearnedSign,
+    State,
+    key_of,
+)
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.editor.pages.page_source import SourceError, kept_page
 from aahcrawler.editor.pages.saved_pages import ObjectRow, object_row
@@ -18,9 +26,7 @@ from aahcrawler.editor.text.edits import Edit, apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.text.printable_text import plain_line
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction import fragments
-from aahcrawler.helper.extraction.extraction import Extraction
-from aahcrawler.helper.extraction.outcome import Runner
+from aahcrawler.helper.extraction.extraction import Extraction, Runner, find_fragment
 from aahcrawler.layout import LEARNED
 from aahcrawler.page import Page
 from aahcrawler.report.report_sections import FAILURE_WORDS, METHOD_WORDS
@@ -440,7 +446,7 @@ def _iri(extraction: Extraction, item: HtmlElement) -> str | None:
     if action.identity is None:
         return location.own.url
     elements = location.page.elements if action.run is None else None
-    fragment = fragments.found_identity(action.identity, action.identity.selectors, item, elements)
+    fragment = find_fragment(action.identity, action.identity.selectors, item, elements)
     return f"{location.own.url}#{fragment}" if fragment is not None else None
 
 

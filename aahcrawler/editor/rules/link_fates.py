@@ -14,7 +14,8 @@ from aahcrawler.editor.rules.page_sample import page_links
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.editor.text.places import parent_of
 from aahcrawler.helper import Assistance
-from aahcrawler.helper.links.junk_urls import Ignored, junk_reason
+from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.navigation import Ignored
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page import Page
 from knowledge_base.model import Application, Navigate, PageLevel

@@ -20,7 +20,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory import Sites, site_of
 from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.page import Page
-from aahcrawler.page.date_order import NumericDates
+from aahcrawler.page.generic import NumericDates
 from aahcrawler.page_index import member_at
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.object_finding import ShownObject, find_objects

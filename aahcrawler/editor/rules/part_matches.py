@@ -14,8 +14,7 @@ from aahcrawler.editor.rules.page_sample import ReadBy, SampledReading, of_web_o
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.editor.text.file_lines import FileLines
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.extraction.extraction import Extraction
-from aahcrawler.helper.extraction.outcome import Runner
+from aahcrawler.helper.extraction.extraction import Extraction, Runner
 from aahcrawler.page import Page
 from knowledge_base.behaviours import Act
 from knowledge_base.matching import Sight

@@ -2,14 +2,12 @@
 
 import multiprocessing
 import os
-import resource
 import shutil
 import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,6 +20,7 @@ from aahcrawler.editor.entries.staging import Staged, staged, write_alone
 from aahcrawler.editor.pages.saved_pages import SavedPageError
 from aahcrawler.editor.pages.trial import Trial
 from aahcrawler.editor.text.entry_text import EntryText
+from aahcrawler.jobs import bound_memory
 from knowledge_base.loader import LoadError
 
 SECONDS: Final = 90.0
@@ -165,7 +164,7 @@ def _examine(connection: Connection, wanted: WantedExamination, scratch: str, se
     signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # In case an expression holds up the thread below.
     watcher = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
     watcher.start()
-    _bound_memory()
+    bound_memory(MEMORY)
     tempfile.tempdir = scratch
     try:
         for report in _reports(wanted, connection.send):
@@ -236,10 +235,3 @@ def _checked(
             if isinstance(report, Finding) and report.place.file == str(own):
                 place = text.place(report.element) or text.place_at(report.place.line)
                 yield PlacedFinding(place, report.place.line, report.severity, report.message, report.is_guess)
-
-
-def _bound_memory() -> None:
-    with suppress(OSError, ValueError, IndexError):
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        most = pages * resource.getpagesize() + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))

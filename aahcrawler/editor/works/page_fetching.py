@@ -1,6 +1,5 @@
 """Fetch a page into a work with the manners of a crawl, and say what the entry reads on it."""
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.wire.client import IpPolicy
 from aahcrawler.wire.ip_policy import Network
+from aahcrawler.wire.polite_client import DelayError, Turns
 from knowledge_base.loader import LoadError
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd
@@ -81,9 +81,7 @@ class PageFetching:
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._clock, self._sleep = clock, sleep
-        self._lock = threading.Lock()
-        self._next: dict[str, float] = {}
+        self._turns, self._sleep = Turns(clock), sleep
 
     def page(self, url: str, manners: Manners) -> Page:
         """Return the page at a URL, redirects followed. Raises `PageFetchError`."""
@@ -92,7 +90,13 @@ class PageFetching:
             raise PageFetchError("write an address that begins with http:// or https://")
         if manners.by_proxy:
             raise PageFetchError("this crawl fetches by a proxy, which is not used here; have the crawl fetch the page")
-        self._wait(urlsplit(address).netloc, manners.delay)
+        host = urlsplit(address).netloc
+        try:
+            wait = self._turns.reserve(host, manners.delay, MAX_WAIT)
+        except DelayError as error:
+            raise PageFetchError(f"many pages of {host} are wanted just now; try again in a minute") from error
+        if wait:
+            self._sleep(wait)
         policy = IpPolicy(manners.allow_private, manners.resolve)
         try:
             page = fetch_page(address, contact=manners.contact, addresses=policy)
@@ -105,18 +109,6 @@ class PageFetching:
         if not page.complete:
             raise PageFetchError(f"{page.url} is too large to be a page of an entry; give a shorter one")
         return page
-
-    def _wait(self, host: str, delay: float) -> None:
-        """Wait for the turn of a host."""
-        with self._lock:
-            now = self._clock()
-            self._next = {each: at for each, at in self._next.items() if at > now}
-            turn = self._next.get(host, now)
-            if turn - now > MAX_WAIT:
-                raise PageFetchError(f"many pages of {host} are wanted just now; try again in a minute")
-            self._next[host] = turn + delay
-        if turn > now:
-            self._sleep(turn - now)
 
 
 def fetch_into(work: OpenedDraft, url: str, who: str, fetching: PageFetching, manners: Manners) -> str:

@@ -1,1 +1,1 @@
-"""The frontier in memory, for crawls that take seconds and need no server."""
+"""The frontier in memory, for crawls of seconds that need no server."""

@@ -1,4 +1,4 @@
-"""A frontier in memory that keeps the frontier's protocol, for crawls that take seconds."""
+"""An implementation of the frontier's protocol in memory, for crawls that take seconds."""
 
 import heapq
 import math
@@ -60,15 +60,15 @@ class KnownUrl:
 
     @property
     def order(self) -> Order:
-        """The position among the queued URLs."""
+        """The sort key among the queued URLs."""
         return -self.score, 0 if self.kind == "requisite" else 1, self.sequence
 
     def as_offer(self) -> Offer:
-        """Return the offer that would bring it into its present state."""
+        """Return the offer that would result in its present state."""
         return Offer(self.url, self.queue, self.score / MILLION, self.depth, self.kind, self.via, self.path)
 
     def rescore(self, value: float, update: Update) -> bool:
-        """Apply the update function to a new score in millionths; say whether anything changed."""
+        """Apply the update function to a new score in millionths; return whether anything changed."""
         before = self.value, self.offers
         if value < 0:
             return False
@@ -91,7 +91,7 @@ _Heads = list[tuple[Order, str, Kind]]
 
 @dataclass(slots=True)
 class _Queue:
-    """The queued URLs of a queue; entries that are out of date are thrown away when they come up."""
+    """The queued URLs of a queue; outdated entries are discarded when they reach the top."""
 
     heaps: dict[Kind, _Heap] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
 
@@ -107,14 +107,14 @@ class _Queue:
 
 @dataclass(slots=True)
 class QueueHeaps:
-    """All queued URLs of a crawl. Whoever queues a URL, or changes its order, says so with ``push``."""
+    """All queued URLs of a crawl. ``push`` must be called for each URL that is queued or changes its order."""
 
     _queues: dict[str, _Queue] = field(default_factory=dict)
     _heads: _Heads = field(default_factory=list)
     _pushes: int = 0
 
     def push(self, url: KnownUrl) -> None:
-        """Take in a URL that was queued, or whose order changed."""
+        """Add a URL that was queued, or whose order changed."""
         queue = self._queues.get(url.queue)
         if queue is None:
             queue = self._queues[url.queue] = _Queue()
@@ -131,8 +131,8 @@ class QueueHeaps:
     def heads(self) -> Generator[KnownUrl, None, None]:
         """Yield the best URL of each queue and kind, the best of all first.
 
-        One that is taken on the way is followed by the next of its queue, in its place; nothing else may be queued
-        on the way.
+        Where one is leased during the iteration, the next of its queue follows in its place; no other URL may be queued
+        meanwhile.
         """
         passed: _Heads = []
         try:
@@ -159,7 +159,7 @@ Slot = tuple[str, str, int]
 
 @dataclass(slots=True)
 class QueueSlots:
-    """Keeps delays and connections by queue. ``clock`` gives seconds; times are its times."""
+    """Tracks delays and connections by queue. ``clock`` gives seconds; all times are of this clock."""
 
     clock: Callable[[], float]
     _opens: dict[str, float] = field(default_factory=dict)
@@ -169,22 +169,22 @@ class QueueSlots:
     _out: dict[str, dict[Slot, float]] = field(default_factory=dict)
 
     def rest(self, queue: str, delay: float) -> None:
-        """Keep a queue closed for ``delay`` seconds at least; a longer rest stays."""
+        """Keep a queue closed for at least ``delay`` seconds; a longer rest is not shortened."""
         if delay > 0:
             self._opens[queue] = max(self._opens.get(queue, 0.0), self.clock() + delay)
 
     def remember(self, queue: str, delay: float) -> None:
-        """Make a delay the queue's usual one."""
+        """Set the usual delay of a queue."""
         if delay or queue in self._usual:
             self._usual[queue] = delay
 
     def learn(self, queue: str, learned: float | None) -> None:
-        """Store the delay of a queue; None leaves the stored one."""
+        """Store the delay that a queue's site asks for; None leaves the stored one."""
         if learned is not None:
             self._learned[queue] = learned
 
     def learned(self, queue: str) -> float:
-        """Return the stored delay of a queue."""
+        """Return the stored delay that a queue's site asks for."""
         return self._learned.get(queue, 0.0)
 
     def rest_as_usual(self, queue: str) -> None:
@@ -192,12 +192,12 @@ class QueueSlots:
         self.rest(queue, self._usual.get(queue, 0.0))
 
     def take(self, slot: Slot, until: float, worker: str) -> None:
-        """Note that a connection of a worker is out until it is given back, or lost at a moment."""
+        """Mark a connection of a worker as in use until it is given back, or counts as lost at the time ``until``."""
         self._out.setdefault(slot[0], {})[slot] = until
         self._workers[slot[0]] = worker
 
     def give_back(self, slot: Slot) -> None:
-        """Note that a connection is free again."""
+        """Mark a connection as free."""
         if slot in self._out.get(slot[0], {}):
             del self._out[slot[0]][slot]
             if not self._out[slot[0]]:
@@ -205,29 +205,29 @@ class QueueSlots:
                 del self._workers[slot[0]]
 
     def renew(self, slot: Slot, until: float) -> None:
-        """Let a connection that is out be lost later."""
+        """Postpone the time at which a connection in use counts as lost."""
         if slot in self._out.get(slot[0], {}):
             self._out[slot[0]][slot] = until
 
     def take_back_lost(self) -> None:
-        """Free the connections that were lost; their queues rest as usual."""
+        """Free the connections that count as lost; their queues are closed for their usual delay."""
         now = self.clock()
         for slot in [slot for out in self._out.values() for slot, until in out.items() if until <= now]:
             self.rest_as_usual(slot[0])
             self.give_back(slot)
 
     def wait(self, queue: str, connections: int) -> float | None:
-        """Return in how many seconds a queue opens (0: it is open), None while all its connections are out."""
+        """Return the seconds until a queue opens (0: it is open), None while all its connections are in use."""
         if len(self._out.get(queue, ())) >= connections:
             return None
         return max(0.0, self._opens[queue] - self.clock()) if queue in self._opens else 0.0
 
     def is_anothers(self, queue: str, worker: str) -> bool:
-        """Return whether another worker has connections to a queue in use."""
+        """Return whether another worker uses connections of a queue."""
         return self._workers.get(queue, worker) != worker
 
     def first_loss(self) -> float:
-        """Return in how many seconds the first connection that is out is lost. Some must be out."""
+        """Return the seconds until the first connection in use counts as lost. At least one must be in use."""
         return max(0.0, min(until for out in self._out.values() for until in out.values()) - self.clock())
 
 
@@ -237,10 +237,9 @@ _FORGOTTEN_AT_ONCE = 100
 
 
 class MemoryFrontier:
-    """The frontier of one crawl; frontiers that are given one ``slots`` share them as crawls share a server.
+    """The frontier of one crawl; frontiers with the same ``slots`` share them as crawls share a server.
 
-    It keeps every promise of ``aahcrawler.frontier.protocol.Frontier`` but that of surviving its process. It is not
-    for several threads.
+    It keeps every guarantee of ``aahcrawler.frontier.protocol.Frontier`` except surviving its process. Not thread-safe.
     """
 
     def __init__(self, slots: QueueSlots, crawl: str, settings: FrontierSettings) -> None:
@@ -353,7 +352,7 @@ class MemoryFrontier:
         return True
 
     def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
-        """Put a leased URL back, its queue to rest."""
+        """Put a leased URL back, and close its queue for a while."""
         url = self._held(lease)
         if url is not None:
             self._slots.rest(url.queue, outcome.delay)
@@ -370,7 +369,7 @@ class MemoryFrontier:
             self._put_back(url)
 
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
-        """Let leases run on."""
+        """Extend leases."""
         expires = self._slots.clock() + self._settings.lease_seconds
         held = tuple(map(self._held, leases))
         for url in filter(None, held):
@@ -379,13 +378,13 @@ class MemoryFrontier:
         return tuple(url is not None for url in held)
 
     def remember_delay(self, lease: Lease, delay: float) -> None:
-        """Make a delay the usual one of a queue."""
+        """Set the usual delay of a queue."""
         url = self._held(lease)
         if url is not None:
             self._slots.remember(url.queue, delay)
 
     def recover(self) -> int:
-        """Requeue every lease that is out."""
+        """Requeue all leased URLs."""
         lost = sorted(self._leased.values(), key=lambda url: url.sequence)
         for url in lost:
             self._slots.rest_as_usual(url.queue)
@@ -394,11 +393,11 @@ class MemoryFrontier:
         return len(lost)
 
     def go_by(self, settings: FrontierSettings) -> None:
-        """Go by other settings from now on."""
+        """Use other settings from now on."""
         self._settings = settings
 
     def next_ready(self) -> float | None:
-        """Return in how many seconds a lease may succeed, None when none ever will."""
+        """Return the seconds until a lease may succeed, None when none ever will."""
         now = self._slots.clock()
         waits = [max(0.0, url.expires - now) for url in self._leased.values()]
         for url in self._heaps.heads():
@@ -408,7 +407,7 @@ class MemoryFrontier:
         return min(waits, default=None)
 
     def close(self) -> None:
-        """Let go of nothing: there is no connection."""
+        """Do nothing, as there is no connection."""
 
     # Inspection
 
@@ -440,12 +439,12 @@ class MemoryFrontier:
     # Tallies
 
     def count(self, amounts: Mapping[str, float]) -> None:
-        """Add to numbers by name."""
+        """Add to counters by name."""
         for name, amount in amounts.items():
             self._numbers[name] = self._numbers.get(name, 0.0) + amount
 
     def stats(self) -> Mapping[str, float]:
-        """Return every number that was ever added to."""
+        """Return every counter that was ever added to."""
         return dict(self._numbers)
 
     # What the operations are made of

@@ -1,1 +1,1 @@
-"""The frontier on a Redis-protocol server: records, Lua scripts, partitions, the registry of crawls."""
+"""The frontier on a Redis-protocol server: records, Lua scripts, partitions, and the registry of crawls."""

@@ -1,4 +1,4 @@
-"""Look through a crawl's frontier on a Redis-protocol server, for people."""
+"""Read-only views of one partition of a frontier on a Redis-protocol server."""
 
 import heapq
 import struct
@@ -36,7 +36,7 @@ class BrowsedPartition(ControlledPartition):
         return QueueWalk(self, after).over(self._named(queues))
 
     def sweep(self, wanted: Callable[[str], bool], state: State, after: str = "") -> Iterator[Swept]:
-        """See ``Browsing.sweep``. Some thousand URLs are one round trip."""
+        """See ``Browsing.sweep``. A round trip covers some thousand URLs."""
         number = int(after or 0)
         if number < 0 or state not in _SWEPT:
             raise ValueError(f"{after!r} is no place of a sweep through {state} URLs")
@@ -83,7 +83,7 @@ class BrowsedPartition(ControlledPartition):
         return held, str(cursor) if cursor else ""
 
     def standings(self, queues: Collection[str] | None = None) -> Mapping[str, Standing]:
-        """See ``Browsing.standings``. Some hundred queues are one round trip."""
+        """See ``Browsing.standings``. A round trip covers some hundred queues."""
         found: dict[str, Standing] = {}
         named = self._named(queues)
         while part := tuple(islice(named, PER_CALL)):
@@ -174,7 +174,7 @@ _KINDS: Final = (b"r", b"p")
 
 @dataclass(slots=True)
 class _Line:
-    """The queued URLs of one queue and kind from ``place`` on; ``read`` are those that have been read of them."""
+    """The queued URLs of one queue and kind from ``place`` on; ``read`` are those read so far."""
 
     queue: bytes
     kind: int
@@ -189,7 +189,7 @@ _Heap = list[tuple[Place, int, _Line]]
 
 
 class QueueWalk:
-    """A walk through queues, from behind a place on."""
+    """A walk through queues in the order of places, starting after a place."""
 
     def __init__(self, partition: Keyspace, after: Place | None) -> None:
         self._partition = partition
@@ -199,7 +199,7 @@ class QueueWalk:
         self._together = _TOGETHER
 
     def over(self, queues: Iterable[tuple[bytes, bytes]]) -> Iterator[Queued]:
-        """Yield the URLs of queues, whose ids and records are given, in the order of their places."""
+        """Yield the URLs of queues, given by their ids and records, in the order of their places."""
         self._begin(queues)
         while self._heap:
             _, _, line = heapq.heappop(self._heap)
@@ -231,7 +231,7 @@ class QueueWalk:
             heapq.heappush(self._heap, (place, self._pushed, line))
 
     def _read(self, line: _Line) -> None:
-        """Read on in a line, and in those that come next where they have to be read as well."""
+        """Read more of a line, and of the following lines that have to be read as well."""
         lines, passed = [line], list[tuple[Place, int, _Line]]()
         while self._heap and len(lines) < self._together and len(passed) < self._together:
             entry = heapq.heappop(self._heap)
@@ -263,7 +263,7 @@ class QueueWalk:
 
 
 def _asked(line: _Line) -> bytes:
-    """Pack a line and the place behind which it goes on, as the script takes them."""
+    """Pack a line, and the place after which to continue, as the script takes them."""
     place, kind = line.place, _KINDS[line.kind]
     if place is None:
         return _ASKED.pack(line.queue, kind, b"1") + _RANK.pack(0.0, 0)

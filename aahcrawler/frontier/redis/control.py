@@ -1,4 +1,4 @@
-"""Control over a crawl's frontier on a Redis-protocol server or a Redis Cluster: in all partitions as in one."""
+"""The operators' control of a frontier on a Redis-protocol server or Redis Cluster, over all its partitions."""
 
 import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from aahcrawler.urls import queue_of
 class RedisControl(PartitionedFrontier[BrowsedPartition]):
     """A crawl's frontier together with ``control.Control`` over it, and ``browsing.Browsing`` of it.
 
-    With several partitions, what is atomic is so in each of them, one after another.
+    With several partitions, atomic operations are atomic in each of them, one after another.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class RedisControl(PartitionedFrontier[BrowsedPartition]):
         return frozenset().union(*(partition.paused_queues() for partition in self._partitions))
 
     def block(self, rules: Sequence[Rule]) -> int:
-        """See ``Blocking.block``. All URLs of the crawl are gone through."""
+        """See ``Blocking.block``. Examines all URLs of the crawl."""
         return sum(partition.block(rules) for partition in self._partitions)
 
     def unblock(self, rules: Sequence[Rule]) -> int:
-        """See ``Blocking.unblock``. All URLs that are blocked are gone through."""
+        """See ``Blocking.unblock``. Examines all blocked URLs."""
         return sum(partition.unblock(rules) for partition in self._partitions)
 
     def rules(self) -> frozenset[Rule]:
@@ -82,7 +82,7 @@ class RedisControl(PartitionedFrontier[BrowsedPartition]):
         return self._divided(revisits, lambda revisit: revisit.offer.queue, BrowsedPartition.again)
 
     def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
-        """See ``Revisiting.scan``. Some thousand URLs are one round trip."""
+        """See ``Revisiting.scan``. A round trip covers some thousand URLs."""
         for partition in self._partitions:
             yield from partition.scan(states)
 
@@ -132,14 +132,14 @@ class RedisControl(PartitionedFrontier[BrowsedPartition]):
         return {name: each for partition in self._partitions for name, each in partition.standings(queues).items()}
 
     def snapshot(self, path: Path) -> int:
-        """See ``Snapshots.snapshot``. All URLs of the crawl are gone through."""
+        """See ``Snapshots.snapshot``. Reads all URLs of the crawl."""
         entries = ((*entry, str(at).encode()) for at, each in enumerate(self._partitions) for entry in each.entries())
         return snapshots.write(path, Head(self._crawl, url_records.FORMAT, len(self._partitions)), entries)
 
     def restore(self, path: Path, *, replace: bool = False) -> int:
-        """See ``Snapshots.restore``. Some hundred URLs are one round trip.
+        """See ``Snapshots.restore``. A round trip covers some hundred URLs.
 
-        Raise ``SnapshotError``, too, for a snapshot of another number of partitions.
+        Raises ``SnapshotError`` also for a snapshot of another number of partitions.
         """
         parts = snapshots.read_snapshot(path, url_records.FORMAT, len(self._partitions))
         first = next(parts, ())
@@ -152,7 +152,7 @@ class RedisControl(PartitionedFrontier[BrowsedPartition]):
         return sum(map(self._take_in, chain((first,), parts)))
 
     def _divided_place(self, after: str) -> tuple[int, str]:
-        """Return the partition in which somebody goes on, and where in it. Raise ValueError for what is no place."""
+        """Parse a place into its partition and the place within that. Raises ValueError for an invalid place."""
         number, _, rest = after.partition(":")
         if not 0 <= int(number or 0) < len(self._partitions):
             raise ValueError(f"{after!r} is no place in this frontier")

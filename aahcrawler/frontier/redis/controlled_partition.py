@@ -1,4 +1,4 @@
-"""Carry out what operators and changed definitions do to a crawl's frontier, on a Redis-protocol server."""
+"""The operators' control of one partition of a frontier on a Redis-protocol server."""
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ class ControlledPartition(Partition):
         return frozenset(name.decode() for name in names)
 
     def block(self, rules: Sequence[Rule]) -> int:
-        """See ``Blocking.block``. All URLs of the crawl are gone through."""
+        """See ``Blocking.block``. Examines all URLs of the crawl."""
         self._change_rules(lambda pipeline, key: pipeline.hset(key, mapping={rule.reason: "" for rule in rules}), rules)
         named = (
             (status.offer.url, "", rule.reason)
@@ -71,7 +71,7 @@ class ControlledPartition(Partition):
         return sum(sum(self._block(part)) for part in _batched(named))
 
     def unblock(self, rules: Sequence[Rule]) -> int:
-        """See ``Blocking.unblock``. All URLs that are blocked are gone through."""
+        """See ``Blocking.unblock``. Examines all blocked URLs."""
         self._change_rules(lambda pipeline, key: pipeline.hdel(key, *(rule.reason for rule in rules)), rules)
         gone = {rule.reason for rule in rules} - {rule.reason for rule in self._book.rules}
         with unavailable():
@@ -98,18 +98,18 @@ class ControlledPartition(Partition):
         return tuple(chain.from_iterable(map(self._again, _batched(revisits))))
 
     def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
-        """See ``Revisiting.scan``. Some thousand URLs are one round trip."""
+        """See ``Revisiting.scan``. A round trip covers some thousand URLs."""
         if not SCANNED.issuperset(states):
             raise ValueError(f"only URLs that are {', '.join(sorted(SCANNED))} can be gone through")
         return self._scan(frozenset(states))
 
     def is_empty(self) -> bool:
-        """Say whether nothing of the crawl is here."""
+        """Return whether the partition holds nothing of the crawl."""
         with unavailable():
             return not self.client.exists(self.key("counts"), self.key("queues"), self.key("tallies"))
 
     def take_in(self, part: Sequence[Entry]) -> int:
-        """Take in a part of a snapshot; return how many URLs that were."""
+        """Store a part of a snapshot; return how many URLs it had."""
         of: dict[bytes, list[Entry]] = {}
         for name, *values in part:
             of.setdefault(name, []).append(tuple(values))
@@ -123,7 +123,7 @@ class ControlledPartition(Partition):
         return taken
 
     def entries(self) -> Iterator[Entry]:
-        """Yield what a snapshot holds; queues come after their URLs, so that none is missing."""
+        """Yield the entries of a snapshot; queues come after their URLs, so that none is missing."""
         with unavailable():
             counts = cast("dict[bytes, bytes]", self.client.hgetall(self.key("counts")))
             yield from ((b"counts", name, counts[name]) for name in _LASTING if name in counts)
@@ -137,7 +137,7 @@ class ControlledPartition(Partition):
             yield from ((b"q", name, raw) for name, raw in self.queues())
 
     def _held(self, names: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        """Return why and when URLs are held, by their fingerprints."""
+        """Return reason and time of the block of URLs, by their fingerprints."""
         with unavailable():
             pipeline = self.client.pipeline(transaction=False)
             for name in names:
@@ -148,7 +148,7 @@ class ControlledPartition(Partition):
         return {name: why or (b"" if due is None else _WAIT.pack(due)) for name, why, due in each}
 
     def _pieces(self) -> Iterator[dict[bytes, bytes]]:
-        """Yield what is kept of all URLs, some at a time; their number may grow meanwhile."""
+        """Yield the records of all URLs, some at a time; their number may grow meanwhile."""
         number = 0
         while buckets := range(number, min(number + _BUCKETS_PER_CALL, self.buckets())):
             number = buckets.stop
@@ -177,7 +177,7 @@ class ControlledPartition(Partition):
         return (each.offer.url not in named and bool(next(answers)) for each in revisits)
 
     def _put_back(self, names: Sequence[bytes]) -> tuple[bool, ...]:
-        """Put back what is blocked of these fingerprints and is named by no rule."""
+        """Put back the blocked URLs with these fingerprints that match no rule."""
         while True:
             kept: list[bytes | None] = self.call("known", *names)
             matched: list[tuple[bytes | str, ...]] = [

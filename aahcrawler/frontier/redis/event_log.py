@@ -1,4 +1,4 @@
-"""The events of all workers of a server in one place: a stream of bounded length."""
+"""The log of the events of all workers of a Redis-protocol server: a stream of bounded length."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ class RedisEventLog:
                 return
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
 

@@ -37,14 +37,14 @@ _Answer = TypeVar("_Answer")
 
 
 class PartitionedFrontier(Generic[_P]):
-    """One crawl's frontier, whatever else its partitions can do.
+    """One crawl's frontier, for partitions of any abilities.
 
-    What differs from ``protocol.Frontier`` with several partitions:
+    With several partitions, these operations differ from ``protocol.Frontier``:
 
-    - What is asked for by a URL alone is looked for in the partition of ``urls.queue_of``.
+    - An operation given only a URL looks for it in the partition of ``urls.queue_of``.
     - ``lease`` takes from all partitions in turn: the best of each, not the best of all.
-    - ``finish`` offers links to queues of other partitions first. A crash in between offers them again later, which
-      shows under SUM and AVG.
+    - ``finish`` offers links to queues of other partitions first. After a crash in between they are offered again,
+      which matters under SUM and AVG.
     - ``FrontierSettings.pages`` may be exceeded by what other workers lease at the same moment.
     """
 
@@ -64,11 +64,11 @@ class PartitionedFrontier(Generic[_P]):
         self._next = 0
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
-        """See ``Scheduling.offer``. Up to 500 offers of a partition are one atomic round trip."""
+        """See ``Scheduling.offer``. An atomic round trip covers up to 500 offers of a partition."""
         return self._divided(offers, _queue, Partition.offer)
 
     def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
-        """See ``Scheduling.rescore``. Up to 500 scores of a partition are one atomic round trip."""
+        """See ``Scheduling.rescore``. An atomic round trip covers up to 500 scores of a partition."""
         return self._divided(scores, lambda score: queue_of(score.url), Partition.rescore)
 
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
@@ -91,7 +91,7 @@ class PartitionedFrontier(Generic[_P]):
                     continue  # What others have given would not be given again.
                 leases.append(got)
                 left -= len(got)
-                taken[partition] += sum(1 for lease in got if lease.kind == "page")
+                taken[partition] += sum(1 for lease in got if lease.is_page)
                 if wanted and len(got) == wanted:
                     giving.append(partition)
             ready = giving
@@ -110,7 +110,7 @@ class PartitionedFrontier(Generic[_P]):
         return partition.finish(lease, state, outcome, own[-PER_CALL:])
 
     def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
-        """See ``Scheduling.retry``. Raise ``LookupError`` for a URL this frontier never had."""
+        """See ``Scheduling.retry``. Raises ``LookupError`` for a URL this frontier never had."""
         return self._partition(lease.queue).retry(lease, outcome)
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
@@ -131,7 +131,7 @@ class PartitionedFrontier(Generic[_P]):
         return sum(partition.recover() for partition in self._partitions)
 
     def go_by(self, settings: FrontierSettings) -> None:
-        """See ``Scheduling.go_by``. Some hundred queues are one atomic round trip."""
+        """See ``Scheduling.go_by``. An atomic round trip covers some hundred queues."""
         self._settings = settings
         for partition in self._partitions:
             partition.go_by(settings)
@@ -149,7 +149,7 @@ class PartitionedFrontier(Generic[_P]):
         return min(waits, default=None)
 
     def counts(self) -> Counts:
-        """See ``Inspection.counts``. With several partitions, at one moment in each."""
+        """See ``Inspection.counts``. With several partitions, each is counted at a moment of its own."""
         each = [partition.counts() for partition in self._partitions]
         if len(each) == 1:
             return each[0]
@@ -175,7 +175,7 @@ class PartitionedFrontier(Generic[_P]):
         return tuple(record.offer() for record in heapq.nsmallest(n, queued, key=lambda record: record.order))
 
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
-        """See ``Posting.post``. Up to 500 posts of a partition are one atomic round trip."""
+        """See ``Posting.post``. An atomic round trip covers up to 500 posts of a partition."""
         return self._divided(posts, lambda post: post.offer.queue, Partition.post)
 
     def status(self, url: str) -> UrlStatus | None:
@@ -205,9 +205,10 @@ class PartitionedFrontier(Generic[_P]):
         self._partitions[0].keep_session(site, text)
 
     def remove(self) -> None:
-        """Remove all that the server keeps of this crawl, which must have no worker; what crawls share stays.
+        """Remove everything the server stores for this crawl, which must have no worker; data shared by crawls stay.
 
-        Takes many steps, the last of which makes room for another format. After an error it may be called again.
+        Takes many steps; only after the last can the crawl be stored in another format. After an error it may be called
+        again.
         """
         for partition in self._partitions:
             partition.remove()
@@ -225,12 +226,12 @@ class PartitionedFrontier(Generic[_P]):
         return self._partitions[0] if len(self._partitions) == 1 else self._partition(queue_of(url))
 
     def _in_turn(self) -> list[_P]:
-        """Return all partitions, beginning with another one each time."""
+        """Return all partitions, starting with a different one each time."""
         first, self._next = self._next, (self._next + 1) % len(self._partitions)
         return [*self._partitions[first:], *self._partitions[:first]]
 
     def _taken(self) -> Counter[_P]:
-        """Count the pages that are leased or done in each partition, where they are bounded and there are several."""
+        """Count the leased and done pages of each partition, if there are several and pages are bounded."""
         taken: Counter[_P] = Counter()
         if self._settings.pages and len(self._partitions) > 1:
             with unavailable():
@@ -243,7 +244,7 @@ class PartitionedFrontier(Generic[_P]):
         return taken
 
     def _bound(self, partition: _P, taken: Counter[_P]) -> None:
-        """Tell a partition of several how many pages the others leave to it."""
+        """Set how many pages one of several partitions may take, given what the others have taken."""
         if self._settings.pages and len(self._partitions) > 1:
             others = taken.total() - taken[partition]
             partition.bound_pages(max(0, self._settings.pages - others))
@@ -261,7 +262,7 @@ class PartitionedFrontier(Generic[_P]):
         queue: Callable[[_Item], str],
         operation: Callable[[_P, Sequence[_Item]], Sequence[_Answer]],
     ) -> tuple[_Answer, ...]:
-        """Have each partition answer to its items; the answers run parallel to all."""
+        """Have each partition process its items; return the results, parallel to all items."""
         if len(self._partitions) == 1:
             return tuple(operation(self._partitions[0], items))
         answers: dict[int, _Answer] = {}
@@ -273,10 +274,9 @@ class PartitionedFrontier(Generic[_P]):
 class RedisFrontier(PartitionedFrontier[Partition]):
     """One crawl's frontier. Instances in any number of threads, processes and machines may share a crawl.
 
-    ``server`` is a client that does not decode responses, or a URL (``unix://``, ``redis://``,
-    ``redis+cluster://``). ``clock`` returns seconds; with None the server's own clock is used, so that workers need not
-    agree on the time. Raise ``FrontierUnavailableError`` when the server cannot be reached or keeps this crawl in
-    another format.
+    ``server`` is a client that does not decode responses, or a URL (``unix://``, ``redis://``, ``redis+cluster://``).
+    ``clock`` returns seconds; with None the server's own clock is used, so that the clocks of workers need not agree.
+    Raises ``FrontierUnavailableError`` when the server cannot be reached or stores this crawl in another format.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Locks of IP addresses on a Redis-protocol server.
 
-Their keys have a hash tag of their own, so that any node of a cluster may hold them.
+Their keys have their own hash tag, so that any node of a cluster may store them.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,10 +17,10 @@ _SERVER_TIME = -1
 class RedisIpLocks:
     """``IpLocks`` for all workers of a Redis-protocol server.
 
-    Each operation is atomic and one round trip for an IP address.
+    Each operation is atomic, and one round trip for each IP address.
 
-    ``server`` is a client that does not decode responses, or an IP address of a server. ``clock`` returns seconds; with
-    None the server's own is used. Errors are those of ``protocol.Scheduling``.
+    ``server`` is a client that does not decode responses, or the URL of a server. ``clock`` returns seconds; with None
+    the server's own is used. Errors are those of ``protocol.Scheduling``.
     """
 
     def __init__(self, server: Redis | str, clock: Callable[[], float] | None = None) -> None:
@@ -47,7 +47,7 @@ class RedisIpLocks:
             self._release(keys=[_key(address)], args=(self._now(), worker, round(delay * _MICRO)))
 
     def recover(self) -> None:
-        """End every claim, as its worker would have, and let its delay begin; for a server without any worker."""
+        """End every claim and start its delay, as its worker would have done; only for a server without any worker."""
         with unavailable():
             for key in self._client.scan_iter(match="{a:*}"):
                 worker, out, delay = self._client.hmget(key, ["worker", "out", "delay"])

@@ -1,6 +1,6 @@
-"""Name the keys that one partition keeps of a crawl, and the scripts that act on them in one step.
+"""The keys of one partition of a crawl, and the Lua scripts that act on them atomically.
 
-``lua/state.lua`` lists the keys. All lie under one hash tag, so that one node of a cluster holds them.
+``lua/state.lua`` lists the keys. All have the same hash tag, so that one node of a cluster holds them.
 """
 
 import math
@@ -38,8 +38,8 @@ class Keyspace:
     """The keys of a crawl in one partition.
 
     ``client`` does not decode responses, ``tag`` is the partition's hash tag. ``clock`` returns seconds; with None the
-    server's own clock is used, so that workers need not agree on the time. Raise ``FrontierUnavailableError`` when the
-    server cannot be reached or keeps this crawl in another format.
+    server's own clock is used, so that the clocks of workers need not agree. Raises ``FrontierUnavailableError`` when
+    the server cannot be reached or stores this crawl in another format.
     """
 
     def __init__(
@@ -57,15 +57,15 @@ class Keyspace:
         self._check_format(crawl)
 
     def use(self, settings: FrontierSettings) -> None:
-        """Act by other settings from the next call on."""
+        """Use other settings from the next call on."""
         self._settings, self._pages = settings, None
 
     def bound_pages(self, pages: int) -> None:
-        """Let this partition alone have so many pages leased and done, whatever the settings say."""
+        """Bound the leased and done pages of this partition to ``pages``, whatever the settings say."""
         self._pages = pages
 
     def call(self, script: str, *arguments: bytes | str | float) -> Any:
-        """Run a script in the name of the crawl."""
+        """Run a script for this crawl."""
         with unavailable():
             return self._scripts[script](keys=[self._tag], args=[self._crawl, self._context(), *arguments])
 
@@ -78,12 +78,12 @@ class Keyspace:
         return f"{self._tag}:s:{name}"
 
     def buckets(self) -> int:
-        """Return in how many hashes URLs are kept."""
+        """Return the number of hashes that URLs are divided among."""
         with unavailable():
             return int(cast("bytes | None", self.client.hget(self.key("counts"), "buckets")) or 1)
 
     def queues(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the id and the record of each queue; one that is new meanwhile may be missing."""
+        """Yield the id and the record of each queue; one that is created meanwhile may be missing."""
         yield from self.client.hscan_iter(self.key("queues"), count=PER_CALL)
 
     def _context(self) -> bytes:
@@ -102,7 +102,7 @@ class Keyspace:
         )
 
     def _time(self) -> int:
-        """Return what time it is; by the server's clock, -1 less what has passed since the call before."""
+        """Return the time for a script; by the server's clock, -1 minus the time since the previous call."""
         if self._clock is not None:
             return round(self._clock() * MICRO)
         before, self._called = self._called, time.monotonic()
@@ -122,7 +122,7 @@ class Keyspace:
 
 
 def micros(seconds: float) -> int:
-    """Return microseconds. Raise ValueError for what is no time to wait."""
+    """Return microseconds. Raises ValueError for a number of seconds that cannot be waited."""
     if not 0 <= seconds < MICRO * MICRO:
         raise ValueError(f"{seconds} is no number of seconds to wait; give one from 0")
     return round(seconds * MICRO)
@@ -164,11 +164,11 @@ _PARTS = {
 
 @cache
 def source(name: str) -> str:
-    """Return the text of one script, the parts it builds upon included."""
+    """Return the source of one script, including the parts it builds upon."""
     folder = files("aahcrawler.frontier.redis") / "lua"
     return "\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in _PARTS[name])
 
 
 def load(client: Redis) -> dict[str, Script]:
-    """Return every script by name. They are called by their hash and sent again to a server that forgot them."""
+    """Return every script by name. They are called by hash, and sent again to a server that has lost them."""
     return {name: client.register_script(source(name)) for name in _PARTS}

@@ -1,4 +1,4 @@
-"""A partition of the frontier on a Redis-protocol server: Redis 6.2 or later, or one that speaks its protocol."""
+"""One partition of the frontier on a server that speaks the Redis protocol, version 6.2 or later."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -48,7 +48,7 @@ _Item = TypeVar("_Item")
 
 
 class Partition(Keyspace):
-    """The operations of ``Frontier`` and ``Posting`` on the queues that lie in one partition."""
+    """The operations of ``Frontier`` and ``Posting`` on the queues of one partition."""
 
     def __init__(
         self, client: Redis, tag: str, crawl: str, settings: FrontierSettings, clock: Callable[[], float] | None = None
@@ -59,7 +59,7 @@ class Partition(Keyspace):
         self._book = self._read_rules()
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
-        """See ``Scheduling.offer``. Up to 500 offers are one atomic round trip."""
+        """See ``Scheduling.offer``. An atomic round trip covers up to 500 offers."""
         packed = [url_records.pack_offers(part) for part in _parts(offers)]
         letters = chain.from_iterable(self.call("offer", part) for part in packed)
         answers = tuple(_ANSWERS[letter] for letter in letters)
@@ -71,7 +71,7 @@ class Partition(Keyspace):
         )
 
     def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
-        """See ``Scheduling.rescore``. Up to 500 scores are one atomic round trip."""
+        """See ``Scheduling.rescore``. An atomic round trip covers up to 500 scores."""
         packed = [url_records.pack_rescores(part) for part in _parts(scores)]
         answers = chain.from_iterable(self.call("rescore", part) for part in packed)
         return tuple(answer == _SET for answer in answers)
@@ -112,7 +112,7 @@ class Partition(Keyspace):
         return bool(held)
 
     def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
-        """See ``Scheduling.retry``. Raise ``LookupError`` for a URL this frontier never had."""
+        """See ``Scheduling.retry``. Raises ``LookupError`` for a URL this frontier never had."""
         letter = self.call(
             "retry",
             url_records.fingerprint(lease.url),
@@ -148,7 +148,7 @@ class Partition(Keyspace):
         return recovered
 
     def go_by(self, settings: FrontierSettings) -> None:
-        """See ``Scheduling.go_by``. Some hundred queues are one atomic round trip."""
+        """See ``Scheduling.go_by``. An atomic round trip covers some hundred queues."""
         self.use(settings)
         with unavailable():
             names = (name for name, _raw in self.queues())
@@ -185,7 +185,7 @@ class Partition(Keyspace):
         return None if raw is None else url_records.state_of(raw)
 
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
-        """See ``Posting.post``. Up to 500 posts are one atomic round trip."""
+        """See ``Posting.post``. An atomic round trip covers up to 500 posts."""
         packed = [pack_posts(part) for part in _parts(posts)]
         answers = [self.call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed]
         posted = tuple(chain.from_iterable(unpack_posted(letters) for _, letters in answers))
@@ -241,9 +241,10 @@ class Partition(Keyspace):
                 self.client.hdel(self.key("sessions"), site)
 
     def remove(self) -> None:
-        """Remove all that the server keeps of this crawl, which must have no worker; what crawls share stays.
+        """Remove everything the server stores for this crawl, which must have no worker; data shared by crawls stay.
 
-        Takes many steps, the last of which makes room for another format. After an error it may be called again.
+        Takes many steps; only after the last can the crawl be stored in another format. After an error it may be called
+        again.
         """
         with unavailable():
             for part in _parts(tuple(self._queue_keys())):
@@ -255,7 +256,7 @@ class Partition(Keyspace):
     # Rules
 
     def _take(self, worker: str, n: int) -> Sequence[Lease]:
-        # A call whose answer was lost is made again with the same number.
+        # A call whose response was lost is repeated with the same number.
         asked = self._answered.get(worker, 0) + 1
         while n > 0:
             arguments = n, worker, f"{self._id}:{worker}", asked, self._book.version
@@ -266,14 +267,14 @@ class Partition(Keyspace):
         return ()
 
     def _withhold(self, leases: Sequence[Lease]) -> Sequence[Lease]:
-        """Block what a rule names of URLs that have just been leased; return the others."""
+        """Block those of the URLs just leased that match a rule; return the other leases."""
         named = {lease: rule for lease in leases if (rule := self._book.matching(lease.url))} if self._book else {}
         if named:
             self._block((lease.url, lease.token, rule.reason) for lease, rule in named.items())
         return [lease for lease in leases if lease not in named] if named else leases
 
     def _keep_out(self, offers: Sequence[Offer]) -> frozenset[str]:
-        """Block what a rule names of URLs that have just been offered; return those that were."""
+        """Block those of the URLs just offered that match a rule; return them."""
         if not self._book:
             return frozenset()
         named = {offer.url: rule.reason for offer in offers if (rule := self._book.matching(offer.url))}
@@ -281,7 +282,7 @@ class Partition(Keyspace):
         return frozenset(url for url, is_blocked in zip(named, blocked, strict=True) if is_blocked)
 
     def _block(self, urls: Iterable[tuple[str, str, str]]) -> tuple[bool, ...]:
-        """Block URLs, each with the token of its lease, if any, and the reason."""
+        """Block URLs, each given with the token of its lease, if any, and the reason."""
         named: list[tuple[bytes | str, ...]] = [
             (url_records.fingerprint(url), token, reason) for url, token, reason in urls
         ]

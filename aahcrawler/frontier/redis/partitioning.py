@@ -1,4 +1,4 @@
-"""Into how many partitions a server's queues are divided: fixed at its first use, by a hash of the queue's name."""
+"""The division of a server's queues into partitions, whose number is fixed at the server's first use."""
 
 import os
 from typing import Final, cast
@@ -17,9 +17,10 @@ _KEY = "{p0}:partitions"
 
 
 def tags(client: Redis) -> tuple[str, ...]:
-    """Return the hash tags of a server's partitions, whose number all who use it agree on.
+    """Return the hash tags of a server's partitions; all clients of a server agree on their number.
 
-    Raise ``FrontierUnavailableError`` where the variable is no number that a server that is new could have.
+    Raises ``FrontierUnavailableError`` where the environment variable is no valid number of partitions for a new
+    server.
     """
     with unavailable():
         kept = cast("bytes | None", client.get(_KEY))

@@ -1,4 +1,4 @@
-"""Posts from outside the crawl as the frontier's server takes and answers them."""
+"""Encodes posts from outside the crawl for the frontier's server, and decodes its responses."""
 
 import struct
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _EFFECTS = {
 
 
 def pack_posts(posts: Iterable[Post]) -> bytes:
-    """Pack posts one after another. Raise ValueError for an offer that a frontier cannot keep."""
+    """Pack posts one after another. Raises ValueError for an offer that a frontier cannot store."""
     return b"".join(
         _HEAD.pack(_LETTERS[post.wish], post.key, post.content) + url_records.pack_offers((post.offer,))
         for post in posts
@@ -27,7 +27,7 @@ def pack_posts(posts: Iterable[Post]) -> bytes:
 
 
 def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
-    """Read the answer of ``lua/post.lua``: effect, in capitals where it was repeated, and state of each post."""
+    """Decode the response of ``lua/post.lua``: effect (in capitals if repeated) and state of each post."""
     words = letters.decode()
     return tuple(map(_posted, words[::2], words[1::2]))
 
@@ -38,7 +38,7 @@ def _posted(effect: str, state: str) -> Posted:
 
 
 def unpack_status(raw: bytes, reason: str = "") -> UrlStatus:
-    """Read what the server keeps of a URL; ``reason`` is why one is blocked that has kept its record."""
+    """Decode what the server stores of a URL; ``reason`` is why one that kept its record is blocked."""
     if not url_records.is_record(raw):
         return UrlStatus(url_records.state_of(raw), None, reason=url_records.reason_of(raw))
     record = url_records.Record.unpack(raw)

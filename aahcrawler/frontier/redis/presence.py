@@ -1,7 +1,4 @@
-"""The workers of a shared server: who is there, what each does, and who does what only one may.
-
-Nobody keeps a list. A worker says again and again that it is there; one that does not is gone after ``SILENCE``.
-"""
+"""The register of workers on a shared Redis-protocol server (see ``aahcrawler.frontier.presence``)."""
 
 import json
 from collections.abc import Sequence
@@ -46,7 +43,7 @@ class RedisPresence:
                 self._leave(keys=[_key(f"office:{role}")], args=[name])
 
     def workers(self) -> Sequence[Worker]:
-        """See ``Presence.workers``. What cannot be read is left out."""
+        """See ``Presence.workers``. Unreadable entries are left out."""
         with unavailable():
             names = sorted(cast("set[bytes]", self._client.smembers(_key("workers"))))
             if not names:
@@ -69,7 +66,7 @@ class RedisPresence:
         return held
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
 

@@ -1,4 +1,4 @@
-"""Connections to a Redis-protocol server, and its errors in words."""
+"""Connects to a Redis-protocol server, and turns its errors into the frontier's, with messages for people."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -72,17 +72,17 @@ _CODES = {
     "TRYAGAIN": _CLUSTER,
     "MASTERDOWN": _REPLICA,
     "NOREPLICAS": _REPLICAS,
-    # Said of calls with many or long words, before anything else is looked at.
+    # What servers reply, before authentication, to calls with many or long arguments.
     "unauthenticated": _PASSWORD,
 }
 
 
 def connect(url: str) -> Redis:
-    """Return a client for ``unix://``, ``redis://`` or ``rediss://``; the connection is made with the first call.
+    """Return a client for ``unix://``, ``redis://`` or ``rediss://``; it connects at the first call.
 
-    ``redis+cluster://`` and ``rediss+cluster://`` name any node of a Redis Cluster, which is asked for the others at
-    once; each node may send a call on to another. Nothing else is sent twice by the client: a call that was cut off
-    raises, and its caller decides. Raise ``FrontierUnavailableError`` for a URL that cannot be one.
+    ``redis+cluster://`` and ``rediss+cluster://`` name any node of a Redis Cluster, from which the others are learned
+    at once; a node may redirect a call to another. Otherwise the client sends nothing twice: an interrupted call
+    raises, and its caller decides. Raises ``FrontierUnavailableError`` for an invalid URL.
     """
     scheme, _, rest = url.partition("://")
     timeouts = {"socket_connect_timeout": _CONNECT_SECONDS, "socket_timeout": _ANSWER_SECONDS}
@@ -107,10 +107,10 @@ def _connect_cluster(url: str, timeouts: Mapping[str, float]) -> Redis:
 
 @contextmanager
 def unavailable() -> Iterator[None]:
-    """Turn a server that cannot be reached, or refuses to serve, into ``FrontierUnavailableError``.
+    """Raise ``FrontierUnavailableError`` for a server that cannot be reached, or refuses to serve.
 
-    What may serve later gives ``FrontierAwayError``: a replica, too, as while its primary is being replaced. One that
-    cannot write to its disk gives ``FrontierFullError``. Other errors of the server are defects of the caller and pass
+    ``FrontierAwayError`` is raised where it may serve later, including a replica whose primary is being replaced, and
+    ``FrontierFullError`` where it cannot write to its disk. Other errors of the server are bugs of the caller and pass
     through.
     """
     try:

@@ -1,7 +1,7 @@
 """The registry of crawls on a Redis-protocol server.
 
-Keys, all of one hash tag: ``crawls`` is a hash of JSON objects by the crawls' ids, ``definition:ID`` the compressed
-newest definition of one, ``topic:ID`` what is known of its topic, ``format`` the version of all this.
+Keys, all with one hash tag: ``crawls`` is a hash of JSON objects by the crawls' ids, ``definition:ID`` the compressed
+newest definition of one, ``topic:ID`` the state of its topic, ``format`` the version of all this.
 """
 
 import base64
@@ -37,11 +37,11 @@ _T = TypeVar("_T")
 
 
 class RedisRegistry:
-    """Instances in any number of threads, processes and machines may share a server.
+    """The registry of a server; instances in any number of threads, processes and machines may share it.
 
-    ``server`` is a client that does not decode responses, or its URL. ``clock`` returns the time in UTC. Raise
-    ``FrontierUnavailableError`` when the server cannot be reached, and ``RegistryError`` where it keeps its registry
-    in another format.
+    ``server`` is a client that does not decode responses, or its URL. ``clock`` returns the time in UTC. Raises
+    ``FrontierUnavailableError`` when the server cannot be reached, and ``RegistryError`` where its registry is in
+    another format.
     """
 
     def __init__(self, server: Redis | str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -128,11 +128,11 @@ class RedisRegistry:
         return str(entry.get("topic")) if entry.get("number") == number else None
 
     def close(self) -> None:
-        """Let go of the connection; what the server knows stays."""
+        """Close the connection; the server's data stay."""
         self._client.close()
 
     def _changed(self, crawl: str, change: Callable[[Pipeline, Registered | None, bytes | None], _T]) -> _T:
-        """Make a change that is made anew when somebody else has changed the same in the meantime."""
+        """Make a change atomically, repeating it where another client has changed the same crawl meanwhile."""
         definition = _key(f"definition:{crawl}")
         with unavailable(), self._client.pipeline(transaction=True) as pipeline:
             while True:

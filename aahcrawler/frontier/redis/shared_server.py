@@ -1,4 +1,4 @@
-"""A server that crawls and workers share, beside the frontiers of the crawls themselves."""
+"""The services of a server that crawls and workers share, apart from the crawls' frontiers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,9 +15,9 @@ from aahcrawler.frontier.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The parts of a shared server that workers use; ``address`` is the URL where the frontiers of crawls are.
+    """The services of a shared server that workers use; ``address`` is the URL where the frontiers of crawls are.
 
-    ``disconnect`` ends all that waits for an answer, with whatever error.
+    ``disconnect`` interrupts every call that waits for a response, with an unspecified error.
     """
 
     address: str
@@ -29,9 +29,10 @@ class Server:
 
 @contextmanager
 def connected(address: str) -> Iterator[Server]:
-    """Lend the server at a URL to any number of threads.
+    """Connect to the server at a URL, for use by any number of threads within the context.
 
-    Raise ``FrontierUnavailableError`` where it cannot be reached, and ``RegistryError`` for one of another version.
+    Raises ``FrontierUnavailableError`` where it cannot be reached, and ``RegistryError`` for a registry of another
+    version.
     """
     client = connect(address)
     try:

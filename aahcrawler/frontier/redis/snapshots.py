@@ -1,7 +1,8 @@
-"""Files that hold the whole state of a crawl's frontier, and are refused unless they are whole.
+"""Files with the whole state of a crawl's frontier, which are rejected unless they are whole.
 
-A line of JSON says what a file is. Parts follow, each with its length in four bytes, compressed; the part of length 0
-ends them, and the SHA-256 of all before it ends the file. A part is a list of entries: a name, and values.
+The first line is JSON and describes the file. Compressed parts follow, each preceded by its length in four bytes; a
+part of length 0 ends them, and the SHA-256 of all bytes before ends the file. A part is a list of entries: a name, and
+values.
 """
 
 import hashlib
@@ -42,7 +43,7 @@ class Head:
 
 
 def write(path: Path, head: Head, entries: Iterable[Entry]) -> int:
-    """Write a snapshot, which is there whole or not at all; return how many URLs it holds."""
+    """Write a snapshot, either whole or not at all; return how many URLs it holds."""
     urls = 0
     beside = path.with_name(f".{path.name}.part")
     try:
@@ -69,7 +70,10 @@ def write(path: Path, head: Head, entries: Iterable[Entry]) -> int:
 
 
 def read_snapshot(path: Path, format_: int, partitions: int) -> Iterator[tuple[Entry, ...]]:
-    """Yield the parts of a snapshot. Raise ``SnapshotError`` before the first one unless the file is whole and fits."""
+    """Yield the parts of a snapshot.
+
+    Raises ``SnapshotError`` before the first one unless the file is whole and fits.
+    """
     with path.open("rb") as file:
         head = _head(path, file)
         if (head.snapshot, head.format) != (VERSION, format_):
@@ -98,7 +102,7 @@ def _head(path: Path, file: BinaryIO) -> Head:
 
 
 def _check(path: Path, file: BinaryIO) -> None:
-    """Read to the end, and refuse a file that is not what was written."""
+    """Verify the checksum of the file by reading it to the end."""
     size = path.stat().st_size
     file.seek(0)
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""URLs as the frontier's server keeps them: fingerprints, packed offers, and the records of URLs.
+"""The server's encoding of URLs: fingerprints, packed offers, and records.
 
 The encodings mirror ``lua/records.lua``, ``lua/queues.lua`` and ``lua/offers.lua``; ``FORMAT`` counts their versions.
 """
@@ -57,9 +57,9 @@ _ENDED_HEAD = 3
 
 
 def fingerprint(url: str) -> bytes:
-    """Return the eight bytes a URL is known by.
+    """Return the eight bytes that identify a URL.
 
-    Two URLs of one crawl share them with a probability of 3 in a million at 10 million URLs and 3 % at a billion;
+    Two URLs of one crawl have the same with a probability of 3 in a million at 10 million URLs and 3 % at a billion;
     the later of the two is then taken for the earlier one.
 
     >>> fingerprint("http://a.test/").hex() == fingerprint("http://a.test/").hex()
@@ -72,20 +72,23 @@ def fingerprint(url: str) -> bytes:
 
 @lru_cache(maxsize=65_536)
 def queue_id(name: str) -> bytes:
-    """Return the six bytes that a queue is known by on the server.
+    """Return the six bytes that identify a queue on the server.
 
-    Queues that share them take turns as if they were one: the chance is 1 in 500 among a million queues.
+    Queues with the same id take turns as if they were one; the probability is 1 in 500 among a million queues.
     """
     return blake2b(name.encode(), digest_size=6).digest()
 
 
 def pack_offers(offers: Iterable[Offer]) -> bytes:
-    """Pack offers one after another. Raise ValueError for one that a frontier cannot keep, saying which and why."""
+    """Pack offers one after another.
+
+    Raises ValueError for one that a frontier cannot store, naming it and the reason.
+    """
     return b"".join([_pack(offer) for offer in offers])
 
 
 def pack_rescores(scores: Iterable[Rescore]) -> bytes:
-    """Pack scores one after another. Raise ValueError for one that a frontier cannot keep."""
+    """Pack scores one after another. Raises ValueError for one that a frontier cannot store."""
     return b"".join([_RESCORE.pack(fingerprint(each.url), _micros(each.url, each.score)) for each in scores])
 
 
@@ -134,7 +137,7 @@ class Record(NamedTuple):
 
     @classmethod
     def unpack(cls, raw: bytes) -> "Record":
-        """Read one."""
+        """Decode a record."""
         flags, attempt, depth, _queue, sequence = _RECORD_HEAD.unpack_from(raw)
         at = _RECORD_HEAD.size
         number = _DOUBLE if flags & _WIDE else _NARROW
@@ -155,7 +158,7 @@ class Record(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        """Whether it is a page."""
+        """Whether the URL is a page or a page requisite."""
         return "requisite" if self.flags & _REQUISITE else "page"
 
     @property
@@ -170,17 +173,17 @@ class Record(NamedTuple):
 
     @property
     def order(self) -> tuple[int, float, int, int]:
-        """The sort key of queued URLs: at the front, the best, requisites before pages, the earliest offered."""
+        """The sort key of queued URLs: at the front, the best, page requisites before pages, the earliest offered."""
         return 0 if self.is_at_front else 1, -self.score, 0 if self.flags & _REQUISITE else 1, self.sequence
 
     def offer(self) -> Offer:
-        """Return the offer that would bring it where it is."""
+        """Return the offer that would result in its present state."""
         body = unpack_body(self.body)
         return Offer(body.url, body.queue, self.score, self.depth, self.kind, body.via, body.path)
 
 
 def is_record(raw: bytes) -> bool:
-    """Say whether this is what the server keeps of a URL that has not ended."""
+    """Return whether these bytes are the record of a URL that has not ended."""
     return raw[0] >= _RECORD
 
 
@@ -198,12 +201,12 @@ def url_of(raw: bytes) -> str:
 
 
 def is_held(raw: bytes) -> bool:
-    """Say whether this is the record of a URL that is neither queued nor leased."""
+    """Return whether this is the record of a URL that is neither queued nor leased."""
     return is_record(raw) and raw[0] & (_HELD | _LEASED) == _HELD
 
 
 def held_reason(held: bytes | None) -> str:
-    """Return why a URL is blocked that has kept its record; empty for one that is not."""
+    """Return why a URL that kept its record is blocked; empty for one that is not blocked."""
     return held[_DOUBLE.size :].decode() if held else ""
 
 
@@ -213,7 +216,7 @@ def reason_of(raw: bytes) -> str:
 
 
 def unpack_leases(packed: bytes) -> list[Lease]:
-    """Read the answer of ``lua/lease.lua``."""
+    """Decode the response of ``lua/lease.lua``."""
     leases: list[Lease] = []
     at = 0
     while at < len(packed):
@@ -253,13 +256,13 @@ def unpack_queue(raw: bytes) -> tuple[str, QueueCounts]:
 
 
 def heads_of_queue(raw: bytes) -> tuple[tuple[float, bytes] | None, tuple[float, bytes] | None]:
-    """Return of the record of a queue rank and sequence of its best requisite and its best page, None without one."""
+    """Return rank and sequence number of a queue's best page requisite and best page, None where it has none."""
     _place, _pages, page, page_best, _requisites, requisite, requisite_best, *_ = _QUEUE.unpack_from(raw)
     return _head(requisite, requisite_best), _head(page, page_best)
 
 
 def best_of_queue(raw: bytes) -> float | None:
-    """Return of the record of a queue its best score, None where nothing is queued, or nothing that has a score."""
+    """Return the best score in a queue, None where nothing with a score is queued."""
     ranks = [head[0] for head in heads_of_queue(raw) if head is not None]
     best = -min(ranks, default=1.0)
     if best > _ABOVE / 2:
@@ -272,7 +275,7 @@ def _head(sequence: bytes, best: float) -> tuple[float, bytes] | None:
 
 
 def is_chunked(raw: bytes) -> tuple[bool, bool]:
-    """Say of the record of a queue whether its pages, and its requisites, are kept in several parts (``order.lua``)."""
+    """Return whether a queue's pages, and its page requisites, are stored in several parts (``order.lua``)."""
     _place, pages, _page, _best, requisites, *_ = _QUEUE.unpack_from(raw)
     return pages >= _CHUNKED, requisites >= _CHUNKED
 
@@ -288,7 +291,7 @@ _LONGEST = 1 << _WINDOW_LOG
 
 
 class Body(NamedTuple):
-    """A URL, its queue, the URL of the page that linked there, and the path of hops."""
+    """A URL, its queue, the URL of the page that linked to it, and the path of hops."""
 
     url: str
     queue: str
@@ -308,15 +311,15 @@ def pack_body(body: Body) -> bytes:
 
 
 def unpack_body(kept: bytes) -> Body:
-    """Read the body of a record. Raise ValueError for one that a later version wrote."""
+    """Decode the body of a record. Raises ValueError for one that a later version wrote."""
     url, via, path, named = unpack_words(kept)
     return Body(url, queue_of_words(url, named), via, path)
 
 
 def unpack_words(kept: bytes) -> list[str]:
-    """Read a URL, the page that linked there, the path, and what ``queue_of_words`` makes the queue of.
+    """Decode a URL, the page that linked to it, the path, and the text from which ``queue_of_words`` makes the queue.
 
-    Raise ValueError for a body that a later version wrote.
+    Raises ValueError for a body that a later version wrote.
     """
     number, size = kept[0], len(kept) - 1
     if number == 0:
@@ -330,12 +333,12 @@ def unpack_words(kept: bytes) -> list[str]:
 
 
 def queue_of_words(url: str, named: str) -> str:
-    """Return the queue of a URL by what its body says of it."""
+    """Return the queue of a URL, given the text that its body stores for it."""
     return named[1:] if named[0] == "=" else ".".join(_host(url).split(".")[-int(named) :])
 
 
 def packed_body(body: Body) -> bytes:
-    """Return what is compressed: the queue as how many labels of the host it is, in full where it is none of them."""
+    """Return the uncompressed body; the queue is stored as a number of labels of the host, else in full."""
     url, queue, via, path = body
     host = _host(url)
     is_of_host = host == queue or host.endswith(f".{queue}")
@@ -380,7 +383,7 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
 
 
 class _Codec(threading.local):
-    """The compressor and decompressor of one thread: neither serves two threads at once."""
+    """The compressor and decompressor of one thread, as neither is thread-safe."""
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(dict_data=_dictionary(), compression_params=_parameters())

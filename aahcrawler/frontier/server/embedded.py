@@ -59,22 +59,23 @@ _logger = logging.getLogger(__name__)
 
 
 class EmbeddedServer:
-    """A server for as long as the context lasts: ``with EmbeddedServer(folder) as server: ... server.url``.
+    """A server that runs within the context: ``with EmbeddedServer(folder) as server: ... server.url``.
 
-    It listens on a unix socket that only this user can reach, and on nothing else. What was acknowledged survives the
-    death of any process; after a power failure at most the last second is lost: the server writes its append-only file
-    before it answers, and this process forces it to the disk every second. The server has a session of its own, so
-    that Ctrl-C does not reach it, and ends with the crawler's process where that is killed (Linux); one left behind
-    elsewhere is ended by the next start in its folder.
+    It listens only on a unix socket that only this user can reach. Acknowledged changes survive the death of any
+    process; a power failure loses at most the last second: the server writes its append-only file before it responds,
+    and this process forces it to disk every second. The server has a session of its own, so that Ctrl-C does not reach
+    it, and it ends with the crawler's process if that is killed (Linux); elsewhere the next start in its folder ends a
+    server left behind.
 
-    One that dies is started again by ``revive``, with the same URL. A damaged append-only file is cut back to its last
-    whole command before the server is started (``file_mending``).
+    If it dies, ``revive`` restarts it with the same URL. A damaged append-only file is cut back to its last whole
+    command before the server is started (``file_mending``).
 
-    With ``lent`` it is not a crawl's own, but there to look at one that does not run (``server_process.lent_at``).
+    With ``lent`` it does not serve a crawl, but people who look at the frontier of a crawl that is not running
+    (``server_process.lent_at``).
 
-    The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the
-    end of the server's log where it started and failed, and ``FrontierUnreadableError`` where no server here can read
-    what the folder holds.
+    The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the end
+    of the server's log where it started and failed, and ``FrontierUnreadableError`` where no server here can read the
+    folder's files.
     """
 
     def __init__(self, folder: Path, *, lent: bool = False) -> None:
@@ -95,7 +96,7 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id; None when it does not run."""
+        """The server's process id; None when it is not running."""
         return self._process.pid if self._process is not None and self._keeper.is_alive() else None
 
     def __enter__(self) -> Self:
@@ -117,9 +118,9 @@ class EmbeddedServer:
         self.stop()
 
     def revive(self) -> None:
-        """Start the server again where it has died; nothing happens while it runs, or after ``stop``.
+        """Restart the server if it has died; has no effect while it runs, or after ``stop``.
 
-        Raise ``FrontierUnavailableError`` where it does not start.
+        Raises ``FrontierUnavailableError`` where it does not start.
         """
         with self._changing:
             if self._stopped or self._process is None or self._keeper.is_alive():
@@ -131,7 +132,7 @@ class EmbeddedServer:
             self._launch(server_program(self._folder))
 
     def stop(self) -> None:
-        """End the server once it has written everything. Calling it twice does no harm."""
+        """End the server once it has written everything. May be called twice."""
         with self._changing:
             self._stopped = True
             self._end()
@@ -149,9 +150,9 @@ class EmbeddedServer:
             raise self._not_started(error) from error
 
     def _serves(self, program: ServerProgram) -> bool:
-        """Start the server; return whether it serves, False where it has ended because it cannot read its file.
+        """Start the server; return whether it serves, False where it ended because it cannot read its file.
 
-        Raise ``FrontierUnavailableError`` where it does not start for other reasons.
+        Raises ``FrontierUnavailableError`` where it does not start for other reasons.
         """
         self._log_start = self._log_size()
         self._start(program.path)
@@ -229,7 +230,7 @@ class EmbeddedServer:
             "dir": str(self._folder),
             "logfile": str(self._folder / _LOG),
             "unixsocket": str(self._socket),
-            # A server that cuts for itself keeps nothing of it, and takes damage in the middle for the end.
+            # A server that truncates the file itself keeps nothing, and takes damage in the middle for the end.
             "aof-load-truncated": "yes" if (self._folder / APPEND_ONLY).is_file() else "no",
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
@@ -275,7 +276,7 @@ class EmbeddedServer:
         return log.stat().st_size if log.exists() else 0
 
     def _log_lines(self) -> Iterator[str]:
-        """Yield what the server has said since it was started last."""
+        """Yield the lines logged by the server since its last start."""
         with (self._folder / _LOG).open("rb") as log:
             log.seek(self._log_start)
             for line in log:
@@ -283,7 +284,7 @@ class EmbeddedServer:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder whose files nobody else may read: cookies are in them. Those that are there are closed, too."""
+    """Make a folder whose files only this user can read, as they contain cookies; also restricts existing files."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     for path in folder.rglob("*"):
@@ -292,7 +293,7 @@ def _make_private(folder: Path) -> None:
 
 
 def _runtime_folder() -> Path:
-    """Make a folder of mode 700 whose path leaves room for a socket's name."""
+    """Make a folder of mode 700 whose path is short enough for a socket."""
     refused: OSError | None = None
     for place in (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"):  # noqa: S108 (mode 700)
         if not place or len(os.fsencode(place)) + len("/aah-12345678/s") > _SOCKET_BYTES:
@@ -305,7 +306,7 @@ def _runtime_folder() -> Path:
 
 
 def _arities() -> Arities:
-    """Ask an empty server which commands there are."""
+    """Ask an empty server for the commands it knows."""
     with (
         tempfile.TemporaryDirectory() as empty,
         EmbeddedServer(Path(empty)) as server,

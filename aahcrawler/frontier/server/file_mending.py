@@ -1,4 +1,4 @@
-"""Cut a damaged append-only file back to its last whole command; nothing that is cut off is thrown away."""
+"""Cuts a damaged append-only file back to its last whole command, and keeps what was cut off."""
 
 import json
 import logging
@@ -26,9 +26,9 @@ _MAX_NOTE_LENGTH = 1024
 
 
 def sound_length(path: Path, arities: Arities, size: int) -> int:
-    """Return how many of the first bytes of a file are whole commands that a server knows.
+    """Return the length of the beginning of a file that consists of whole commands known to the server.
 
-    Transactions count as a whole. The file is read once, whatever is in it.
+    A transaction counts as one command. The file is read once, whatever it contains.
     """
     end, is_open = 0, False
     with path.open("rb") as file:
@@ -42,7 +42,7 @@ def sound_length(path: Path, arities: Arities, size: int) -> int:
 
 
 def _command(file: BinaryIO, size: int, arities: Arities) -> str | None:
-    """Return the name of the next command, empty for a note between commands, None where none is whole."""
+    """Return the name of the next command, empty for an annotation between commands, None where none is whole."""
     start = file.read(1)
     if start == b"#":
         return "" if file.readline(_MAX_NOTE_LENGTH).endswith(b"\r\n") else None
@@ -75,14 +75,14 @@ _LINE = re.compile(r"file (\S+) seq (\d+) type ([bih])(?: \w+ \d+)*")
 
 
 class ManifestError(Exception):
-    """A manifest is missing or damaged, and which files belong together cannot be found out; the message says why."""
+    """Raised where a manifest is missing or damaged, and which files belong together cannot be determined; says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A file of an append-only file: a snapshot to begin with (``is_base``), or commands since.
 
-    One that was of one piece before keeps its name, and is the first snapshot.
+    A file that was written in one piece by an older server keeps its name, and is the first snapshot.
     """
 
     name: str
@@ -91,15 +91,15 @@ class Part:
 
     @property
     def is_empty_base(self) -> bool:
-        """Whether it is the snapshot that a server writes when it starts for the first time, which holds nothing."""
+        """Whether it is the empty snapshot that a server writes at its first start."""
         return self.name == f"{APPEND_ONLY}.1.base.rdb"
 
 
 def listed(folder: Path) -> Sequence[Part] | None:
-    """Return the files that the manifest in a frontier's folder lists, in their order; None where it is damaged.
+    """Return the files listed by the manifest in a frontier's folder, in their order; None where it is damaged.
 
-    A manifest is damaged as well that lists files which are not there, or leaves out the last one that is there: it
-    tells the server to remove what it counts as former.
+    A manifest also counts as damaged if it lists files that do not exist, or leaves out the last one: it tells the
+    server to delete files that it regards as superseded.
     """
     try:
         lines = (folder / PARTS / MANIFEST).read_text(encoding="ascii").split("\n")
@@ -116,9 +116,9 @@ def listed(folder: Path) -> Sequence[Part] | None:
 
 
 def found(folder: Path) -> Sequence[Part]:
-    """Return the files that belong together by their names, in their order.
+    """Return the files that belong together according to their names, in their order.
 
-    Raise ``ManifestError`` where several snapshots are there, or not all commands since.
+    Raises ``ManifestError`` where there are several snapshots, or commands since the snapshot are missing.
     """
     there = _there(folder)
     bases = [part for part in there if part.is_base]
@@ -151,7 +151,7 @@ def _part(name: str) -> Part | None:
 
 
 def _listed_part(line: re.Match[str] | None) -> Part | None:
-    """Return the file of a line, None where number and kind are not those in its name."""
+    """Return the file of a manifest line, None where its number and kind differ from those in its name."""
     part = _part(line[1]) if line else None
     if line is None or part is None:
         return None
@@ -159,7 +159,7 @@ def _listed_part(line: re.Match[str] | None) -> Part | None:
 
 
 def _ends(parts: Sequence[Part]) -> list[Part]:
-    """Return the last snapshot and the last commands."""
+    """Return the last snapshot and the last file of commands."""
     return [*[part for part in parts if part.is_base][-1:], *[part for part in parts if not part.is_base][-1:]]
 
 
@@ -173,10 +173,10 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What was damaged: when it was found, the file, and the byte from which on.
+    """A damage: when it was found, the file, and the offset at which it begins.
 
-    So many ``bytes`` were cut off, and are ``kept`` in a file in the frontier's folder; so many are ``missing`` that
-    were there once.
+    ``bytes`` were cut off, and are ``kept`` in a file in the frontier's folder; ``missing`` is the number of bytes that
+    the file has lost.
     """
 
     at: str
@@ -188,7 +188,7 @@ class Damage:
 
     @property
     def is_of_commands(self) -> bool:
-        """Whether something of the crawl was lost with it."""
+        """Whether changes of the crawl were lost with it."""
         return self.file.endswith(".aof")
 
     def __str__(self) -> str:
@@ -200,7 +200,7 @@ class Damage:
 
 
 def damages(folder: Path) -> list[Damage]:
-    """Return what was found damaged in a frontier's folder, in its order; lines that are damaged are passed over."""
+    """Return the damages recorded in a frontier's folder, in their order; unreadable lines are skipped."""
     found_so_far: list[Damage] = []
     with suppress(FileNotFoundError), (folder / _LOG).open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -210,9 +210,10 @@ def damages(folder: Path) -> list[Damage]:
 
 
 def mend_manifest(folder: Path) -> None:
-    """Write a missing or damaged manifest anew: a server without one begins with an empty frontier.
+    """Rebuild a missing or damaged manifest, since a server without one starts with an empty frontier.
 
-    Raise ``FrontierUnreadableError`` where it cannot be told which files belong together; nothing is changed then.
+    Raises ``FrontierUnreadableError`` where the files that belong together cannot be determined; nothing is changed
+    then.
     """
     if not (folder / PARTS).is_dir() or listed(folder) is not None:
         return
@@ -233,9 +234,9 @@ def mend_manifest(folder: Path) -> None:
 def mend_commands(folder: Path, arities: Callable[[], Arities], *, is_refused: bool) -> bool:
     """Cut off what follows the last whole command before damage; return whether there was any.
 
-    Bytes that are not as they were noted are damage. Where the server ``is_refused`` its files, commands that are not
-    whole are as well, and a damaged snapshot that held nothing is set aside. ``arities`` is asked for once something
-    has to be read.
+    Bytes that differ from the recorded checksums are damage. Where the server ``is_refused`` its files, incomplete
+    commands are damage as well, and a damaged snapshot that held nothing is moved away. ``arities`` is called only if
+    something has to be read.
     """
     parts = (listed(folder) or ()) if (folder / PARTS).is_dir() else ()
     paths = [folder / PARTS / part.name for part in parts]
@@ -282,7 +283,7 @@ def _cut(folder: Path, path: Path, offset: int, missing: int = 0) -> None:
 
 
 def _set_aside(folder: Path, path: Path, offset: int, missing: int = 0) -> Damage:
-    """Move what a file holds from a byte on into the folder of what is kept, and note it."""
+    """Move the bytes of a file from an offset on into the folder of kept damage, and record it."""
     now = datetime.now(UTC)
     kept = folder / _KEPT / f"{now:%Y%m%dT%H%M%S.%f}-{path.name}"
     kept.parent.mkdir(exist_ok=True)

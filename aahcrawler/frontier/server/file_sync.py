@@ -1,4 +1,4 @@
-"""Files of a server forced to the disk, with checksums while they grow, by which a changed byte is noticed."""
+"""Forces a server's files to disk, and records checksums while they grow, by which changed bytes are found."""
 
 import logging
 import os
@@ -16,10 +16,10 @@ _logger = logging.getLogger(__name__)
 
 
 class FileSync:
-    """Forces to the disk what has been written to the files of a folder whose names begin alike.
+    """Forces to disk what is written to the files of a folder with a common prefix.
 
-    Of those whose names end as given, checksums are noted beside them. What cannot be forced to the disk is said in
-    the log, once for each reason.
+    For files with the given suffixes, checksums are stored beside them. Failures to force a file to disk are logged,
+    once for each reason.
     """
 
     def __init__(self, folder: Path, name: str, summed: str) -> None:
@@ -31,7 +31,7 @@ class FileSync:
         self._said = ""
 
     def sync(self) -> None:
-        """Force the files to the disk that have grown since the last time."""
+        """Force the files to disk that have grown since the last call."""
         try:
             for path in self._folder.rglob(f"{self._name}*"):
                 size = path.stat().st_size
@@ -49,7 +49,7 @@ class FileSync:
                 _logger.warning("a power failure may lose more than the last second of the frontier: %s", error)
 
     def start(self, until: Callable[[float], bool]) -> threading.Thread:
-        """Sync once a second in a thread of its own; ``until`` waits so many seconds and returns whether to end."""
+        """Sync once a second in a thread of its own; ``until`` waits that many seconds and returns whether to end."""
 
         def run() -> None:
             while not until(_SECONDS):
@@ -76,21 +76,21 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Intact:
-    """How many bytes of a file are as they were noted, and how many were noted."""
+    """The number of bytes of a file that match the recorded checksums, and the number recorded."""
 
     size: int
     noted: int
 
 
 class FileSums:
-    """Notes the checksums of files in a folder as they grow."""
+    """Records the checksums of files in a folder as they grow."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._last: dict[str, Sum] = {}
 
     def note(self, path: Path, size: int) -> None:
-        """Note that a file has so many bytes now, all of which are on the disk."""
+        """Record that a file has ``size`` bytes now, all of which are on disk."""
         last = self._last.get(path.name) or [Sum(0, 0), *_noted(self._folder, path.name)][-1]
         if size > last.size:
             sums = list(_read(path, last, [*range(last.size + _BLOCK, size, _BLOCK), size]))
@@ -101,7 +101,7 @@ class FileSums:
 
 
 def intact(folder: Path, path: Path) -> Intact:
-    """Compare a file with what was noted of it; bytes after the last note count as intact where all before are."""
+    """Compare a file with its recorded checksums; bytes after the last one count as intact if all before are."""
     sums, size = _noted(folder, path.name), path.stat().st_size
     noted = sums[-1].size if sums else 0
     there = [each for each in sums if each.size <= size]
@@ -114,7 +114,7 @@ def intact(folder: Path, path: Path) -> Intact:
 
 
 def keep(folder: Path, sizes: dict[str, int]) -> None:
-    """Forget notes of files that are not among these, and of more bytes than these have."""
+    """Remove the checksums of files that are not in ``sizes``, and those of more bytes than given there."""
     lines = [_line(name, each) for name, size in sizes.items() for each in _noted(folder, name) if each.size <= size]
     temporary = folder / f"{_NOTE}.new"
     with open(temporary, "wb", opener=private) as note:
@@ -123,7 +123,7 @@ def keep(folder: Path, sizes: dict[str, int]) -> None:
 
 
 def _noted(folder: Path, name: str) -> list[Sum]:
-    """Return the sums of a file that grow; lines that are torn or damaged, and those that do not grow, are left out."""
+    """Return the checksums of a file in the order of growing sizes; torn, damaged or non-growing lines are left out."""
     sums: list[Sum] = []
     try:
         lines = (folder / _NOTE).read_bytes().split(b"\n")
@@ -145,9 +145,9 @@ def _line(name: str, each: Sum) -> bytes:
 
 
 def _read(path: Path, after: Sum, sizes: list[int]) -> Iterator[Sum]:
-    """Yield the sums of a file up to each of some growing sizes, as far as it reaches.
+    """Yield the checksums of a file up to each of some growing sizes, as far as it reaches.
 
-    What is known already is not read again.
+    Bytes before ``after`` are not read again.
     """
     size, crc = after.size, after.crc
     with path.open("rb") as file:

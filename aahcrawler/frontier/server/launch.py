@@ -1,7 +1,7 @@
-"""Start a program that is told to end when its parent does: ``launch.py PARENT_PID PROGRAM ARGUMENT...``.
+"""Starts a program that ends when its parent does: ``launch.py PARENT_PID PROGRAM ARGUMENT...``.
 
-Run by itself, in a process that has one thread only: what Linux calls for between fork and exec is not safe in a
-process with several. Where there is no ``prctl`` the program is started all the same.
+It runs as a script, in a process with one thread, since the Linux calls made between fork and exec are unsafe in a
+process with several. Without ``prctl`` the program is started all the same.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ _SIGTERM = 15
 
 
 def launch(parent: int, command: list[str]) -> None:
-    """Become ``command``; return only if the parent is gone already."""
+    """Replace this process by ``command``; return only if the parent is gone already."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, _SIGTERM, 0, 0, 0)

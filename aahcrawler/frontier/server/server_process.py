@@ -1,4 +1,4 @@
-"""Find the server process that works in a crawl's folder, and end one that was left behind."""
+"""Finds the server process that works in a crawl's folder, and ends one that was left behind."""
 
 import json
 import logging
@@ -23,9 +23,9 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """A server process, the process that started it, and the path of its socket, which no other process has.
+    """A server process, the process that started it, and the path of its socket, which is unique.
 
-    ``lent``: it was started for as long as somebody looks at the frontier of a crawl that does not run.
+    ``lent`` means that it was started to look at the frontier of a crawl that is not running.
     """
 
     server: int
@@ -35,30 +35,30 @@ class Ownership:
 
 
 def claim(folder: Path, ownership: Ownership) -> None:
-    """Write down who works in a folder."""
+    """Record which process works in a folder."""
     with open(folder / _OWNERSHIP, "w", encoding="utf-8", opener=private) as file:
         file.write(json.dumps(asdict(ownership)) + "\n")
 
 
 def disclaim(folder: Path) -> None:
-    """Forget who worked in a folder."""
+    """Remove the record of which process worked in a folder."""
     (folder / _OWNERSHIP).unlink(missing_ok=True)
 
 
 def served_at(folder: Path) -> str | None:
-    """Return the URL of the server that a crawl which is running keeps in a folder, None where none is."""
+    """Return the URL of the server of a crawl that is running in a folder, None where none is."""
     ownership = _living(folder)
     return None if ownership is None or ownership.lent else f"unix://{quote(ownership.socket)}"
 
 
 def lent_at(folder: Path) -> str | None:
-    """Return the URL of the server that somebody runs in a folder to look at a crawl at rest, None where none is."""
+    """Return the URL of a server that was started in a folder to look at a crawl at rest, None where there is none."""
     ownership = _living(folder)
     return f"unix://{quote(ownership.socket)}" if ownership is not None and ownership.lent else None
 
 
 def lender_of(folder: Path) -> int | None:
-    """Return the process that runs the server of ``lent_at``, None where none does."""
+    """Return the process that started the server of ``lent_at``, None where there is none."""
     ownership = _living(folder)
     return ownership.crawler if ownership is not None and ownership.lent else None
 
@@ -69,9 +69,9 @@ def _living(folder: Path) -> Ownership | None:
 
 
 def end_orphan(folder: Path) -> None:
-    """End the server that a killed crawler left behind in a folder, if there is one, and remove its socket.
+    """End the server that a killed crawler left behind in a folder, if any, and remove its socket.
 
-    Raise ``FrontierUnavailableError`` when the crawler that started it still runs.
+    Raises ``FrontierUnavailableError`` while the crawler that started it still runs.
     """
     ownership = _read(folder)
     if ownership is None:
@@ -99,7 +99,7 @@ def _read(folder: Path) -> Ownership | None:
 
 
 def _parent(ownership: Ownership) -> int | None:
-    """Return the parent of the server's process; None when it is gone, also when its number was given to another."""
+    """Return the parent of the server's process; None when it is gone, even if its number was reused."""
     look = _look_in_proc if Path("/proc/self/stat").exists() else _ask_ps
     found = look(ownership.server)
     if found is None or ownership.socket not in found[1]:

@@ -1,4 +1,4 @@
-"""Which server wrote the files of a frontier, and which servers can read them."""
+"""The versions of servers that wrote a frontier's files, and of those that can read them."""
 
 import json
 import re
@@ -27,21 +27,21 @@ _HEAD_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class ServerVersion:
-    """The name of a server, as ``Valkey``, and its version."""
+    """The name of a server, such as ``Valkey``, and its version."""
 
     name: str
     version: tuple[int, ...]
 
     @classmethod
     def of(cls, name: str, version: str) -> Self:
-        """Return the server of a name and a version with dots."""
+        """Return the server with a name and a dotted version."""
         return cls(name, tuple(map(int, version.strip(".").split("."))))
 
     def __str__(self) -> str:
         return f"{self.name} {'.'.join(map(str, self.version))}"
 
     def reads(self, written: "Written") -> bool:
-        """Say whether this server can read what was written."""
+        """Return whether this server can read what was written."""
         writer = written.server
         if writer is not None and writer.name == self.name and writer.version <= self.version:
             return True
@@ -53,7 +53,7 @@ class ServerVersion:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a file says of its writer: the format of its snapshot, whose that is, and the server where it is known."""
+    """What a file tells of its writer: the format of its snapshot, whose format that is, and the server if known."""
 
     path: Path
     family: str
@@ -62,7 +62,7 @@ class Written:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether Valkey does not read it, in whatever version."""
+        """Whether no version of Valkey can read it."""
         return self.family != "Valkey" and self.format > _SHARED_FORMATS
 
     def __str__(self) -> str:
@@ -70,14 +70,14 @@ class Written:
 
 
 def remember(folder: Path, server: ServerVersion) -> None:
-    """Note in a frontier's folder which server writes its files from now on."""
+    """Record in a frontier's folder which server writes its files from now on."""
     note = {"name": server.name, "version": ".".join(map(str, server.version))}
     with open(folder / _NOTE, "w", encoding="utf-8", opener=private) as file:
         file.write(json.dumps(note) + "\n")
 
 
 def remembered(folder: Path) -> ServerVersion | None:
-    """Return the server that wrote in a folder last, None where that is not noted."""
+    """Return the server that wrote last in a folder, None where that is not recorded."""
     try:
         note = json.loads((folder / _NOTE).read_bytes())
         return ServerVersion.of(note["name"], note["version"])
@@ -86,10 +86,10 @@ def remembered(folder: Path) -> ServerVersion | None:
 
 
 def snapshots(folder: Path) -> Iterator[Written]:
-    """Yield who wrote the snapshots in a frontier's folder, as far as their heads can be read.
+    """Yield the writers of the snapshots in a frontier's folder, as far as their heads can be read.
 
-    Commands that stand alone are read by every server. Where the head does not name its server, and the one that is
-    noted writes this format, it is that one.
+    Files of commands alone can be read by every server. Where a head does not name its server, the recorded server is
+    assumed if it writes this format.
     """
     noted = remembered(folder)
     for path in (folder / APPEND_ONLY, *sorted((folder / PARTS).glob(f"{APPEND_ONLY}.*.base.*"))):

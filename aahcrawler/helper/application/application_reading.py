@@ -11,21 +11,17 @@ from aahcrawler.helper.application.completion import WHOLES, Completion
 from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.detection import FAILING, Attempts, Place
-from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.extraction.outcome import ExtractionOutcome, Runner
-from aahcrawler.helper.extraction.page_location import PageLocation, named_address
+from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner
+from aahcrawler.helper.extraction.field_values import PageLocation, named_address
 from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
-from aahcrawler.helper.links.anchors import Contexts, anchor_text, outlink_of
-from aahcrawler.helper.links.junk_urls import Ignored
-from aahcrawler.helper.links.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
-from aahcrawler.helper.links.references import References
-from aahcrawler.helper.parts.list_entries import MAX_REST
-from aahcrawler.helper.parts.splitting import Splitting
+from aahcrawler.helper.links.navigation import Chosen, Ignored, Links, Navigation, embedded, note_junk, starting_points
+from aahcrawler.helper.links.page_links import Contexts, References, anchor_text, outlink_of
+from aahcrawler.helper.parts.splitting import MAX_REST, Splitting
 from aahcrawler.induction import datelines
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, claims, generic, requisites
-from aahcrawler.page.failed_stages import error_text
+from aahcrawler.page.page import describe_error
 from aahcrawler.page.titles import title_of
 from aahcrawler.webobject import Container, Reference, Value, WebObject
 from knowledge_base.matching import Sight
@@ -188,7 +184,7 @@ class ApplicationReading:
             found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
         except FAILING as error:
-            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, error_text(error))
+            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, describe_error(error))
         self._learned = self._learned or outcome.learned
         return outcome
 

@@ -1,24 +1,90 @@
-"""Runs the extraction actions of a page level: from elements to web objects."""
+"""Extract web objects from a page by an action: its items, their fragments, their fields, and what went wrong."""
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import sha256
+from typing import Protocol
+from urllib.parse import quote
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction import fragments
 from aahcrawler.helper.extraction.field_reader import FieldReader, Found
-from aahcrawler.helper.extraction.field_values import Owners, nesting
-from aahcrawler.helper.extraction.fragments import Composed
-from aahcrawler.helper.extraction.page_location import PageLocation
-from aahcrawler.helper.extraction.runs import Replies, run_items
+from aahcrawler.helper.extraction.field_values import Owners, PageLocation, literals_on, named_address, nesting
+from aahcrawler.helper.extraction.runs import run_items
+from aahcrawler.page import Page, text
 from aahcrawler.page.dates import LACKS_YEAR
-from aahcrawler.webobject import Reference, Value, WebObject
-from knowledge_base.model import Extract, Field, FieldKind, Identity
-from knowledge_base.selectors import Selector
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+from knowledge_base.element_index import Elements
+from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, PageLevel
+from knowledge_base.selectors import Selector, SourceLiterals
+from knowledge_base.url_rules import ParsedUrl
 from knowledge_base.xpath_limits import TooCostlyError
+
+COMPOSED = "c-"
+"""The prefix of a composed fragment, unless the knowledge base names another one."""
+
+_MAX_VALUE_LENGTH = 100
+_DIGEST_BYTES = 6
+
+
+def find_fragment(
+    identity: Identity, selectors: Iterable[Selector], item: HtmlElement, elements: Elements | None = None
+) -> str | None:
+    """Return the fragment that an object's element gives it by some of the expressions, None if it gives none.
+
+    ``elements`` are those of the page, if known.
+    """
+    for selector in selectors:
+        for node in selector.nodes(item, elements)[:1]:
+            fragment = identity.fragment(node if isinstance(node, str) else text.fold(text.plain_text(node)))
+            if fragment is not None:
+                return fragment
+    return None
+
+
+class Composed:
+    """Makes fragments of the values of fields, different ones for the objects of one page.
+
+    Another object of the same author and second gets ``-2`` behind its fragment, the next ``-3``: the order of
+    objects on a page counts, and only there.
+    """
+
+    def __init__(self) -> None:
+        self._times: Counter[str] = Counter()
+
+    def fragment(self, identity: Identity, properties: Mapping[str, Sequence[Value]]) -> str | None:
+        """Return the fragment made of the first value of each field; None if no field has one."""
+        values = [values[0] for name in identity.fields if (values := properties.get(name))]
+        if not values:
+            return None
+        fragment = (identity.prefix or COMPOSED) + "-".join(map(write_value, values))
+        self._times[fragment] += 1
+        return fragment if self._times[fragment] == 1 else f"{fragment}-{self._times[fragment]}"
+
+
+def write_value(value: Value) -> str:
+    """Return a value as a part of a fragment: a person's name, the digits of a time in UTC, white space as ``_``.
+
+    A long text is cut, and told from others that begin like it by a digest of it all.
+
+    >>> written(Person("Ada L. & co")), written(datetime(2024, 5, 1, 9, 30, tzinfo=UTC))
+    ('Ada_L._%26_co', '20240501093000')
+    """
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y%m%d%H%M%S")
+    shown = value.name if isinstance(value, Person) else value.url if isinstance(value, Reference) else str(value)
+    joined = "_".join(shown.split())
+    if len(joined) > _MAX_VALUE_LENGTH:
+        digest = hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).hexdigest()
+        joined = f"{joined[: _MAX_VALUE_LENGTH - len(digest) - 1]}-{digest}"
+    return quote(joined, safe="")
+
 
 MAX_OBJECTS = 2_000
 """Objects of one action on one page; no template shows as many."""
@@ -46,6 +112,19 @@ class Extracted:
     object: WebObject
     body: tuple[HtmlElement, ...]
     without: tuple[HtmlElement, ...] = ()
+
+
+class Replies:
+    """Remembers the fragments of the runs of a page for those that answer them."""
+
+    def __init__(self) -> None:
+        self._fragments: dict[str, str] = {}
+
+    def parent(self, item: HtmlElement, fragment: str | None) -> str | None:
+        """Record the fragment of a run, and return that of the run it answers, None if there is none."""
+        if fragment is not None:
+            self._fragments[item.get("data-number", "")] = fragment
+        return self._fragments.get(item.get("data-parent", ""))
 
 
 @dataclass
@@ -124,9 +203,7 @@ class Extraction:
     def _read(self, item: HtmlElement, *, first: bool) -> Extracted | None:
         identity = self.action.identity
         fragment = (
-            fragments.found_identity(identity, self._naming, item, self.location.page.elements)
-            if identity is not None
-            else None
+            find_fragment(identity, self._naming, item, self.location.page.elements) if identity is not None else None
         )
         if identity is not None and fragment is None and not identity.fields:
             return None
@@ -139,7 +216,7 @@ class Extraction:
         properties["url"] = (Reference(f"{self.location.url}#{fragment}" if fragment else own),)
         answered = self.action.parent
         parent = (
-            fragments.found_identity(answered, self._answering, item, self.location.page.elements)
+            find_fragment(answered, self._answering, item, self.location.page.elements)
             if answered is not None
             else None
         )
@@ -205,5 +282,164 @@ def _depth(tree: HtmlElement) -> int:
 
 
 def _allowance(size: int) -> int:
-    """Return how many elements may be visited: items may lie within one another, but not all in all others."""
+    """Return how many elements all items may have together; one counts once for each item that it lies in."""
     return min(MAX_NESTING * size, max(MAX_ELEMENTS, 2 * size))
+
+
+_BY_WHOM_AND_WHEN = Identity((), fields=("author", "date"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """An object as it was found: its elements, its values by the names of fields, the elements of its body.
+
+    ``fragment`` is that of its IRI, None if it is not known.
+    """
+
+    elements: tuple[HtmlElement, ...]
+    properties: Mapping[str, tuple[Value, ...]]
+    body: tuple[HtmlElement, ...] = ()
+    fragment: str | None = None
+
+
+class PageFields(Protocol):
+    """Reads the fields of an action that look at the whole page."""
+
+    def __call__(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]: ...  # noqa: D102
+
+
+def sketched(
+    action: Extract, location: PageLocation, sketches: Sequence[Sketch], page_fields: PageFields
+) -> tuple[Extracted, ...]:
+    """Return the objects of sketches in their order; the same IRI comes once.
+
+    Their type, their URL and their containers follow from the action and the page. An object that the page does not
+    number is named by its author and date, one without either by its text.
+    """
+    composed = Composed()
+    found: dict[str, Extracted] = {}
+    for number, sketch in enumerate(sketches if action.many else sketches[:1]):
+        first = number == 0 and location.is_first
+        names = {wanted.name for wanted in action.fields if first or not wanted.first_only}
+        values = {name: given for name, given in sketch.properties.items() if name in names and given}
+        properties = {**page_fields(action, sketch.elements[0], first=first), **values}
+        elements = location.page.elements
+        fragment = _fragment(action, sketch, properties, composed, elements) if action.identity is not None else None
+        extracted = _object(action, location, sketch, properties, fragment, first=first)
+        found.setdefault(extracted.object.iri, extracted)
+    return tuple(found.values())
+
+
+def _fragment(
+    action: Extract, sketch: Sketch, properties: Mapping[str, tuple[Value, ...]], composed: Composed, elements: Elements
+) -> str | None:
+    known = sketch.fragment or _numbered(action.identity, sketch, elements)
+    if known is not None:
+        return known
+    identity = action.identity if action.identity is not None and action.identity.fields else _BY_WHOM_AND_WHEN
+    if all(name in properties for name in identity.fields):
+        return composed.fragment(identity, properties)
+    text = "\n".join(str(value) for value in properties.get(BODY, ()))
+    return COMPOSED + sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _numbered(identity: Identity | None, sketch: Sketch, elements: Elements) -> str | None:
+    if identity is None:
+        return None
+    numbers = (find_fragment(identity, identity.selectors, element, elements) for element in sketch.elements)
+    return next((number for number in numbers if number is not None), None)
+
+
+def _object(
+    action: Extract,
+    location: PageLocation,
+    sketch: Sketch,
+    properties: Mapping[str, tuple[Value, ...]],
+    fragment: str | None,
+    *,
+    first: bool,
+) -> Extracted:
+    own = location.own.url
+    given = dict(properties)
+    given["url"] = (Reference(f"{location.url}#{fragment}" if fragment else own),)
+    parent = _numbered(action.parent, sketch, location.page.elements)
+    if parent is not None:
+        given["parent"] = (Reference(f"{own}#{parent}"),)
+    iri = f"{own}#{fragment}" if fragment else own
+    kind = action.first_type if first and action.first_type else _type(action, location)
+    return Extracted(WebObject(iri, kind, location.page.url, given, own if fragment else None), sketch.body)
+
+
+def _type(action: Extract, location: PageLocation) -> str:
+    return next(
+        (name for name, sign in action.instead if sign.shows(location.page.tree, location.page.elements)), action.type
+    )
+
+
+MIN_TEXT = 1_000_000
+"""Characters that may be read for the objects of any page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionOutcome:
+    """The objects of an action, in document order with distinct IRIs, and the reason if some are missing.
+
+    ``learned`` names the learned action that found them, and is empty if the action of the file did. Those found after
+    a failure are not ``verified`` where a former crawl knew others, which the page still shows. ``spared`` says that
+    repair, or learning from what it found, was left out here, having failed on pages before.
+    """
+
+    extracted: tuple[Extracted, ...] = ()
+    failure: Failure | None = None
+    detail: str = ""
+    learned: str = ""
+    verified: bool = True
+    spared: bool = False
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs extraction actions of one level on one page."""
+
+    location: PageLocation
+    reader: FieldReader = field(repr=False)
+
+    @classmethod
+    def at(cls, location: PageLocation) -> "Runner":
+        """Run actions on a page whose location is known."""
+        return cls(location, FieldReader(location, max(MIN_TEXT, 4 * len(location.page.body))))
+
+    @classmethod
+    def of(
+        cls,
+        page: Page,
+        application: Application,
+        level: PageLevel,
+        literals: SourceLiterals | None = None,
+    ) -> "Runner":
+        """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own URL cannot be told."""
+        own: ParsedUrl | None = named_address(page, application, level) if level.own else None
+        return cls.at(PageLocation.of(page, application, level, literals or literals_on(page), own))
+
+    def again(self) -> "Runner":
+        """Return one that may read as much text of the page once more."""
+        return Runner.at(self.location)
+
+    def run(self, action: Extract) -> ExtractionOutcome:
+        """Run an action. Raises `lxml.etree.XPathError` and ``ValueError`` for expressions that fail on this page."""
+        extraction = Extraction(action, self.location, self.reader)
+        extracted = tuple(extraction.objects())
+        return ExtractionOutcome(extracted, extraction.failure, extraction.detail)
+
+    def make(self, action: Extract, sketches: tuple[Sketch, ...]) -> tuple[Extracted, ...]:
+        """Return the objects that an action would have made of values found by other means."""
+        return sketched(action, self.location, sketches, self._page_fields)
+
+    def _page_fields(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]:
+        found: dict[str, tuple[Value, ...]] = {}
+        for wanted in action.fields:
+            if wanted.page and wanted.name not in found and (first or not wanted.first_only):
+                values = self.reader.read(wanted, item, None).values
+                if values:
+                    found[wanted.name] = values
+        return found

@@ -12,7 +12,10 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.helper.extraction.field_values import (
+    MAX_TRIES,
     Owners,
+    PageLocation,
+    address_text,
     as_date,
     as_number,
     as_person,
@@ -21,7 +24,6 @@ from aahcrawler.helper.extraction.field_values import (
     shown,
     stripped,
 )
-from aahcrawler.helper.extraction.page_location import MAX_TRIES, PageLocation, address_text
 from aahcrawler.page import Page, markup, text
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import plain_text

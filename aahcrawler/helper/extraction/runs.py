@@ -59,19 +59,6 @@ def run_items(
     return found.items
 
 
-class Replies:
-    """Remembers the fragments of the runs of a page for those that answer them."""
-
-    def __init__(self) -> None:
-        self._fragments: dict[str, str] = {}
-
-    def parent(self, item: HtmlElement, fragment: str | None) -> str | None:
-        """Record the fragment of a run, and return that of the run it answers, None if there is none."""
-        if fragment is not None:
-            self._fragments[item.get("data-number", "")] = fragment
-        return self._fragments.get(item.get("data-parent", ""))
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A part of a run: lines of a block, or, if there are none, the whole block."""

@@ -7,39 +7,10 @@ has (``aahcrawler/helper/links/junk_urls.py``), and by what pages like it bring 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-
-from lxml.html import HtmlElement
+from functools import lru_cache
 
 from aahcrawler.helper.site_memory import LinkJudge
-from aahcrawler.page.hidden import Subtrees
 from knowledge_base.url_rules import ParsedUrl, Reason
-
-
-class Ignored(Subtrees):
-    """The ignored elements of one page."""
-
-    def __init__(self, tree: HtmlElement | None = None, elements: Iterable[HtmlElement] = ()) -> None:
-        self._tree = tree
-        super().__init__(elements)
-
-    def covers_reference(self, reference: str) -> bool:
-        """Return whether a URL, as written, occurs in ignored elements and in no link outside of them.
-
-        This serves URLs whose element is not known, such as those that an expression finds in attributes.
-        """
-        return self._any and reference in self._references
-
-    @cached_property
-    def _references(self) -> frozenset[str]:
-        within: set[str] = set()
-        outside: set[str] = set()
-        for element in self._tree.iter("*") if self._tree is not None else ():
-            if self.covers(element):
-                within.update(map(str, element.attrib.values()))
-            elif href := element.get("href"):
-                outside.add(href)
-        return frozenset(within - outside)
 
 
 def refusals(own: str, links: Collection[str], judge: LinkJudge) -> dict[str, Reason]:

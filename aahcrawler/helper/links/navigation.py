@@ -9,12 +9,12 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.extraction.page_literals import literals_on
-from aahcrawler.helper.extraction.page_location import address_text
-from aahcrawler.helper.links.junk_urls import Ignored, junk
+from aahcrawler.helper.extraction.field_values import address_text, literals_on
+from aahcrawler.helper.links.junk_urls import junk
 from aahcrawler.helper.links.requests import Requests, Values, no_values
 from aahcrawler.helper.site_memory import Sites, Verdict, site_of
 from aahcrawler.page import Page
+from aahcrawler.page.zones import Subtrees
 from aahcrawler.posted_forms import is_reserved, posted_by
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
@@ -27,6 +27,32 @@ _FILE = re.compile(
 )
 _NO_ALIAS = re.compile(rf"\?|{_FILE.pattern}|\.(?:php\d?|aspx?|cgi|pl|jsp|do)$", re.IGNORECASE)
 """A query, a file or a script."""
+
+
+class Ignored(Subtrees):
+    """The ignored elements of one page."""
+
+    def __init__(self, tree: HtmlElement | None = None, elements: Iterable[HtmlElement] = ()) -> None:
+        self._tree = tree
+        super().__init__(elements)
+
+    def covers_reference(self, reference: str) -> bool:
+        """Return whether a URL, as written, occurs in ignored elements and in no link outside of them.
+
+        This serves URLs whose element is not known, such as those that an expression finds in attributes.
+        """
+        return self._any and reference in self._references
+
+    @cached_property
+    def _references(self) -> frozenset[str]:
+        within: set[str] = set()
+        outside: set[str] = set()
+        for element in self._tree.iter("*") if self._tree is not None else ():
+            if self.covers(element):
+                within.update(map(str, element.attrib.values()))
+            elif href := element.get("href"):
+                outside.add(href)
+        return frozenset(within - outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +193,7 @@ class Navigation:
                 verdict = self._verdict(self.links.resolve(reference))
                 if verdict is not None and (not source.documented or verdict.level is target):
                     yield Chosen(verdict.url, element, action.name)
-        for made in self.links.requests.of(action):
+        for made in self.links.requests.of(action) if action.requests or action.forms else ():
             asked = self._asked(target, made.url)
             if asked is not None:
                 yield Chosen(asked, made.element, action.name)

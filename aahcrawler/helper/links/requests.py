@@ -14,7 +14,7 @@ from lxml.html import Element, HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.helper.site_memory import site_of
-from aahcrawler.page import Page, charset, text
+from aahcrawler.page import Page, markup, text
 from aahcrawler.page.jsontree import ITEM
 from aahcrawler.posted_forms import ENCODING, PostedForm, is_reserved, posted_by, url_of
 from aahcrawler.query_encoding import in_form
@@ -41,7 +41,7 @@ class NotSentError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class FormSubmission:
     """A form without secrets and side effects: the URL its values are sent to, its preset values, and its method.
 
     ``codec`` is the encoding that names and values are sent in.
@@ -75,7 +75,7 @@ class Submission:
         return url
 
 
-def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: bool = False) -> Submission:
+def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: bool = False) -> FormSubmission:
     """Return the values that a browser would send on Enter in an untouched form. Raises `NotSentError`.
 
     They are the values of all controls that are neither disabled nor unchecked, and of the first button. A form that is
@@ -103,7 +103,7 @@ def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: boo
         raise NotSentError(f"its action is the URL of another form: {target[:100]}")
     codec = _codec(form, base_url)
     entries = (entry for control in controls for entry in _entries(control, button, codec))
-    return Submission(target, tuple(entries), is_post=method == "post", codec=codec)
+    return FormSubmission(target, tuple(entries), is_post=method == "post", codec=codec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _codec(form: HtmlElement, base_url: str) -> str:
     accepted = form.get("accept-charset")
     if accepted is None:
         return base_url.codec if isinstance(base_url, urls.DocumentBase) else "utf-8"
-    return next(filter(None, map(charset.codec_of, accepted.split())), "utf-8")
+    return next(filter(None, map(markup.codec_of, accepted.split())), "utf-8")
 
 
 def _encoded(entries: Iterable[Entry], codec: str) -> str:
@@ -211,7 +211,7 @@ def _entries(control: HtmlElement, button: HtmlElement | None, codec: str) -> It
         if control.get("checked") is not None:
             yield name, control.get("value") or ("on" if control.get("value") is None else "")
     elif kind == "hidden" and name.lower() == "_charset_":
-        yield name, charset.name_of(codec)
+        yield name, markup.name_of(codec)
     else:
         yield name, control.get("value") or ""
 
@@ -334,7 +334,7 @@ class Requests:
             except NotSentError as reason:
                 self.unsent.append(Unsent(action.name, str(reason)))
 
-    def _submitted(self, found: Submission, form: Form) -> Iterator[Made]:
+    def _submitted(self, found: FormSubmission, form: Form) -> Iterator[Made]:
         if site_of(found.target) != site_of(self.page.url):
             raise NotSentError(f"it leads to another site, {found.target[:100]}; choose another form")
         for filler in form.fillers:

@@ -8,16 +8,13 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.field_values import Owners
-from aahcrawler.helper.parts.list_entries import MAX_REST, ListText, read_list
-from aahcrawler.helper.parts.splitting import author_of, body_of
+from aahcrawler.helper.parts.splitting import MAX_REST, ListText, author_of, body_of, read_list
 from aahcrawler.induction.generic_objects import GenericReading
 from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
-from aahcrawler.page.link_surroundings import MAX_PARAGRAPH_LENGTH
-from aahcrawler.page.sidebars import Sidebar, sidebars
-from aahcrawler.page.text import fold, plain_text
-from aahcrawler.page.zones import Zone, Zones
+from aahcrawler.page.text import MAX_PARAGRAPH_LENGTH, fold, plain_text
+from aahcrawler.page.zones import Sidebar, Zone, Zones, sidebars
 from aahcrawler.webobject import WebObject
 from online_analysis.document import DocumentPart
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Annotated, Any, Literal, get_args
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
@@ -137,30 +137,29 @@ def _add_sites(router: APIRouter, reach: CrawlRegistry) -> None:
         return site_pages.site_page(reach, reach.crawl(crawl), site)
 
 
+def _refused_query(
+    reason: ReasonName = "",
+    site: Site = "",
+    text: Part = "",
+    after: After = "",
+    limit: Annotated[int, Query(ge=1, le=refused_links.MOST)] = 50,
+) -> RefusedQuery:
+    return RefusedQuery(reason, site, text, after, limit)
+
+
+Refusals = Annotated[RefusedQuery, Depends(_refused_query)]
+
+
 def _add_refusals(router: APIRouter, reach: CrawlRegistry) -> None:
     @router.get("/refused", responses={**example_of(RefusedPage), **_LOGS})
-    def list_refused(
-        crawl: str,
-        reason: ReasonName = "",
-        site: Site = "",
-        text: Part = "",
-        after: After = "",
-        limit: Annotated[int, Query(ge=1, le=refused_links.MOST)] = 50,
-    ) -> RefusedPage:
+    def list_refused(crawl: str, query: Refusals) -> RefusedPage:
         """List links that were not followed, with the reason and the page that has them."""
-        return RefusedLinks(reach.crawl(crawl)).refused(RefusedQuery(reason, site, text, after, limit))
+        return RefusedLinks(reach.crawl(crawl)).refused(query)
 
     @router.get("/failures", responses={**example_of(FailedPage), **_LOGS})
-    def list_failures(
-        crawl: str,
-        reason: ReasonName = "",
-        site: Site = "",
-        text: Part = "",
-        after: After = "",
-        limit: Annotated[int, Query(ge=1, le=refused_links.MOST)] = 50,
-    ) -> FailedPage:
+    def list_failures(crawl: str, query: Refusals) -> FailedPage:
         """List URLs that could not be fetched, or answered with an error."""
-        return RefusedLinks(reach.crawl(crawl)).failed(RefusedQuery(reason, site, text, after, limit))
+        return RefusedLinks(reach.crawl(crawl)).failed(query)
 
 
 def _add_url(router: APIRouter, reach: CrawlRegistry, histories: ScoreHistories) -> None:

@@ -21,7 +21,7 @@ from aahcrawler.service.steering.starting_crawls import MAX_WORKERS, Ending, Sta
 from aahcrawler.service.steering.steering_log import MAX_ACTS, Acts, read_acts
 from aahcrawler.service.steering.url_scores import MAX_WAIT, Admission, UrlDone
 from aahcrawler.service.web import problems
-from aahcrawler.service.web.problems import problem_responses
+from aahcrawler.service.web.problems import Shown, problem_responses
 from aahcrawler.service.web.roles import Caller, Role, needs
 from aahcrawler.urls import MAX_LENGTH
 
@@ -160,10 +160,8 @@ class TextAsked(BaseModel):
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class DefinitionText(BaseModel):
+class DefinitionText(Shown):
     """The text of a crawl's definition, and its digest, by which the next change names it."""
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     digest: str

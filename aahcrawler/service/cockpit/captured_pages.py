@@ -11,6 +11,7 @@ from aahcrawler.browser.process.chromium_executable import BrowserUnavailableErr
 from aahcrawler.overview.periods import PERIOD
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
+from aahcrawler.replay.marked_words import FIRST_WORD
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address
@@ -47,6 +48,8 @@ _VIEWS = {
     "plain": ("The page alone", Modifier.PAGE),
 }
 """How a capture is shown: what the choice is called, and what the replay is asked for."""
+_OF_WORDS = {"words": ("Words marked", Modifier.WORDS)}
+"""The same for somebody who comes from a search."""
 _OF_SCRIPTS = {"sent": ("As it was sent", Modifier.SENT)}
 """The same for pages that are shown as a browser left them."""
 BUSY: Final = Kind("pictures-busy", HTTPStatus.SERVICE_UNAVAILABLE, "Too many pictures at once")
@@ -102,16 +105,17 @@ def routes(site: Site) -> APIRouter:
         session: Reading,
         crawl: str,
         record: Annotated[str, Path(max_length=100)],
-        view: Word = "both",
+        view: Word = "",
         words: Text = "",
     ) -> Response:
         found = site.crawl(crawl)
         with indexes.asked(found) as index:
             shown = capture_view(index, record)
             versions = url_captures(index, shown.page.url)
-        views = _VIEWS if shown.look is None or not shown.look.has_document else {**_VIEWS, **_OF_SCRIPTS}
-        chosen = view if view in views else "both"
-        framed = replay_path(crawl, shown.page, views[chosen][1])
+        has_document = shown.look is not None and shown.look.has_document
+        views = {**(_OF_WORDS if words else {}), **_VIEWS, **(_OF_SCRIPTS if has_document else {})}
+        chosen = view if view in views else "words" if words else "both"
+        framed = replay_path(crawl, shown.page, views[chosen][1], words)
         marked = passages(site, crawl, shown.page.record, words)
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
         values |= {"words": words, "passages": marked}
@@ -175,9 +179,10 @@ def small_picture(instruments: Instruments, crawl: Crawl, record: str) -> tuple[
     return made, "image/jpeg"
 
 
-def replay_path(crawl: str, page: PageShown, modifier: Modifier) -> str:
-    """Return the path under which the replay shows a capture."""
-    return Address(crawl, moment_of(datetime.fromisoformat(page.fetched_at)), modifier, page.url).path
+def replay_path(crawl: str, page: PageShown, modifier: Modifier, words: str = "") -> str:
+    """Return the path under which the replay shows a capture, the first of the words in sight where they are marked."""
+    path = Address(crawl, moment_of(datetime.fromisoformat(page.fetched_at)), modifier, page.url, words).path
+    return f"{path}#{FIRST_WORD}" if modifier is Modifier.WORDS else path
 
 
 def score_parts(shown: CaptureView) -> list[tuple[str, float, float]]:

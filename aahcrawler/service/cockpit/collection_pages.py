@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from aahcrawler.crawl_collections import LISTS, Collection
 from aahcrawler.service.cockpit.package_pages import collection_package
+from aahcrawler.service.cockpit.search_page import MAX_CRAWLS
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering import collecting
@@ -47,7 +48,13 @@ def routes(site: Site) -> APIRouter:
     @router.get("/{name}")
     def show(session: Reading, name: str, job: Annotated[str, Query(max_length=100)] = "") -> Response:
         shown = collection(reach, states, name)
-        values = {"shown": shown, "labels": LABELS, "lists": LISTS, "could_be": list(folders_to_add(reach, shown))}
+        values = {
+            "most_searched": MAX_CRAWLS,
+            "shown": shown,
+            "labels": LABELS,
+            "lists": LISTS,
+            "could_be": list(folders_to_add(reach, shown)),
+        }
         package = {} if shown.described is None else collection_package(site, shown, job)
         return site.page(session, "collection.html", **values, **package)
 

@@ -27,7 +27,8 @@ from online_analysis.icd.seed_list import SeedList
 from online_analysis.icd.yaml_source import Value, read_source
 from online_analysis.suggestions import Suggestions, suggest
 
-_ADD: Final = "add:"
+ADD: Final = "add:"
+"""How fields begin that add something to a list of a definition: the list's name follows, then the value."""
 _LISTS: Final = {
     "keywords": "topic.keywords",
     "entities": "topic.entities",
@@ -73,8 +74,8 @@ class Draft:
         """Return the draft with the suggestions that were chosen. Raise ``ProblemError`` for a text with mistakes."""
         chosen: dict[str, list[str]] = {}
         for name in form.fields:
-            kind, _, value = name.removeprefix(_ADD).partition(":")
-            if name.startswith(_ADD) and kind in _LISTS and value:
+            kind, _, value = name.removeprefix(ADD).partition(":")
+            if name.startswith(ADD) and kind in _LISTS and value:
                 chosen.setdefault(_LISTS[kind], []).append(value)
         try:
             data = read_source(self.text.encode("utf-8", "surrogatepass"), "icd.yaml").data
@@ -163,6 +164,12 @@ class DefinitionHandlers:
             why = _IMPORTED if crawl.is_import else problem.detail
             return self._site.crawl_page(session, crawl, "definition", "definition_unknown.html", why=why, known=known)
         return self._shown(session, Draft(held.text, held.text), crawl, digest=held.digest)
+
+    def with_added(self, session: Session, crawl: Crawl, form: Form) -> Response:
+        """Return the page of a crawl's definition with what a form adds to it; nothing is saved."""
+        held = self._helm.definitions.read(crawl)
+        draft = Draft(held.text, held.text).with_suggestions(form)
+        return self._shown(session, draft, crawl, digest=held.digest)
 
     def draft(self, session: Session, form: Form, crawl: Crawl | None) -> Response:
         """Return what comes of a draft that was sent, of a crawl or of none yet."""

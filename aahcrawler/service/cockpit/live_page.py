@@ -14,6 +14,7 @@ from markupsafe import Markup
 from starlette.responses import StreamingResponse
 
 from aahcrawler.report.chart import Axis, Line, Measure, line_chart
+from aahcrawler.report.reason_words import counted, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.import_page import import_page
 from aahcrawler.service.cockpit.site import Reading, Site
@@ -27,7 +28,6 @@ from aahcrawler.service.views.object_list import object_counts
 from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.views.page_list import PageFilter, page_list
 from aahcrawler.service.views.site_pages import SiteQuery, sites_page
-from aahcrawler.service.views.worded_reasons import counted, worded_error
 from aahcrawler.service.web.problems import TOO_MANY, ProblemError
 from aahcrawler.tallies import CrawlCounts
 
@@ -196,7 +196,7 @@ def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
         "traps": traps_of(states, crawl),
         "repairs": repairs_of(states, crawl),
         "refused": counted(told.refusals),
-        "failures": counted(told.failures, worded_error),
+        "failures": counted(told.failures, worded_failure),
     }
 
 

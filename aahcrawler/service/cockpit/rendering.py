@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse
 
 from aahcrawler import __version__
 from aahcrawler.overview.periods import worded as worded_period
-from aahcrawler.report.reason_words import ROLES
-from aahcrawler.service.views.worded_reasons import worded
+from aahcrawler.report.reason_words import ROLES, worded
+from aahcrawler.tallies import plural
 
 _PACKAGE: Final = "aahcrawler.service.cockpit"
 _UNSEEN = re.compile(
@@ -131,15 +131,6 @@ def sentence(text: str) -> str:
 def reason(name: str) -> str:
     """Return why a link was not followed in words, those of its name where there are no others."""
     return worded(name).words
-
-
-def plural(count: float, one: str, many: str = "") -> str:
-    """Return a number with its noun.
-
-    >>> plural(1, "page"), plural(1200, "page"), plural(2, "entry", "entries")
-    ('1 page', '1,200 pages', '2 entries')
-    """
-    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
 
 
 def same(values: Iterable[str]) -> list[tuple[str, str]]:

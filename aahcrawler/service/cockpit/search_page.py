@@ -12,14 +12,28 @@ from fastapi.responses import StreamingResponse
 from aahcrawler.layout import ANNOTATIONS
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
-from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.views.search_answers import FACETS, SearchResults, Span, answer, question_of, table
+from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionHandlers
+from aahcrawler.service.cockpit.sign_in import Said, Session
+from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
+from aahcrawler.service.steering.unfound_searches import MIN_ASKERS
+from aahcrawler.service.views.search_answers import (
+    FACETS,
+    HAS_PARQUET,
+    Format,
+    SearchResults,
+    Span,
+    answer,
+    handed_out,
+    question_of,
+)
 from aahcrawler.service.views.url_captures import UrlCaptures, url_captures
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.urls import canonicalize
 
 ROWS: Final = 10
 """Results that the page shows at once."""
+MAX_CRAWLS: Final = 200
+"""Crawls that a search can be narrowed to."""
 _MOST: Final = 20
 _ADDRESS: Final = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/\S*)?")
 """An address as people write it, without ``http://``; other words may look so."""
@@ -40,7 +54,12 @@ _LABELS: Final = {
     "keyword": "Keyword of the definition",
     "entity": "Name of the definition",
 }
-_TYPES: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+_TYPES: Final[Mapping[Format, str]] = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+    "warc.gz": "application/warc",
+}
 Values = Annotated[list[str], Query(max_length=_MOST)]
 Day = Annotated[str, Query(max_length=40)]
 
@@ -87,12 +106,14 @@ class Asked(NamedTuple):
         return self.leads_to(**{name: now})
 
     @property
-    def narrowed(self) -> list[tuple[str, str, str]]:
-        """What it is narrowed to: label, value, and the address without it."""
-        found = [(_LABELS[name], value, self.toggled(name, value)) for name in _FILTERS for value in self.filters[name]]
+    def narrowed(self) -> list[tuple[str, str, str, str]]:
+        """What it is narrowed to: the filter's name and label, the value, and the address without it."""
+        found = [
+            (name, _LABELS[name], value, self.toggled(name, value)) for name in _FILTERS for value in self.filters[name]
+        ]
         for name, label in (("since", "From"), ("until", "To"), ("as_of", "As of")):
             if value := str(getattr(self, name)):
-                found.append((label, value, self.leads_to(**{name: ""})))
+                found.append((name, label, value, self.leads_to(**{name: ""})))
         return found
 
 
@@ -103,7 +124,7 @@ def routes(site: Site) -> APIRouter:
 
     def asked_for(
         q: Annotated[str, Query(max_length=LONGEST)] = "",
-        crawl: Values = [],  # noqa: B006 (read alone)
+        crawl: Annotated[list[str], Query(max_length=MAX_CRAWLS)] = [],  # noqa: B006 (read alone)
         kind: Values = [],  # noqa: B006
         object_type: Annotated[list[str], Query(alias="type", max_length=_MOST)] = [],  # noqa: B006
         of_site: Annotated[list[str], Query(alias="site", max_length=_MOST)] = [],  # noqa: B006
@@ -148,6 +169,8 @@ def routes(site: Site) -> APIRouter:
         urls = _urls(asked.q)
         for url in urls:
             archived = archived or _archived(site, url)
+        if found is not None and not offset:
+            _note_unfound(site, session, asked, found, is_archived=bool(archived))
         values = {
             "found": found,
             "mistake": mistake,
@@ -156,6 +179,9 @@ def routes(site: Site) -> APIRouter:
             "archived": archived,
             "labels": _LABELS,
             "not_enriched": _not_enriched(site, asked.filters["crawl"]),
+            "has_parquet": HAS_PARQUET,
+            "counts_unfound": site.instruments.unfound is not None,
+            "titles": {crawl.id: crawl.icd.title for crawl in reach.crawls() if crawl.icd.title},
             "bars": _bars(asked, found.timeline) if found is not None else (),
             "pictured": site.instruments.pictures is not None and site.instruments.pictures.available,
             "before": asked.leads_to(offset=max(0, offset - ROWS)) if offset else "",
@@ -165,12 +191,50 @@ def routes(site: Site) -> APIRouter:
         return site.page(session, "search.html", **values)
 
     @router.get("/results.{how}")
-    def download(_: Reading, how: Literal["csv", "jsonl"], asked: Annotated[Asked, Depends(asked_for)]) -> Response:
-        lines = table(reach, indexes, question(asked), asked.filters["crawl"], how)
+    def download(_: Reading, how: Format, asked: Annotated[Asked, Depends(asked_for)]) -> Response:
+        lines = handed_out(reach, indexes, question(asked), asked.filters["crawl"], how)
         name = {"Content-Disposition": f'attachment; filename="search.{how}"'}
         return StreamingResponse(lines, media_type=_TYPES[how], headers=name)
 
+    _add_unfound(router, site)
     return router
+
+
+def _add_unfound(router: APIRouter, site: Site) -> None:
+    """Add the routes of what was searched for and not found."""
+    reach, unfound = site.instruments.reach, site.instruments.unfound
+    desk = DefinitionHandlers(site)
+
+    @router.get("/unfound")
+    def show_unfound(session: Operating) -> Response:
+        values = {
+            "counted": unfound is not None,
+            "listed": unfound.listed() if unfound is not None else (),
+            "least": MIN_ASKERS,
+            "crawls": [(crawl.id, crawl.icd.title or crawl.id) for crawl in reach.crawls() if not crawl.is_import],
+        }
+        return site.page(session, "unfound.html", **values)
+
+    @router.post("/unfound")
+    def take_up(session: Operating, _reader: Reading, form: Sent) -> Response:
+        chosen = [name.removeprefix(ADD).partition(":")[2] for name in form.fields if name.startswith(ADD)]
+        if not chosen or unfound is None:
+            return then(session, address("search", "unfound"), Said("Choose some of them first."))
+        if form.get("action") == "forget":
+            unfound.forget(chosen)
+            return then(session, address("search", "unfound"), Said("They are left out, until they are searched for."))
+        return desk.with_added(session, site.crawl(form.get("crawl")), form)
+
+
+def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchResults, *, is_archived: bool) -> None:
+    """Count a search that found nothing in crawls which are wholly indexed, where that is wanted."""
+    unfound, urls = site.instruments.unfound, _urls(asked.q)
+    if unfound is None or found.notes or asked.narrowed:
+        return
+    if len(urls) == 1 and not is_archived:
+        unfound.note(urls[0], session.key, is_url=True)
+    elif len(urls) != 1 and not found.total:
+        unfound.note(asked.q, session.key, is_url=False)
 
 
 def passages(site: Site, crawl: str, record: str, words: str) -> SearchResults | None:

@@ -22,7 +22,7 @@ from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.steering.starting_crawls import Created, create, free_id
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.noted_acts import note_did, note_said
-from aahcrawler.service.web.problems import CONFLICT, ProblemError
+from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
@@ -107,19 +107,15 @@ def copy(helm: SteeringService, crawl: Crawl, caller: Caller, title: str) -> Cre
 _logger = logging.getLogger(__name__)
 
 
-class Held(BaseModel):
+class Held(Shown):
     """What lies in the folder of a crawl: files, and their bytes."""
-
-    model_config = ConfigDict(frozen=True)
 
     files: int
     bytes: int
 
 
-class Deleted(BaseModel):
+class Deleted(Shown):
     """A crawl that is gone, and what went with it."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     held: Held

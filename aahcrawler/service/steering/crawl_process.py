@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import Popen
 from typing import Final
 
 from aahcrawler.crawls import Started, started
@@ -131,7 +132,7 @@ class Processes:
         try:
             with open(path, "ab", opener=private) as log:
                 said_before = log.seek(0, os.SEEK_END)
-                process = subprocess.Popen(
+                process = Popen(
                     [sys.executable, "-m", "aahcrawler.cli", *arguments],
                     stdin=subprocess.DEVNULL,
                     stdout=log,

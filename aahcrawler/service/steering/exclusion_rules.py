@@ -7,8 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.archive.index import LINES, SORTED
 from aahcrawler.frontier.blocking_rules import Rule, RuleBook, RuleKind
 from aahcrawler.frontier.protocol import State
@@ -17,7 +15,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.web.problems import BAD_RULE, NO_RULE, ProblemError
+from aahcrawler.service.web.problems import BAD_RULE, NO_RULE, ProblemError, Shown
 from aahcrawler.urls import MAX_LENGTH
 
 EXAMPLES: Final = 10
@@ -25,31 +23,25 @@ MAX_RULES: Final = 100
 """Rules that are put in force or taken back at once."""
 
 
-class RuleView(BaseModel):
+class RuleView(Shown):
     """A rule: the URLs that are not fetched. ``reason`` is why a URL is blocked that it names."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: RuleKind
     text: str
     reason: str
 
 
-class Exclusions(BaseModel):
+class Exclusions(Shown):
     """The rules that hold in a crawl, by their reasons."""
-
-    model_config = ConfigDict(frozen=True)
 
     rules: tuple[RuleView, ...]
 
 
-class Excluded(BaseModel):
+class Excluded(Shown):
     """What came of putting rules in force: how many URLs that waited were blocked at once.
 
     ``known`` are rules that were in force before.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     rules: tuple[RuleView, ...]
     known: tuple[RuleView, ...]
@@ -57,33 +49,27 @@ class Excluded(BaseModel):
     detail: str
 
 
-class Readmitted(BaseModel):
+class Readmitted(Shown):
     """What came of taking rules back: how many URLs wait again, each with the score that it had."""
-
-    model_config = ConfigDict(frozen=True)
 
     rules: tuple[RuleView, ...]
     returned: int
     detail: str
 
 
-class Matches(BaseModel):
+class Matches(Shown):
     """URLs that rules name: how many, and ten of them; of those that wait the ten with the highest scores."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     examples: tuple[str, ...]
 
 
-class ExclusionPreview(BaseModel):
+class ExclusionPreview(Shown):
     """What rules would match. ``blocked`` are those of ``queued`` that another rule or reason keeps out already.
 
     ``queued`` counts what waits, due pages among it; ``fetched`` what the crawls of the folder have captured, which
     stays. It is None where the crawl has no folder on this machine.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     rules: tuple[RuleView, ...]
     queued: Matches

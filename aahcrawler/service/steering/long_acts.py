@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny
+from pydantic import BaseModel, SerializeAsAny
 
-from aahcrawler.service.web.problems import BUSY, NO_JOB, ProblemError
+from aahcrawler.service.web.problems import BUSY, NO_JOB, ProblemError, Shown
 
 THREADS: Final = 2
 MAX_JOBS: Final = 50
@@ -39,13 +39,11 @@ class JobState(StrEnum):
 UNDER_WAY: Final = frozenset({JobState.WAITING, JobState.RUNNING})
 
 
-class JobView(BaseModel):
+class JobView(Shown):
     """A job: what it is, how many URLs it has gone through of about how many (None where not known).
 
     ``result`` is there once it is done, ``detail`` says why it failed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     kind: str

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from aahcrawler.frontier.protocol import Offer
 from aahcrawler.layout import SCORES
@@ -15,20 +15,18 @@ from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.redefining import Redefined, Section, change
-from aahcrawler.service.web.problems import CONFLICT, ProblemError
+from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 
 SAMPLE: Final = 2000
 """The best queued URLs that are scored again."""
 SHOWN: Final = 50
 
 
-class Moved(BaseModel):
+class Moved(Shown):
     """A queued URL with its places and scores before and after, places counted from 1 among those that were looked at.
 
     ``score`` is None where it has none yet.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     place_before: int
@@ -37,14 +35,12 @@ class Moved(BaseModel):
     score: float | None
 
 
-class OrderPreview(BaseModel):
+class OrderPreview(Shown):
     """The change of the definition, and the best of the queue then. ``looked_at`` URLs, the best ones, were scored.
 
     ``rescored`` of them have a score that the log tells the parts of; the others keep theirs. What ranks lower now
     may come up, too, and is not among these.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     change: Redefined
     looked_at: int

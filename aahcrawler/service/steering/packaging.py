@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import EXPORTS, REMOVING, TOMBSTONES
@@ -16,7 +16,7 @@ from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.told_process import ReportingProcess
 from aahcrawler.service.views.downloads import ArchiveFile
-from aahcrawler.service.web.problems import CONFLICT, ProblemError
+from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 
 MAX_SECONDS: Final = 6 * 3600.0
 """Seconds after which the making of a package is given up."""
@@ -24,10 +24,8 @@ EXTENSION: Final = ".wacz"
 _NEW: Final = f"new{EXTENSION}"
 
 
-class Packaged(BaseModel):
+class Packaged(Shown):
     """A package that was made: its pages, captures and bytes, and what was left out since a session had shown it."""
-
-    model_config = ConfigDict(frozen=True)
 
     pages: int
     captures: int

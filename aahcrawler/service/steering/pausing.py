@@ -2,19 +2,15 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler import urls
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.web.problems import BAD_SITE, ProblemError
+from aahcrawler.service.web.problems import BAD_SITE, ProblemError, Shown
 
 
-class Paused(BaseModel):
+class Paused(Shown):
     """Whether a crawl is paused, which sites are, and what that means, in words."""
-
-    model_config = ConfigDict(frozen=True)
 
     paused: bool
     sites: tuple[str, ...]

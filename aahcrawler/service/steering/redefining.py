@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
@@ -14,7 +14,7 @@ from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, Rewriting
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeView, ProblemError
+from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeView, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, changes, redefined
 
@@ -31,20 +31,16 @@ _PREFIX: Final = {Section.LIMITS: "limits", Section.WEIGHTS: "scoring.weights", 
 _AT_REST = "the crawl goes by it when it is started again (accept_changes)"
 
 
-class FieldChanged(BaseModel):
+class FieldChanged(Shown):
     """A field of the definition with what it meant before and means then, as JSON; None where it meant nothing."""
-
-    model_config = ConfigDict(frozen=True)
 
     field: str
     before: str | None
     after: str | None
 
 
-class LimitLeft(BaseModel):
+class LimitLeft(Shown):
     """A limit: how much there may be, was used, and is left. ``allowed`` and ``left`` are None without a bound."""
-
-    model_config = ConfigDict(frozen=True)
 
     limit: str
     used: float
@@ -52,14 +48,12 @@ class LimitLeft(BaseModel):
     left: float | None
 
 
-class Redefined(BaseModel):
+class Redefined(Shown):
     """A change of a definition. With ``applied`` it is written; ``detail`` says when the crawl goes by it.
 
     ``diff`` has the lines of the text that differ. ``left_aside`` are changed fields that a running crawl does not
     take over. ``limits`` is there where limits were changed and the crawl can be asked.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     applied: bool
     fields: tuple[FieldChanged, ...]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
@@ -18,7 +18,7 @@ from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.redefining import Redefined, Section, change
-from aahcrawler.service.web.problems import CONFLICT, ProblemError
+from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 from aahcrawler.tombstones import TakenDown
 
 EXAMPLES: Final = 10
@@ -26,15 +26,13 @@ MAX_REFUSED: Final = 1_000_000
 """Links that were refused that are judged again at most."""
 
 
-class ScopePreview(BaseModel):
+class ScopePreview(Shown):
     """The change of the definition, and its effect on what is known.
 
     ``blocked`` counts URLs that wait and are refused then, by reason. ``returned`` were blocked for a reason of the
     scope and wait again, ``offered`` were refused when they were found and are wanted now. The latter is None without
     a folder on this machine, and at most as many as are offered then: settings of traps may keep some out.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     change: Redefined
     waiting: int

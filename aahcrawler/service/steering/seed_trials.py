@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.told_process import ReportingProcess
-from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
+from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd
 from online_analysis.icd.editing import edited
@@ -26,20 +26,16 @@ KEPT_SECONDS: Final = 900.0
 _KEPT: Final = 20
 
 
-class LinkTried(BaseModel):
+class LinkTried(Shown):
     """A link that the crawl would queue, with its score."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     anchor: str = ""
     score: float
 
 
-class SeedTried(BaseModel):
+class SeedTried(Shown):
     """What the first page of a seed is for the crawl, as ``aah icd try`` tells it."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     verdict: str
@@ -58,10 +54,8 @@ class SeedTried(BaseModel):
     best: tuple[LinkTried, ...] = ()
 
 
-class TrialView(BaseModel):
+class TrialView(Shown):
     """How far a dry run is: the seeds that were tried, of all; ``is_over`` once there is nothing more to come."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     seeds: tuple[SeedTried, ...]

@@ -6,7 +6,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from aahcrawler.crawls import Started
 from aahcrawler.definition_bundle import unpacked
@@ -19,7 +19,7 @@ from aahcrawler.service.steering.crawl_process import Launched, Processes, failu
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of, unread
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, ProblemError
+from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
@@ -29,27 +29,23 @@ _MAX_STEM_LENGTH: Final = 56
 """Characters of an id that a number is added to; an id has at most 64."""
 
 
-class Ending(BaseModel):
+class Ending(Shown):
     """What was asked to end a crawl: the process on this machine, or the workers of a shared server.
 
     ``asked`` is false where it had been asked before.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     asked: bool
     pid: int | None
     detail: str
 
 
-class Starting(BaseModel):
+class Starting(Shown):
     """A crawl that was started. ``lines`` is what its process said.
 
     ``state`` is ``running``, ``starting`` where it was not open yet, ``ended`` where it was over at once, or
     ``submitted`` where workers of a shared server take it up.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     state: str
     pid: int | None
@@ -58,10 +54,8 @@ class Starting(BaseModel):
     detail: str
 
 
-class Created(BaseModel):
+class Created(Shown):
     """A crawl that was created, and how it was started where that was asked for."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     title: str

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from aahcrawler.layout import STEERING
 from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.noted_acts import note_did
+from aahcrawler.service.web.problems import Shown
 
 MAX_ACTS: Final = 1000
 """Acts that are read back at once."""
@@ -23,10 +24,8 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _logger = logging.getLogger(__name__)
 
 
-class Act(BaseModel):
+class Act(Shown):
     """Something that was done to a crawl: when (UTC), in which crawl of the folder, by whom, what, and its effect."""
-
-    model_config = ConfigDict(frozen=True)
 
     at: datetime
     crawl: int
@@ -36,13 +35,11 @@ class Act(BaseModel):
     effect: Mapping[str, JsonValue] = {}
 
 
-class Acts(BaseModel):
+class Acts(Shown):
     """Acts, the newest first; ``more`` says that there are older ones.
 
     ``kept`` is false for a crawl without a folder on this machine: its acts are in the log of the service alone.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     acts: tuple[Act, ...]
     more: bool

@@ -1,10 +1,11 @@
 """Single URLs of a crawl: given a score, fetched now or again, let go, or let in although the scope refused them."""
 
 import secrets
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from aahcrawler.frontier.blocking_rules import Rule, RuleBook, RuleKind
 from aahcrawler.frontier.control import Revisit
@@ -15,7 +16,7 @@ from aahcrawler.scope import RULE
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, OVER, ProblemError
+from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, OVER, ProblemError, Shown
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import LONGEST
 
@@ -23,13 +24,11 @@ MAX_WAIT: Final = 366 * 86400.0
 """Seconds after which a page may be fetched again at the latest."""
 
 
-class UrlDone(BaseModel):
+class UrlDone(Shown):
     """What came of something that was done to a URL: its state and score now, and what that means, in words.
 
     ``changed`` says whether anything did. ``score`` is None once the URL has ended, and where it has none.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     changed: bool
@@ -39,19 +38,17 @@ class UrlDone(BaseModel):
     detail: str
 
 
-class Admission(BaseModel):
+class Admission(Shown):
     """Whether the scope lets a URL in, and what would have to be changed where it does not.
 
     ``reason`` is why not. ``changes`` are fields of the definition with the values that would let in this URL and
     nothing else; none where no change of the scope can do it, as ``detail`` says.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     url: str
     admitted: bool
     reason: str = ""
-    changes: dict[str, JsonValue] = {}
+    changes: Mapping[str, JsonValue] = {}
     detail: str
 
 

@@ -38,7 +38,7 @@ from aahcrawler.scores.entries import ENTRY, Begin, Judged, Links, unpacked
 from aahcrawler.segments import DamageError
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import PageShown, page_shown
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 
 LARGEST: Final = 8 << 20
 """Bytes of a record that are read at most."""
@@ -47,14 +47,12 @@ _CRAWLS: Final = 64
 _UNSEEN: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
 
 
-class RecordView(BaseModel):
+class RecordView(Shown):
     """A WARC record: its type, where its gzip member begins in which file, and how many bytes of it there are.
 
     ``size`` is None where that is not known. ``fields`` are names and values of its header, ``http``
     the head of the HTTP message in it; both may hold anything that a server sent, control characters apart.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     type: str
     file: str
@@ -228,10 +226,8 @@ ORDER BY at LIMIT 5
 """
 
 
-class ObjectFound(BaseModel):
+class ObjectFound(Shown):
     """An object as one capture has it, as in ``ObjectRow``; a body is cut at 4,000 characters."""
-
-    model_config = ConfigDict(frozen=True)
 
     iri: str
     type: str
@@ -244,10 +240,8 @@ class ObjectFound(BaseModel):
     inferred: str | None
 
 
-class LinkView(BaseModel):
+class LinkView(Shown):
     """A link of a page: the score that it was offered with, each analyser's part of it, and why it was refused."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     score: float
@@ -255,14 +249,12 @@ class LinkView(BaseModel):
     refused: str | None
 
 
-class Judgement(BaseModel):
+class Judgement(Shown):
     """What the score log says of a page: its score, each analyser's part, and the weights that held.
 
     ``links`` are its links, the best first, at most 1,000 of ``all_links``; ``unscored`` says that they waited for
     other pages of a batch. ``redirect`` is where it led to.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     score: float | None
     priority: float
@@ -275,24 +267,20 @@ class Judgement(BaseModel):
     unscored: bool
 
 
-class StatementView(BaseModel):
+class StatementView(Shown):
     """A statement in the graph of a capture, its terms as N-Triples writes them; long ones are cut."""
-
-    model_config = ConfigDict(frozen=True)
 
     subject: str
     predicate: str
     object: str
 
 
-class CaptureView(BaseModel):
+class CaptureView(Shown):
     """One capture. ``judgement`` is None where the score log has none; ``notes`` say what is missing, and why.
 
     ``holder`` is the capture that states the objects of a page that had not changed, else None. ``look`` is what a
     browser made of the page, None where none looked at it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     page: PageShown
     is_requisite: bool

@@ -3,22 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from aahcrawler.crawl_collections import Collection, CollectionError, CollectionFile
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates
-from aahcrawler.service.web.problems import NO_COLLECTION, ProblemError
+from aahcrawler.service.web.problems import NO_COLLECTION, ProblemError, Shown
 
 
-class CollectedCrawl(BaseModel):
+class CollectedCrawl(Shown):
     """A crawl of a collection, by the name of its folder. Of one that is gone nothing else is known.
 
     ``pages`` and ``objects`` are as in the crawl's own state; ``objects`` is None where they are not yet counted.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     folder: str
     id: str = ""
@@ -28,13 +26,11 @@ class CollectedCrawl(BaseModel):
     objects: int | None = None
 
 
-class CollectionView(BaseModel):
+class CollectionView(Shown):
     """A collection: its name, what describes it, and its crawls. ``pages`` and ``objects`` are the sums of theirs.
 
     ``problem`` says what is wrong with its file; nothing else is known then.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     described: Collection | None = None

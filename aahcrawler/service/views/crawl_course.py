@@ -3,22 +3,19 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.page_index import Course
 from aahcrawler.service.views.page_indexes import Asked, Progress
+from aahcrawler.service.web.problems import Shown
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class CoursePoint(BaseModel):
+class CoursePoint(Shown):
     """The crawl at one time: pages so far, relevant ones so far, and the sum of their scores.
 
     ``seconds`` counts from its first page. ``harvest`` is the share of relevant ones of all so far, ``recent`` of those
     since the point before; ``speed`` is the number of pages a second since then, None where no time passed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     at: str
     seconds: float
@@ -30,23 +27,19 @@ class CoursePoint(BaseModel):
     speed: float | None
 
 
-class CrawlCourse(BaseModel):
+class CrawlCourse(Shown):
     """The course of one crawl of a folder, in at most 400 points."""
-
-    model_config = ConfigDict(frozen=True)
 
     crawl: int
     points: tuple[CoursePoint, ...]
     progress: Progress
 
 
-class LevelCount(BaseModel):
+class LevelCount(Shown):
     """The pages of an application's level: how many, how many of them are relevant, and the objects found on them.
 
     ``application``, ``level`` and ``role`` are None where nothing was recognised.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     application: str | None
     level: str | None
@@ -56,13 +49,11 @@ class LevelCount(BaseModel):
     objects: int
 
 
-class PageCounts(BaseModel):
+class PageCounts(Shown):
     """The captures of a crawl by application and level, status and trap, the most frequent first.
 
     With the number 0 they are those of all crawls of the folder.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     crawl: int
     captures: int

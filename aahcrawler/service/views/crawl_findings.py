@@ -4,26 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import LEARNED
+from aahcrawler.report.reason_words import CountedReason, counted
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.seeds.verdicts import GIVING, Verdict
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus, read_summary
-from aahcrawler.service.views.worded_reasons import CountedReason, counted
+from aahcrawler.service.web.problems import Shown
+from aahcrawler.tallies import group
 from aahcrawler.traps.path_shape import Trap
 
 MOST: Final = 1_000
 """Seeds, patterns and repairs of one page at most."""
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class SeedsPage(_Shown):
+class SeedsPage(Shown):
     """Some seeds with what became of them and what to do about it; how many there are by verdict, and where to go on.
 
     They are those of ``crawl.json``, which a crawl that runs writes every ten seconds.
@@ -35,7 +31,7 @@ class SeedsPage(_Shown):
     next: str = ""
 
 
-class Matter(_Shown):
+class Matter(Shown):
     """Something about a crawl that a person has to look at: what it is, what to do, and the page that shows it.
 
     ``page`` is the name of a page of the crawl in the cockpit, empty for its first one; ``asked`` is the query.
@@ -47,7 +43,7 @@ class Matter(_Shown):
     asked: Mapping[str, str] = {}
 
 
-class TrapsView(_Shown):
+class TrapsView(Shown):
     """Traps by what they are: pages that were found to be such, links refused and URLs blocked for it.
 
     ``avoided`` counts links by patterns of URLs whose pages led to no content, the commonest first.
@@ -60,7 +56,7 @@ class TrapsView(_Shown):
     patterns: int
 
 
-class FailedAction(_Shown):
+class FailedAction(Shown):
     """An action that failed: where and why, on how many pages, on how many their objects were found all the same.
 
     On ``spared`` pages repair and learning were left out, after failures on pages before.
@@ -73,7 +69,7 @@ class FailedAction(_Shown):
     spared: int
 
 
-class LearnedItem(_Shown):
+class LearnedItem(Shown):
     """An action, link or sign that was learned, with its evidence (``adaptation.store.overlay.Evidence``)."""
 
     name: str
@@ -95,7 +91,7 @@ class LearnedItem(_Shown):
     """What people decided about it, in words; empty as long as nobody has."""
 
 
-class RepairsView(_Shown):
+class RepairsView(Shown):
     """Actions that failed, the commonest first, and what was learned in their place, the newest first."""
 
     failed: tuple[FailedAction, ...]
@@ -149,11 +145,11 @@ def matters(crawl: Crawl, status: CrawlStatus) -> Iterator[Matter]:
 def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsView:
     """Return the traps that a crawl has met."""
     tallies = states.look(crawl).tallies
-    avoided = _group(tallies, "avoided")
+    avoided = group(tallies, "avoided")
     return TrapsView(
-        pages=counted(_group(tallies, "trap")),
-        refused=counted({name: number for name, number in _group(tallies, "refused").items() if name in _TRAPS}),
-        blocked=counted({name: number for name, number in _group(tallies, "blocked").items() if name in _TRAPS}),
+        pages=counted(group(tallies, "trap")),
+        refused=counted({name: number for name, number in group(tallies, "refused").items() if name in _TRAPS}),
+        blocked=counted({name: number for name, number in group(tallies, "blocked").items() if name in _TRAPS}),
         avoided=counted(avoided)[:MOST],
         patterns=len(avoided),
     )
@@ -162,8 +158,8 @@ def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsView:
 def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsView:
     """Return the actions that failed in a crawl, and what was learned in their place."""
     tallies = states.look(crawl).tallies
-    failed, mended, spared = (_group(tallies, name) for name in ("failed", "mended", "spared"))
-    used = _group(tallies, "learned")
+    failed, mended, spared = (group(tallies, name) for name in ("failed", "mended", "spared"))
+    used = group(tallies, "learned")
     rows = [_failed(place, number, mended, spared) for place, number in failed.items()]
     known = _evidence(crawl.folder)
     learned = sorted(known, key=lambda each: each.date, reverse=True)
@@ -176,11 +172,6 @@ def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsView:
 
 
 _TRAPS = frozenset(map(str, Trap))
-
-
-def _group(tallies: Mapping[str, float], group: str) -> Mapping[str, float]:
-    prefix = f"{group}:"
-    return {name[len(prefix) :]: number for name, number in tallies.items() if name.startswith(prefix)}
 
 
 def _failed(place: str, number: float, mended: Mapping[str, float], spared: Mapping[str, float]) -> FailedAction:

@@ -15,12 +15,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import Counts, State
-from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.layout import SUMMARY
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import CrawlRegistry
-from aahcrawler.service.web.problems import ProblemError
+from aahcrawler.service.web.problems import ProblemError, Shown
 from aahcrawler.tallies import CrawlCounts, said
 
 _KEPT = 64
@@ -77,11 +76,7 @@ _SILENCE = 30.0
 CrawlState = Literal["running", "paused", "stopped", "finished", "waiting", "unknown"]
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class RateView(_Shown):
+class RateView(Shown):
     """What came in each second over about the last ``seconds``: less where nobody has looked for so long."""
 
     seconds: float
@@ -92,7 +87,7 @@ class RateView(_Shown):
     bytes: float
 
 
-class LimitView(_Shown):
+class LimitView(Shown):
     """A limit of the definition, how much of it is used, and the share of it, from 0 to 1 or a little more."""
 
     name: str
@@ -101,7 +96,7 @@ class LimitView(_Shown):
     share: float
 
 
-class WorkerView(_Shown):
+class WorkerView(Shown):
     """A process that fetches: where it is, for how many seconds it has been there, what it fetches or waits for."""
 
     name: str
@@ -115,14 +110,14 @@ class WorkerView(_Shown):
     pause: str = ""
 
 
-class DiskView(_Shown):
+class DiskView(Shown):
     """The bytes of the file system that the crawl's folder is on."""
 
     free: int
     total: int
 
 
-class CrawlStatus(_Shown):
+class CrawlStatus(Shown):
     """The state of a crawl.
 
     ``state``: ``running``; ``paused``, by itself or by an operator, for a ``reason``; ``stopped``, to go on when it is
@@ -257,7 +252,9 @@ class CrawlStates:
         if self._reach.gateway.is_shared or crawl.own_server() is not None:
             try:
                 with self._reach.frontier(crawl) as frontier:
-                    return _live(frontier)
+                    return StateSnapshot(
+                        frontier.counts(), frontier.stats(), is_live=True, is_paused=frontier.is_paused()
+                    )
             except ProblemError:
                 pass  # What was said last is shown, and that it is not live.
         said = summary or read_summary(crawl.folder) or Summary()
@@ -273,10 +270,6 @@ class CrawlStates:
 
 
 _KINDS = ("pages", "requisites")
-
-
-def _live(frontier: RedisControl) -> StateSnapshot:
-    return StateSnapshot(frontier.counts(), frontier.stats(), is_live=True, is_paused=frontier.is_paused())
 
 
 def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused: bool) -> tuple[CrawlState, str]:

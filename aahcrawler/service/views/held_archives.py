@@ -9,6 +9,7 @@ from aahcrawler.overview.archive_overview import CrawlChange, GatheredArchives, 
 from aahcrawler.overview.link_graph import StrongestSites, strongest, strongest_names
 from aahcrawler.overview.overview_sections import STRONGEST
 from aahcrawler.overview.site_links import SiteLinks
+from aahcrawler.page_index import captures_in
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes
 from aahcrawler.service.web.problems import ProblemError
@@ -48,7 +49,7 @@ def held_archives(indexes: PageIndexes, crawls: Sequence[Crawl]) -> HeldArchives
             try:
                 with indexes.asked(crawl) as index:
                     gathered.add_pages(index.base)
-                    archives.append(PartHeld(crawl, _captures(index)))
+                    archives.append(PartHeld(crawl, captures_in(index.base)))
                     notes += _note(crawl, index.progress.note, "")
             except ProblemError as problem:
                 notes += _note(crawl, problem.detail, "")
@@ -96,10 +97,6 @@ def _count(index: Asked, by: str, of: str) -> int:
         condition, values = f"crawl {crawl} 0 AND topic = ? AND substr(name, 1, {len(of)}) = ?", (topic, of)
     statement = f"SELECT coalesce(sum(n), 0) FROM tally WHERE {condition}"  # noqa: S608
     return int(index.base.execute(statement, values).fetchone()[0])
-
-
-def _captures(index: Asked) -> int:
-    return int(index.base.execute("SELECT coalesce(sum(n), 0) FROM tally WHERE topic = 'captures'").fetchone()[0])
 
 
 def _note(crawl: Crawl, text: str, about: str) -> tuple[str, ...]:

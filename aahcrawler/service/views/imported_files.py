@@ -5,25 +5,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, PlaceNote, entries
 from aahcrawler.layout import IMPORTS
+from aahcrawler.service.web.problems import Shown
 
 _KEPT: Final = 16
 _MAX_READ: Final = 1 << 24
 """Bytes of notes that one look goes through."""
 
 
-class ImportedView(BaseModel):
+class ImportedView(Shown):
     """A file, or all of them together, and what became of the records.
 
     ``kept`` are in the folder, ``already`` were when the file was imported last, ``removed`` are of pages that were
     taken down, ``lost`` could not be read, ``noted`` are kept although something about them is wrong, and ``passed``
     counts places that hold no record. ``size`` is in bytes, ``at`` is when it was imported last, ISO 8601.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     sha256: str
@@ -38,19 +35,15 @@ class ImportedView(BaseModel):
     passed: int = 0
 
 
-class ImportView(BaseModel):
+class ImportView(Shown):
     """All that was imported into a folder: the files in the order in which they first came, and their sum."""
-
-    model_config = ConfigDict(frozen=True)
 
     files: tuple[ImportedView, ...]
     total: ImportedView
 
 
-class NoteView(BaseModel):
+class NoteView(Shown):
     """What was told of a place in a file, whose byte it is; ``what`` names the record where anybody can."""
-
-    model_config = ConfigDict(frozen=True)
 
     file: str
     place: str
@@ -59,10 +52,8 @@ class NoteView(BaseModel):
     is_kept: bool
 
 
-class NotesView(BaseModel):
+class NotesView(Shown):
     """Some of the notes, and the byte of ``imports.jsonl`` at which the next ones begin, None at the end."""
-
-    model_config = ConfigDict(frozen=True)
 
     notes: tuple[NoteView, ...]
     next: int | None

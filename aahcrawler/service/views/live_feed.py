@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.event_index import Event, EventIndex, EventQuery, EventSearchError, read_line
 from aahcrawler.layout import FORMER, LOG
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.list_place import list_place
-from aahcrawler.service.web.problems import BAD_SEARCH, TOO_MANY_STREAMS, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, TOO_MANY_STREAMS, ProblemError, Shown
 
 MOST: Final = 500
 """Events of one page at most."""
@@ -24,10 +22,8 @@ INDEXED_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request; some thousand lines more are taken in at least."""
 
 
-class LoggedEvent(BaseModel):
+class LoggedEvent(Shown):
     """An event: its time (ISO 8601, UTC), severity, the number of its crawl, subsystem and message."""
-
-    model_config = ConfigDict(frozen=True)
 
     at: str
     level: str
@@ -36,13 +32,11 @@ class LoggedEvent(BaseModel):
     message: str
 
 
-class EventsPage(BaseModel):
+class EventsPage(Shown):
     """Some events, those logged last first, and where to go on; empty at the end.
 
     Of a long log that is looked at for the first time ``unread`` bytes, the newest, are read when it is asked again.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     events: tuple[LoggedEvent, ...]
     unread: int
@@ -51,7 +45,7 @@ class EventsPage(BaseModel):
 
 def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 100) -> EventsPage:
     """Return some events of a crawl's folder. Raise ``ProblemError`` for what cannot be looked for."""
-    if crawl.folder is None or not _has_logged(crawl.folder):
+    if crawl.folder is None or not ((crawl.folder / LOG).is_file() or any((crawl.folder / FORMER).glob(f"*/{LOG}"))):
         return EventsPage(events=(), unread=0)
     try:
         with EventIndex(crawl.folder, INDEXED_SECONDS) as index:
@@ -66,10 +60,6 @@ def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 10
         for each in found
     )
     return EventsPage(events=events, unread=unread, next=str(further) if further else "")
-
-
-def _has_logged(folder: Path) -> bool:
-    return (folder / LOG).is_file() or any((folder / FORMER).glob(f"*/{LOG}"))
 
 
 MAX_STREAMS: Final = 64
@@ -90,10 +80,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class LogLines(BaseModel):
+class LogLines(Shown):
     """New events of the log; ``skipped`` bytes before them were passed over, since there were too many at once."""
-
-    model_config = ConfigDict(frozen=True)
 
     lines: tuple[LoggedEvent, ...]
     skipped: int = 0

@@ -8,15 +8,13 @@ from difflib import SequenceMatcher
 from http import HTTPStatus
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.objects.versions import is_edited
 from aahcrawler.segments import DamageError
 from aahcrawler.service.views.capture_view import ObjectFound, capture_text, object_found
 from aahcrawler.service.views.object_list import ObjectView, object_shown
 from aahcrawler.service.views.page_indexes import Asked, Progress
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 from aahcrawler.webobject import Person, Value, WebObject
 
 LONGEST: Final = 20_000
@@ -26,32 +24,26 @@ _LINES: Final = 1_000
 _LINE: Final = 2_000
 
 
-class Piece(BaseModel):
+class Piece(Shown):
     """A part of a text that both have, or that was added or removed."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: Literal["same", "added", "removed"]
     text: str
 
 
-class LinePair(BaseModel):
+class LinePair(Shown):
     """A line of two texts side by side, None where one has no such line; ``pieces`` where both have it and differ."""
-
-    model_config = ConfigDict(frozen=True)
 
     before: str | None
     after: str | None
     pieces: tuple[Piece, ...] = ()
 
 
-class TextDifference(BaseModel):
+class TextDifference(Shown):
     """Two texts side by side; lines that both have are left out but for those beside a difference.
 
     ``left_out`` counts these. ``cut`` says that a text was too long to be compared as a whole.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     lines: tuple[LinePair, ...]
     left_out: int
@@ -104,24 +96,20 @@ MOST: Final = 50
 _FIELDS: Final = ("title", "author", "date", "body")
 
 
-class FieldChange(BaseModel):
+class FieldChange(Shown):
     """A field that says something else than in the version before, word by word."""
-
-    model_config = ConfigDict(frozen=True)
 
     field: str
     pieces: tuple[Piece, ...]
 
 
-class ObjectVersion(BaseModel):
+class ObjectVersion(Shown):
     """An object as one capture has it. ``seen_again`` counts later captures of the page that had not changed.
 
     ``changes`` are those a person would call an edit (``objects.versions``); none for the oldest version shown. Where
     another reader (knowledge base, definition, software) has read the version before, and the crawl, which compared
     both as one reader reads them, found no edit, what differs is ``read_otherwise``.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     record: str
     page: str
@@ -133,10 +121,8 @@ class ObjectVersion(BaseModel):
     read_otherwise: tuple[FieldChange, ...] = ()
 
 
-class ObjectHistory(BaseModel):
+class ObjectHistory(Shown):
     """The versions of an object, the newest first: at most 50 of ``all_versions``."""
-
-    model_config = ConfigDict(frozen=True)
 
     object: ObjectView
     versions: tuple[ObjectVersion, ...]

@@ -5,26 +5,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.event_index import EventSearchError, match_expression
 from aahcrawler.overview.periods import published_in
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import COUNTED, Condition, place_of
-from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError, Shown
 
 Lacking = Literal["title", "author", "date"]
 _SELECT: Final = "SELECT object.*, record, fetched_at FROM object JOIN capture ON capture.id = object.capture"
 
 
-class ObjectView(BaseModel):
+class ObjectView(Shown):
     """An object as its newest capture has it, as in ``ObjectRow``.
 
     ``excerpt`` is the beginning of its body. ``record`` is the id of that capture, ``fetched_at`` when it was made.
     ``deleted`` is when a capture found it gone, None while there is one that has it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     iri: str
     type: str
@@ -40,10 +36,8 @@ class ObjectView(BaseModel):
     fetched_at: str
 
 
-class ObjectList(BaseModel):
+class ObjectList(Shown):
     """Some of the objects, those found last first; ``next``, ``total`` and ``more`` are as in ``PageList``."""
-
-    model_config = ConfigDict(frozen=True)
 
     objects: tuple[ObjectView, ...]
     next: str | None
@@ -52,10 +46,8 @@ class ObjectList(BaseModel):
     progress: Progress
 
 
-class TypeCount(BaseModel):
+class TypeCount(Shown):
     """How many objects of a type there are, and how many of them have a title, an author or a date."""
-
-    model_config = ConfigDict(frozen=True)
 
     type: str
     objects: int
@@ -64,10 +56,8 @@ class TypeCount(BaseModel):
     date: int
 
 
-class ObjectCounts(BaseModel):
+class ObjectCounts(Shown):
     """The objects of a folder by type, the most frequent first; ``deleted`` of them are gone from their pages."""
-
-    model_config = ConfigDict(frozen=True)
 
     types: tuple[TypeCount, ...]
     objects: int

@@ -11,14 +11,12 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.annotations import AnnotationIndex
 from aahcrawler.derived_index import Standing, coverage, remove_base
 from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.page_index import PageIndex, captures_in
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 
 NOT_READY: Final = Kind("index-not-ready", HTTPStatus.SERVICE_UNAVAILABLE, "The index of pages is not ready")
 NO_FOLDER: Final = Kind("no-folder", HTTPStatus.CONFLICT, "The crawl's files are elsewhere")
@@ -36,13 +34,11 @@ _LITTLE: Final = 0.01
 _logger = logging.getLogger(__name__)
 
 
-class Progress(BaseModel):
+class Progress(Shown):
     """How far the index reaches: ``indexed`` of ``about`` captures, the latter estimated by the size of the files.
 
     ``about`` is None where nothing can be said yet. ``note`` says it in words; empty where all is indexed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     indexed: int
     about: int | None

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.overview.periods import span_of
+from aahcrawler.page_index import captures_in
 from aahcrawler.service.views.page_indexes import Asked, Progress
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 
 BAD_CURSOR: Final = Kind("invalid-cursor", HTTPStatus.BAD_REQUEST, "No cursor of this list")
 COUNTED: Final = 5_000
@@ -22,14 +21,12 @@ Condition = tuple[str, tuple[str | int, ...]]
 """A condition in SQL, with its values."""
 
 
-class PageShown(BaseModel):
+class PageShown(Shown):
     """A capture of a page, as ``PageRow`` has it. ``record`` is the id of its WARC record, ``level`` a level's name.
 
     ``title`` is what the page calls itself, None where it does not. ``objects`` counts the objects that
     were found on it, ``site`` is the queue of its URL.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     record: str
     url: str
@@ -53,13 +50,11 @@ class PageShown(BaseModel):
     method: str
 
 
-class PageList(BaseModel):
+class PageList(Shown):
     """Some of the pages. ``next`` is the cursor of those behind them, None at the end.
 
     ``total`` counts all that are wanted; where ``more`` is true there are at least so many.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     pages: tuple[PageShown, ...]
     next: str | None
@@ -117,7 +112,7 @@ def page_list(asked: Asked, wanted: PageFilter, after: str = "", limit: int = 50
     conditions: list[Condition] = [("NOT is_requisite", ()), *wanted.conditions()]
     behind: list[Condition] = [("(at, id) < (?, ?)", place_of(after))] if after else []
     if len(conditions) == 1:
-        total, more = _all(asked.base), False
+        total, more = captures_in(asked.base), False
         shown = _places(asked.base, [*conditions, *behind], limit + 1)
     else:
         found = _places(asked.base, conditions, COUNTED + 1)
@@ -140,11 +135,6 @@ def place_of(cursor: str) -> tuple[int, int]:
     if found is None:
         raise ProblemError(BAD_CURSOR, "give `next` of the page before, or none to begin with the newest")
     return int(found[1]), int(found[2])
-
-
-def _all(base: sqlite3.Connection) -> int:
-    """Return how many captures there are."""
-    return int(base.execute("SELECT coalesce(sum(n), 0) FROM tally WHERE topic = 'captures'").fetchone()[0])
 
 
 def _places(base: sqlite3.Connection, conditions: Sequence[Condition], limit: int) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 from aahcrawler import __version__
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.crawl_state import CrawlState, CrawlStates, CrawlStatus
-from aahcrawler.tallies import FAILURE
+from aahcrawler.tallies import FAILURE, group
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 MAX_CRAWLS: Final = 500
@@ -103,8 +103,8 @@ class Metrics:
     def _count(self, own: _Labels, tallies: Mapping[str, float]) -> None:
         for name, (tally, help_) in _COUNTED.items():
             self._sample("counter", name, help_, own, tallies.get(tally, 0.0))
-        for name, (group, label, help_) in _GROUPED.items():
-            for word, number in _commonest(tallies, f"{group}:"):
+        for name, (counts, label, help_) in _GROUPED.items():
+            for word, number in _commonest(group(tallies, counts)):
                 self._sample("counter", name, help_, (*own, (label, word)), number)
 
     def _gauge(self, name: str, help_: str, labels: _Labels, value: float) -> None:
@@ -123,12 +123,10 @@ def metrics_text(states: CrawlStates, crawls: Sequence[Crawl], streams: int) -> 
     return metrics.text()
 
 
-def _commonest(tallies: Mapping[str, float], prefix: str) -> Iterator[tuple[str, float]]:
-    found = [(name[len(prefix) :], number) for name, number in tallies.items() if name.startswith(prefix)]
-    found.sort(key=lambda entry: (-entry[1], entry[0]))
-    told = [entry for entry in found[:MAX_REASONS] if entry[0] != _OTHER]
-    yield from told
-    if rest := sum(number for _, number in found) - sum(number for _, number in told):
+def _commonest(counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    told = {word: number for word, number in list(counts.items())[:MAX_REASONS] if word != _OTHER}
+    yield from told.items()
+    if rest := sum(counts.values()) - sum(told.values()):
         yield _OTHER, rest
 
 

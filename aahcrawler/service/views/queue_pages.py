@@ -5,20 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile
 from math import inf
+from operator import attrgetter
 from typing import Final
-
-from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.frontier.browsing import Place, Queued, Timed
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.report.reason_words import Reason, worded
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
-from aahcrawler.service.views.worded_reasons import Reason, worded
-from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError, Shown
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
@@ -29,14 +28,12 @@ LOOKED_SECONDS: Final = 0.15
 _MAX_SKIPPED = 10_000
 
 
-class QueuedUrl(BaseModel):
+class QueuedUrl(Shown):
     """A URL of a crawl that waits, is being fetched, or is kept from it.
 
     ``score`` is None where it has none yet; ``seconds`` are those until a leased one's lease runs out, or a due one is
     queued again; ``reason`` says why one is blocked or failed. Of one that failed only kind and ``via`` are known.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     site: str
@@ -51,15 +48,13 @@ class QueuedUrl(BaseModel):
     reason: Reason | None = None
 
 
-class QueuePage(BaseModel):
+class QueuePage(Shown):
     """Some URLs of a crawl, and how they were found.
 
     In the order in which they are fetched, politeness aside, where ``is_ordered``. ``looked_at`` counts the URLs that
     were looked at for this page, ``of`` all of that state (of that site, where one is asked for). ``next`` is where to
     go on, empty at the end; there may be more although nothing was found yet.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     urls: tuple[QueuedUrl, ...]
     looked_at: int
@@ -154,7 +149,7 @@ def _walk(frontier: RedisControl, query: QueueQuery) -> Iterator[Queued]:
     queues = [query.site] if query.site else None
     after = Place.parse(query.after) if query.after else None
     if query.highest < inf and after is None:
-        front = takewhile(_is_at_front, frontier.walk(None, queues))
+        front = takewhile(attrgetter("at_front"), frontier.walk(None, queues))
         walk: Iterator[Queued] = chain(front, frontier.walk(Place.before(query.highest), queues))
     else:
         walk = frontier.walk(after, queues)
@@ -261,10 +256,6 @@ def _matching(text: str) -> Callable[[str], bool]:
         return UrlPattern.parse(text).matches
     except UrlPatternError as error:
         raise ProblemError(BAD_SEARCH, f"the text to look for {error}; write a part of URLs, or a pattern") from None
-
-
-def _is_at_front(queued: Queued) -> bool:
-    return queued.at_front
 
 
 def queued_url(offer: Offer, state: State) -> QueuedUrl:

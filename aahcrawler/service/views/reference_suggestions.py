@@ -10,14 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.archive.folders import ArchiveError
 from aahcrawler.objects.reader import ReadError
 from aahcrawler.segments import SegmentError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.page_indexes import NO_FOLDER
-from aahcrawler.service.web.problems import UNAVAILABLE, ProblemError
+from aahcrawler.service.web.problems import UNAVAILABLE, ProblemError, Shown
 from aahcrawler.urls import canonicalize
 from knowledge_base.loader import LoadError
 from online_analysis.icd import Icd
@@ -27,10 +25,8 @@ MAX_PAGES: Final = 1_000
 """Pages that are read: each is understood anew."""
 
 
-class SuggestedValue(BaseModel):
+class SuggestedValue(Shown):
     """A value with the number of relevant pages that have it; ``snippet`` is the URL of the best of them."""
-
-    model_config = ConfigDict(frozen=True)
 
     value: str
     count: int
@@ -38,10 +34,8 @@ class SuggestedValue(BaseModel):
     note: str
 
 
-class ReferenceSuggestions(BaseModel):
+class ReferenceSuggestions(Shown):
     """What a crawl suggests, the weightiest first, after so many of its ``pages``, ``relevant`` ones among them."""
-
-    model_config = ConfigDict(frozen=True)
 
     pages: int
     relevant: int

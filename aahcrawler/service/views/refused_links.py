@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from aahcrawler.derived_index import DerivedIndex, Source, coverage, segment_members, segment_sources
 from aahcrawler.frontier.redis.url_records import fingerprint
 from aahcrawler.layout import INDEXES, REFUSAL_LOG, REFUSALS_INDEX, REFUSED
 from aahcrawler.refusals import Begin, Entry, Failed, Page
+from aahcrawler.report.reason_words import CountedReason, Reason, counted, worded, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.list_place import list_place
-from aahcrawler.service.views.worded_reasons import CountedReason, Reason, counted, worded, worded_error
-from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError, Shown
 from aahcrawler.urls import queue_of
 
 _MAX_CRAWLS: Final = 1_000_000
@@ -205,11 +205,7 @@ INDEXED_SECONDS: Final = 0.15
 MOST: Final = 200
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class RefusedUrl(_Shown):
+class RefusedUrl(Shown):
     """A link that was not followed: why, on which page it stands, and the score that it had there."""
 
     url: str
@@ -221,7 +217,7 @@ class RefusedUrl(_Shown):
     kind: str
 
 
-class FailedUrl(_Shown):
+class FailedUrl(Shown):
     """A URL that was not fetched, or answered with an error, and why; ``via`` is the page that linked to it."""
 
     url: str
@@ -231,7 +227,7 @@ class FailedUrl(_Shown):
     via: str
 
 
-class Coverage(_Shown):
+class Coverage(Shown):
     """How much of the log was read so far, in bytes; the rest is read when it is asked again."""
 
     read: int
@@ -243,7 +239,7 @@ class Coverage(_Shown):
         return self.read >= self.of
 
 
-class RefusedPage(_Shown):
+class RefusedPage(Shown):
     """Some refused links, each once for each reason, and how many there are by reason, as far as the log was read."""
 
     urls: tuple[RefusedUrl, ...]
@@ -252,7 +248,7 @@ class RefusedPage(_Shown):
     next: str = ""
 
 
-class FailedPage(_Shown):
+class FailedPage(Shown):
     """Some URLs that failed, how many there are by reason, and ``of`` all, as far as the log was read."""
 
     urls: tuple[FailedUrl, ...]
@@ -291,7 +287,7 @@ class RefusedLinks:
         """Return some URLs that failed, each with the last reason. Raise ``ProblemError``."""
         with self._index() as index:
             rows = index.rows(FAILED, _wanted(query))
-            reasons = counted(index.counts(FAILED, query.site), worded_error)
+            reasons = counted(index.counts(FAILED, query.site), worded_failure)
             reached = _coverage(index)
         return FailedPage(
             urls=tuple(map(_failed, rows)),
@@ -342,7 +338,7 @@ def _refused(row: Row) -> RefusedUrl:
 
 def _failed(row: Row) -> FailedUrl:
     _, url, site, why, kind, via = row
-    return FailedUrl(url=url, site=site, reason=worded_error(why), kind=kind, via=via)
+    return FailedUrl(url=url, site=site, reason=worded_failure(why), kind=kind, via=via)
 
 
 def _coverage(index: RefusalsIndex) -> Coverage:

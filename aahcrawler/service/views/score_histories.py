@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
 from pydantic_core import to_json
 
 from aahcrawler.layout import POSTED, SCORE_LOG, SCORES
@@ -24,7 +23,7 @@ from aahcrawler.segments.members import Members
 from aahcrawler.segments.series import OPEN
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.refused_links import Coverage
-from aahcrawler.service.web.problems import DAMAGED, ProblemError
+from aahcrawler.service.web.problems import DAMAGED, ProblemError, Shown
 from offline.explanation.ranker_part import Ranked
 from offline.explanation.score_explanation import made_of
 from offline.explanation.url_events import Event, Part, events_of, posted_events, queued_events
@@ -39,11 +38,7 @@ _STEP = 1 << 20
 """Bytes of text that are looked through between two looks at the clock."""
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class ScorePart(_Shown):
+class ScorePart(Shown):
     """What one analyser says, with its weight, and its ``share`` in the score."""
 
     analyser: str
@@ -52,7 +47,7 @@ class ScorePart(_Shown):
     share: float
 
 
-class ScoreEvent(_Shown):
+class ScoreEvent(Shown):
     """Something that happened to a URL: when (ISO 8601), in which crawl, what, and the score that it was given.
 
     ``queued`` is the score that it then had in the queue, ``source`` the page or program that it comes from.
@@ -68,7 +63,7 @@ class ScoreEvent(_Shown):
     parts: tuple[ScorePart, ...] = ()
 
 
-class ScoreHistory(_Shown):
+class ScoreHistory(Shown):
     """The history of a URL in all crawls of a folder, the last events of it, as far as the log was read.
 
     ``parts`` make up its score: they are known only when the whole log was read, and lack the ranker's own part, for

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
@@ -27,6 +28,7 @@ from aahcrawler.search import (
     moment,
     search,
 )
+from aahcrawler.search.found_records import FoundRecords
 from aahcrawler.search.result_rows import ResultRow, utc
 from aahcrawler.search.searching import MAX_HITS
 from aahcrawler.segments import DamageError
@@ -89,6 +91,10 @@ class SearchIndexes:
                 notes.append(f"{crawl.id}: {reach.damaged[0]}.")
         return SearchableCrawls(folders, ids, tuple(notes))
 
+    def index(self, folder: Path) -> SearchIndex:
+        """Return the index of a folder, to be asked."""
+        return self._keeper(folder).searched.index
+
     def forget(self, folder: Path) -> None:
         """Let go of the index of a folder that is about to be deleted."""
         with self._lock:
@@ -143,6 +149,8 @@ class _Keeper:
     def _is_sound(self) -> bool:
         index = self.searched.index
         try:
+            if not index.can_be_written:  # Nor can it be asked there, as that takes a lock: it has to go elsewhere.
+                return False
             with index.asked() as base:
                 return index.standing(base) is Standing.SOUND
         except sqlite3.Error:
@@ -237,7 +245,7 @@ class Span(BaseModel):
 
 
 class SearchResults(BaseModel):
-    """What was found: ``total`` versions, those from ``offset`` on as ``results``.
+    """What was found: ``total`` versions, those from ``offset`` on as ``results``, into which ``folded`` are folded.
 
     ``unknown`` are words that no text has: similar ones were looked for. ``loosened`` says how far a query was loosened
     that nothing matches: ``spelling``, or ``words``, of which half have to match then. ``notes`` tell which crawls are
@@ -247,6 +255,7 @@ class SearchResults(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     total: int
+    folded: int
     results: tuple[Result, ...]
     more: bool
     facets: dict[str, tuple[Value, ...]]
@@ -291,6 +300,7 @@ def answer(
         facets.pop("crawl", None)
     return SearchResults(
         total=found.total,
+        folded=found.folded,
         results=tuple(_result(hit, ids[hit.folder]) for hit in found.hits),
         more=found.has_more,
         facets=facets,
@@ -302,17 +312,27 @@ def answer(
     )
 
 
-def table(
-    reach: CrawlRegistry,
-    indexes: SearchIndexes,
-    question: Question,
-    crawls: Sequence[str],
-    how: Literal["csv", "jsonl"],
+Format = Literal["csv", "jsonl", "parquet", "warc.gz"]
+"""How results are handed out: as rows, or the records of their captures."""
+HAS_PARQUET: Final = find_spec("pyarrow") is not None
+
+
+def handed_out(
+    reach: CrawlRegistry, indexes: SearchIndexes, question: Question, crawls: Sequence[str], how: Format
 ) -> Iterator[bytes]:
-    """Return the first thousand results as CSV (RFC 4180) or JSON lines. Raise ``ProblemError``."""
+    """Return the first thousand results as CSV (RFC 4180), JSON lines, Parquet or WARC. Raise ``ProblemError``."""
+    if how == "parquet" and not HAS_PARQUET:
+        raise ProblemError(BAD_SEARCH, "this service lacks a package for it: pip install 'aahcrawler[parquet]'")
     whole = replace(question, limit=MAX_HITS, offset=0, counts_facets=False)
     found, _, _ = _found(reach, indexes, whole, crawls)
+    if how == "warc.gz":
+        folders = {hit.folder: indexes.index(hit.folder) for hit in found.hits}
+        return FoundRecords(found.hits, folders).pieces("search.warc.gz", question.query)
     rows = map(ResultRow.of, found.hits)
+    if how == "parquet":
+        from aahcrawler.search.parquet_rows import parquet  # noqa: PLC0415 (an extra, which may be absent)
+
+        return iter((parquet(rows),))
     if how == "jsonl":
         return (json.dumps(asdict(row), ensure_ascii=True).encode() + b"\n" for row in rows)
     names = [field.name for field in fields(ResultRow)]

@@ -9,20 +9,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.crawls import frontier_settings
 from aahcrawler.frontier.blocking_rules import Rule, RuleBook
 from aahcrawler.frontier.browsing import Standing
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.report.reason_words import CountedReason, counted
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.queue_pages import QueuedUrl, first_urls
 from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery
-from aahcrawler.service.views.worded_reasons import CountedReason, counted
-from aahcrawler.service.web.problems import NO_SITE, ProblemError
+from aahcrawler.service.web.problems import NO_SITE, ProblemError, Shown
 
 MOST: Final = 500
 
@@ -34,11 +32,7 @@ _SLACK = 1.0
 _MAX_PATTERNS = 100
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class SiteView(_Shown):
+class SiteView(Shown):
     """A site with its counts.
 
     ``best`` is the score of its best queued URL. ``delay`` are the seconds between two fetches from it, as far as they
@@ -59,7 +53,7 @@ class SiteView(_Shown):
     waits_for: str
 
 
-class SitesPage(_Shown):
+class SitesPage(Shown):
     """Some sites, ``of`` all that were asked for, and where to go on; empty at the end."""
 
     sites: tuple[SiteView, ...]
@@ -67,7 +61,7 @@ class SitesPage(_Shown):
     next: str = ""
 
 
-class SitePage(_Shown):
+class SitePage(Shown):
     """One site: its counts, what is fetched next from it, what was not fetched and why, and the rules that name it.
 
     ``avoided`` counts links by patterns of URLs of this site whose pages led to no content.
@@ -235,10 +229,8 @@ ORDER BY n DESC, host, application LIMIT ?
 """
 
 
-class HostView(BaseModel):
+class HostView(Shown):
     """A host, without ``www.``: its pages, those of them that nothing was recognised of, and the others by software."""
-
-    model_config = ConfigDict(frozen=True)
 
     host: str
     pages: int
@@ -246,10 +238,8 @@ class HostView(BaseModel):
     applications: dict[str, int]
 
 
-class HostsView(BaseModel):
+class HostsView(Shown):
     """The hosts of a folder, most pages of unknown software first. ``more`` says that there are others."""
-
-    model_config = ConfigDict(frozen=True)
 
     hosts: tuple[HostView, ...]
     more: bool
@@ -292,7 +282,9 @@ class HostCounts:
         """Return the hosts of a folder; while its crawl goes on, as they were up to fifty counts' time ago."""
         with self._lock:
             found, now = self._kept.get(asked.folder), self._clock()
-        if found is not None and _still_holds(found, asked.progress.indexed, now):
+        if found is not None and now - found.at < (
+            _OLDEST if asked.progress.indexed == found.indexed else _RESTS * found.cost
+        ):
             return found.shown.model_copy(update={"progress": asked.progress})
         shown = recognised_hosts(asked)
         with self._lock:
@@ -301,10 +293,6 @@ class HostCounts:
             if len(self._kept) > _MAX_FOLDERS:
                 self._kept.popitem(last=False)
         return shown
-
-
-def _still_holds(count: _Count, indexed: int, now: float) -> bool:
-    return now - count.at < (_OLDEST if indexed == count.indexed else _RESTS * count.cost)
 
 
 def _shown_host(host: str, known: dict[str, int]) -> HostView:

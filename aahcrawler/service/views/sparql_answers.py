@@ -14,11 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.page_indexes import NO_FOLDER
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 from offline.store.local import FOLDER
 
 BAD_SPARQL: Final = Kind("invalid-sparql", HTTPStatus.BAD_REQUEST, "No query that can be answered")
@@ -40,10 +38,8 @@ _AGAIN: Final = {"Retry-After": "5"}
 _SAID: Final = 2_000
 
 
-class StoreView(BaseModel):
+class StoreView(Shown):
     """The store of a crawl: whether there is one, whether it is being loaded, and what the last loading said."""
-
-    model_config = ConfigDict(frozen=True)
 
     loaded: bool
     loading: bool

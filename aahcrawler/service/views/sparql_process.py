@@ -9,14 +9,13 @@ and so many bytes: SPARQL results in JSON, or words on the fault.
 
 import io
 import json
-import resource
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from aahcrawler.jobs import bound_memory
 from offline.store.answer_writer import write
 from offline.store.formats import ResultFormat
 from offline.store.local import StoreError, reading
@@ -54,7 +53,7 @@ class _Bounded(io.StringIO):
 
 def main() -> None:
     """Answer until the input ends."""
-    _bound_memory()
+    bound_memory(MEMORY)
     answer_all(sys.stdin.buffer, sys.stdout.buffer)
 
 
@@ -94,13 +93,6 @@ def _at_most(rows: Iterator[tuple[Term | None, ...]], most: int) -> Iterator[tup
         if count == most:
             raise OverflowError(f"the answer has more than {most} rows; add LIMIT {most}, and OFFSET for the others")
         yield row
-
-
-def _bound_memory() -> None:
-    with suppress(OSError, ValueError, IndexError):
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        most = pages * resource.getpagesize() + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ from typing import Final
 
 from lxml.etree import strip_elements
 from lxml.html import HtmlElement
-from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.page import Page
 from aahcrawler.service.views.capture_view import CapturePlace, capture_row, exchange_of, plain
 from aahcrawler.service.views.object_history import TextDifference, text_difference
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import PageShown, page_shown
+from aahcrawler.service.web.problems import Shown
 from aahcrawler.wire.replay import replayed
 
 MOST: Final = 200
@@ -21,10 +21,8 @@ _HIDDEN: Final = ("script", "style", "noscript", "template")
 _MAX_LINES: Final = 2_000
 
 
-class UrlCaptures(BaseModel):
+class UrlCaptures(Shown):
     """The captures of a URL, those that found it unchanged too, the newest first: at most 200 of ``all_captures``."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     captures: tuple[PageShown, ...]
@@ -32,13 +30,11 @@ class UrlCaptures(BaseModel):
     progress: Progress
 
 
-class CaptureDifference(BaseModel):
+class CaptureDifference(Shown):
     """Two captures, and the text of their pages side by side.
 
     ``difference`` is None where the text of one cannot be had; ``note`` says why.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     before: PageShown
     after: PageShown

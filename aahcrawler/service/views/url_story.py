@@ -4,28 +4,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.blocking_rules import RuleBook
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.report.reason_words import Reason, worded, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
 from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views.live_feed import LoggedEvent, events_page
 from aahcrawler.service.views.queue_pages import QueuedUrl, queued_url
 from aahcrawler.service.views.refused_links import Coverage, FailedUrl, RefusedLinks, RefusedUrl
 from aahcrawler.service.views.site_pages import wait_of
-from aahcrawler.service.views.worded_reasons import Reason, worded, worded_error
-from aahcrawler.service.web.problems import BAD_URL, ProblemError
+from aahcrawler.service.web.problems import BAD_URL, ProblemError, Shown
 
 Act = Literal["fetch_now", "rescore", "block", "unblock", "revisit"]
 _EVENTS = 30
 _REFUSALS = 20
 
 
-class UrlStory(BaseModel):
+class UrlStory(Shown):
     """The story of a URL.
 
     ``state`` is None where it was never offered. ``story`` tells in sentences where it is and why, and what keeps it
@@ -33,8 +31,6 @@ class UrlStory(BaseModel):
     it. ``scope`` is why the definition as it is now would refuse a link to it, None where it would take it.
     ``refused`` are links to it that were not followed, of which more may come where ``coverage`` is not whole.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     site: str
@@ -145,7 +141,7 @@ def _reason(status: UrlStatus | None, failed: FailedUrl | None) -> Reason | None
     if status is None or status.state not in (State.FAILED, State.BLOCKED):
         return None
     if status.reason:
-        return worded_error(status.reason) if status.state is State.FAILED else worded(status.reason)
+        return worded_failure(status.reason) if status.state is State.FAILED else worded(status.reason)
     return failed.reason if failed is not None else None
 
 

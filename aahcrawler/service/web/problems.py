@@ -20,13 +20,17 @@ _METHODS = "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"
 _logger = logging.getLogger(__name__)
 
 
-class MistakeView(BaseModel):
+class Shown(BaseModel):
+    """A value that the service shows, and that nobody changes."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class MistakeView(Shown):
     """A mistake in a definition: where it is (``line`` counts from 1), what is wrong, and what to write instead.
 
     ``field`` is empty where the whole text is meant.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     line: int
     field: str

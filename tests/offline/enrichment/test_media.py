@@ -10,7 +10,8 @@ import pytest
 from PIL import ExifTags, Image, ImageDraw
 
 from aahcrawler.annotations import Annotation, Kind
-from offline.enrichment.media import LookAlikes, Media, MediaReader, Medium, Tesseract
+from offline.enrichment.annotator import Medium
+from offline.enrichment.media import LookAlikes, Media, MediaReader, Tesseract
 from offline.enrichment.media_metadata import MAX_PIXELS, describe
 
 MEDIUM = Medium("urn:o", "urn:c", "https://a.test/mill.jpg", b"", "The mill in spring")

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from tests.crawl.site import serving as site_serving
 from tests.crawl.world import define
 from tests.service.asking import JSON, Service, begun, serving
 from tests.service.asking import Reply as Answer
+from tests.service.forked_crawls import crawls_forked
 
 OPEN = "network: {allow_private: [127.0.0.0/8]}\n"
 DEFINITION = """\
@@ -92,8 +93,10 @@ class World:
 
 
 @contextmanager
-def world(place: Path, **more: Any) -> Iterator[World]:
-    with site_serving(Site({"/robots.txt": Reply(b"", 404)}, other=endless)) as site:
+def world(place: Path, *, is_forked: bool = True, **more: Any) -> Iterator[World]:
+    """Serve both. Crawls that the service starts are forked, but for one test that starts one as services do."""
+    site = Site({"/robots.txt": Reply(b"", 404)}, other=endless)
+    with crawls_forked() if is_forked else nullcontext(), site_serving(site):
         settings = ServiceSettings(Catalog([place]), rates=UNLIMITED, **more)
         with serving(settings) as service:
             opened = World(service, place, site)
@@ -211,7 +214,7 @@ def test_a_definition_with_mistakes_creates_nothing(tmp_path: Path) -> None:
 def test_crawls_of_a_folder_named_by_a_relative_path_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("crawls").mkdir()
-    with world(Path("crawls")) as made:
+    with world(Path("crawls"), is_forked=False) as made:
         text = DEFINITION.format(url=made.site.url)
         created = made.ask("POST", "", {"definition": text, "start": True})
         assert (created.status, created.json["started"]["state"]) == (201, "running"), created.body

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.adaptation.store.decisions import Decisions
-from aahcrawler.adaptation.store.decisions import State as Decided
+from aahcrawler.adaptation.store.learned import Decisions
+from aahcrawler.adaptation.store.learned import State as Decided
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State

@@ -39,7 +39,7 @@ def test_what_cannot_be_a_page_of_an_entry_is_told_in_words() -> None:
     }
     with serving(Site({**pages})) as site:
         refused = {
-            f"{site.url}secret": "robots.txt says so",
+            f"{site.url}secret": "robots.txt does not let us",
             f"{site.url}picture": "not HTML",
             f"{site.url}large": "too large",
             f"{site.url}missing": "answers 404",

@@ -1,8 +1,6 @@
 """A work is examined in the background and saved once it is right; reasons against it are told."""
 
 import os
-import subprocess
-import sys
 from multiprocessing import active_children
 from pathlib import Path
 from signal import SIGKILL
@@ -25,6 +23,7 @@ from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import DraftChecker, OpenDrafts
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.crawl.crawling import PATIENCE, until
+from tests.forking import Forked, forked
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT
 
 pytestmark = pytest.mark.starts
@@ -204,9 +203,8 @@ def test_a_kill_while_it_is_saved_leaves_the_old_entry_or_the_new_one(
     monkeypatch.setattr(work_module, "prove", lambda *_, **__: None)
     old = work.save("Ada", 3, force=True)
     state = work.change([css(f"{EXTRACT}/item", "div.other")], "Ada", "posts are .other", old.revision)
-    command = [sys.executable, "-c", SAVING, str(tmp_path / "own"), str(after)]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert ended.returncode == (0 if after == 1000 else -SIGKILL), ended.stderr
+    with forked(SAVING, tmp_path / "own", after) as process:
+        assert process.wait() == (0 if after == 1000 else -SIGKILL), process.stderr.read()
     own = OwnFolder(tmp_path / "own")
     entry = own.entry("tinyforum")
     assert entry is not None
@@ -229,8 +227,7 @@ def test_a_kill_while_it_is_saved_leaves_the_old_entry_or_the_new_one(
 def test_an_examination_whose_process_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    command = [sys.executable, "-c", EXAMINING, str(tmp_path / "own")]
-    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}) as process:
+    with Forked([str(tmp_path / "own")], {**os.environ, "TMPDIR": str(scratch)}, code=EXAMINING) as process:
         until(lambda: any(scratch.glob("aah-*/*")) or process.poll() is not None)
         assert any(scratch.glob("aah-*/*"))
         process.kill()

@@ -405,6 +405,7 @@ def _edits(draw: st.DrawFn) -> Sequence[Edit]:
     return [Add(place=place, xml='<field name="more"/>'), css(place, ".added")]
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.usefixtures("quick_disk")
 @given(st.lists(_edits(), min_size=1, max_size=4))

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from aahcrawler.editor.entries.entry_import import Proposal, propose, take
 from aahcrawler.editor.entries.entry_pack import ENDING, KNOWN_LICENCE, PackError, pack_entry, unpacked
@@ -23,7 +23,7 @@ from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, 
 from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.long_acts import Progress
-from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, NO_JOB, NO_WORK, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, NO_JOB, NO_WORK, ProblemError, Shown
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load
 
@@ -104,10 +104,8 @@ def _packed(desk: StudioService, name: str, who: str, form: Form) -> bytes:
         return pack_entry(name, folders, load(*filled(folders)), said)
 
 
-class ProposalView(BaseModel):
+class ProposalView(Shown):
     """An entry of a file that was looked at and tried: why it cannot be taken in, and what would change."""
-
-    model_config = ConfigDict(frozen=True)
 
     to: str
     token: str

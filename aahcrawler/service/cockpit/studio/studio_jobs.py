@@ -7,7 +7,7 @@ from pathlib import Path as Folder
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.staging import Staged, staged
@@ -23,7 +23,7 @@ from aahcrawler.service.steering.long_acts import UNDER_WAY, JobState, JobView, 
 from aahcrawler.service.steering.told_process import ReportingProcess
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.noted_acts import under_way
-from aahcrawler.service.web.problems import ProblemError
+from aahcrawler.service.web.problems import ProblemError, Shown
 from aahcrawler.service.web.service_log import ActOutcome
 from knowledge_base.loader import LoadError
 
@@ -41,10 +41,8 @@ _TOLD: Final[TypeAdapter[Read | PageChanged | Summary]] = TypeAdapter(
 )
 
 
-class Done(BaseModel):
+class Done(Shown):
     """What came of a job: what is to be said, and the page that it leads to."""
-
-    model_config = ConfigDict(frozen=True)
 
     to: str
     text: str
@@ -115,10 +113,8 @@ def routes(site: Site, jobs: StudioJobs) -> APIRouter:
     return router
 
 
-class TrialDone(BaseModel):
+class TrialDone(Shown):
     """What an entry would change on an archive; ``pages`` are those with the weightiest changes."""
-
-    model_config = ConfigDict(frozen=True)
 
     to: str
     host: str

@@ -34,10 +34,6 @@ OVERLOADED = frozenset({429, 503})
 """Answers of a site that has too much to do."""
 
 
-class StoppedError(Exception):
-    """The crawl ends before a request was sent, or before its answer came; nothing is known of the URL."""
-
-
 @dataclass(slots=True)
 class _Known:
     """The known delays of a queue, in seconds; ``next`` and ``raised`` are by the clock."""
@@ -125,6 +121,11 @@ class PolitenessTracker:
         at = max(now, self._of(url).next)
         self._rest(url, at)
         return at - now
+
+    def rest(self, url: str, seconds: float) -> None:
+        """Leave a URL's queue in peace for so many seconds at least, as its Retry-After asks."""
+        known = self._of(url)
+        known.next = max(self._clock() + seconds, known.next)
 
     def fetch_ended(self, url: str) -> None:
         """Let the delay of a URL's queue begin anew: a request to it has just ended."""

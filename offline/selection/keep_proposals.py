@@ -1,0 +1,205 @@
+"""Proposes which pages to keep, each with its reasons, in a file in which an archivist decides (ARCOMEM, section 3.3).
+
+A page is worth more the more relevant it is, and the less is proposed yet of its topics, its voices and its time. The
+page that is worth most is proposed, and the others are weighed again: the same archive gives the same proposals.
+"""
+
+import heapq
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from aahcrawler import urls
+from aahcrawler.annotations import Kind, annotations_of
+from aahcrawler.objects.capture_statements import read_statements
+from aahcrawler.objects.reader import Statements
+from offline.selection.criteria import Criteria, CriteriaError
+
+_TOPICS, _VOICES, _TIME = 0.5, 0.25, 0.25
+"""What the novelty of topics, voices and time is worth beside a relevance of 1."""
+_REPEATED = 0.1
+"""The share that a page keeps of its worth where one that says nearly the same is proposed."""
+_LARGEST: Final = 50_000_000
+_ANSWERS: Final = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class KeepProposal:
+    """A page that is proposed: its URL, the group that it is decided with, and why."""
+
+    url: str
+    group: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Page:
+    """What is known of the page at a URL, by all of its captures."""
+
+    score: float = 0.0
+    site: str = ""
+    month: str = ""
+    topics: dict[str, tuple[float, str]] = field(default_factory=dict)
+    clusters: set[str] = field(default_factory=set)
+    voices: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Proposed:
+    """What the pages that are proposed so far are of."""
+
+    topics: Counter[str] = field(default_factory=Counter)
+    voices: Counter[str] = field(default_factory=Counter)
+    months: Counter[str] = field(default_factory=Counter)
+    clusters: set[str] = field(default_factory=set)
+
+    def worth(self, page: _Page) -> float:
+        """Return what a page is worth beside them; it never grows as more are proposed."""
+        found = page.score + _TIME * (1 / (1 + self.months[page.month]) if page.month else 0.0)
+        found += _TOPICS * max((1 / (1 + self.topics[each]) for each in page.topics), default=0.0)
+        found += _VOICES * max((1 / (1 + self.voices[each]) for each in page.voices), default=0.0)
+        return found * (_REPEATED if page.clusters & self.clusters else 1.0)
+
+    def reasons(self, page: _Page) -> Iterator[str]:
+        """Say what a page adds to them. Nobody is named."""
+        yield f"relevance {page.score:.2f}"
+        for each, (_, label) in sorted(page.topics.items()):
+            number = self.topics[each] + 1
+            yield f"the first on {label}" if number == 1 else f"number {number} on {label}"
+        new = sum(not self.voices[each] for each in page.voices)
+        yield from (f"{new} voices not heard yet" if new > 1 else "a voice not heard yet",) if new else ()
+        if page.month and not self.months[page.month]:
+            yield f"the first of {page.month}"
+        if page.clusters & self.clusters:
+            yield "says nearly the same as another one that is proposed"
+
+    def take(self, page: _Page) -> None:
+        """Add a page."""
+        self.topics.update(page.topics.keys())
+        self.voices.update(page.voices)
+        self.months.update([page.month])
+        self.clusters |= page.clusters
+
+
+def keep_proposals(crawl: Path, most: int) -> list[KeepProposal]:
+    """Return up to ``most`` pages to keep, the ones of the greatest worth first; none that was found not relevant.
+
+    Topics and near duplicates are those of ``aah enrich``; without it relevance, voices and time remain. Raises
+    ``ReadError``, ``OSError`` and ``sqlite3.Error``.
+    """
+    pages, proposed, found = _pages(crawl), _Proposed(), list[KeepProposal]()
+    waiting = [(-proposed.worth(page), url) for url, page in pages.items()]
+    heapq.heapify(waiting)
+    while waiting and len(found) < most:
+        _, url = heapq.heappop(waiting)
+        page = pages[url]
+        worth = -proposed.worth(page), url
+        if waiting and worth > waiting[0]:  # What it was worth before has gone down meanwhile.
+            heapq.heappush(waiting, worth)
+            continue
+        label = max(page.topics.values(), default=(0.0, ""))[1]
+        group = f"topic: {label}" if label else f"site: {page.site}"
+        found.append(KeepProposal(url, group, tuple(proposed.reasons(page))))
+        proposed.take(page)
+    return found
+
+
+def _pages(crawl: Path) -> Mapping[str, _Page]:
+    found: dict[str, _Page] = defaultdict(_Page)
+    of_capture: dict[str, str] = {}
+    unwanted = set[str]()
+    for stated in Statements.of(crawl).each(read_statements):
+        row = stated.row
+        if stated.is_requisite or not row.is_page:
+            continue
+        if row.relevant is False:
+            unwanted.add(row.url)
+            continue
+        page = found[row.url]
+        of_capture[row.capture] = row.url
+        page.score, page.site = max(page.score, row.score or 0.0), urls.queue_of(row.url)
+        for each in stated.objects:
+            page.voices |= {f"{page.site} {each.author}"} if each.author else set()
+            page.month = min(filter(None, (page.month, (each.date or "")[:7])), default="")
+        page.month = page.month or row.fetched_at[:7]
+    with annotations_of(crawl) as annotations:
+        for said in annotations:
+            if said.capture not in of_capture or said.kind not in (Kind.TOPIC, Kind.CLUSTER):
+                continue
+            page, meant = found[of_capture[said.capture]], said.iri or said.label
+            if said.kind is Kind.CLUSTER:
+                page.clusters.add(meant)
+            else:
+                page.topics[meant] = max(page.topics.get(meant, (0.0, "")), (said.confidence, said.label))
+    return {url: page for url, page in found.items() if url not in unwanted}
+
+
+def written(found: Sequence[KeepProposal], crawl: Path, review: Path) -> str:
+    """Return the content of a review file: groups in the order of their best pages."""
+    groups: dict[str, list[KeepProposal]] = defaultdict(list)
+    for each in found:
+        groups[_line(each.group)].append(each)
+    lines = [
+        f"# {len(found):,} pages of {crawl} to keep. Say `keep: no` for a group, or delete the lines of single pages.",
+        "# Nothing is changed in the archive: to take a decision back, change it here, and write the pages again:",
+        f"#     aah select {crawl} --review {review} --to FILE.warc.gz",
+        f"#     aah export {crawl} --review {review} --wacz FILE.wacz",
+        "groups:" if groups else "groups: []",
+    ]
+    for name, pages in groups.items():
+        lines += [f"  - name: {json.dumps(name, ensure_ascii=False)}", "    keep: yes", "    pages:"]
+        lines += [f"      - {json.dumps(each.url)}  # {_line('; '.join(each.reasons))}" for each in pages]
+    return "\n".join(lines) + "\n"
+
+
+def _line(text: str) -> str:
+    """Return a text as one line that YAML can hold."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def kept_urls(path: Path) -> frozenset[str]:
+    """Return the URLs that a review file keeps. Raises ``CriteriaError``, which says where it is wrong."""
+    try:
+        content = path.read_bytes()
+        if len(content) > _LARGEST:
+            raise CriteriaError(f"{path}: is larger than {_LARGEST:,} bytes; it is no review file")
+        data = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506  All scalars are strings, and no objects are made.
+    except OSError as error:
+        raise CriteriaError(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CriteriaError(f"{path}: is no YAML: {error}") from error
+    groups = data.get("groups") if isinstance(data, dict) else None
+    if not isinstance(groups, list):
+        raise CriteriaError(f"{path}: holds no groups; write it with `aah select CRAWL --propose {path}`")
+    return frozenset(url for number, group in enumerate(groups, 1) for url in _kept(path, number, group))
+
+
+def reviewed(criteria: Criteria, path: Path | None) -> Criteria:
+    """Return criteria that admit, of what they admitted, what a review file keeps; without one the same.
+
+    Raises ``CriteriaError``.
+    """
+    if path is None:
+        return criteria
+    kept = kept_urls(path)
+    return replace(criteria, urls=kept if criteria.urls is None else kept & criteria.urls)
+
+
+def _kept(path: Path, number: int, group: object) -> Iterator[str]:
+    said = group if isinstance(group, dict) else {}
+    answer, pages = _ANSWERS.get(str(said.get("keep")).casefold()), said.get("pages") or []
+    if answer is None:
+        raise CriteriaError(f"{path}: group {number} says neither `keep: yes` nor `keep: no`")
+    if not isinstance(pages, list):
+        raise CriteriaError(f"{path}: the pages of group {number} are no list; write a URL a line, after `- `")
+    for each in pages:
+        url = urls.canonicalize(each) if isinstance(each, str) else None
+        if url is None:
+            raise CriteriaError(f"{path}: {str(each)[:200]!r} in group {number} is no http(s) URL")
+        if answer:
+            yield url

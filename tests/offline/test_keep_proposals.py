@@ -1,0 +1,115 @@
+"""What is proposed to be kept, why, and how an archivist decides."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from aahcrawler.annotations import Annotation, CaptureAnnotations, Kind
+from aahcrawler.cli import app
+from aahcrawler.layout import ANNOTATIONS, NQUADS
+from aahcrawler.segments import SegmentWriter, Series
+from offline.selection.criteria import CriteriaError
+from offline.selection.keep_proposals import KeepProposal, keep_proposals, kept_urls, written
+from tests.imports.archives import imported, members, record
+from tests.offline.crawls import BEGUN, THREAD, capture, graph, post, writer
+
+PAGES = (
+    # author, relevance, topic, near duplicates
+    ("ann", 0.9, "dike", ""),
+    ("ann", 0.88, "dike", ""),
+    ("bob", 0.7, "mill", "copies"),
+    ("bob", 0.69, "mill", "copies"),
+    ("cy", 0.1, "", ""),
+)
+
+
+def said(number: int, kind: Kind, label: str) -> Annotation:
+    return Annotation(THREAD.format(number), graph(number), kind, label, "topics", "1", 0.5, f"urn:x:{label}")
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    root, file = tmp_path / "crawl", tmp_path / "others.warc.gz"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>%d"
+    file.write_bytes(members([record(n, head % n, url=THREAD.format(n)) for n in range(1, len(PAGES) + 2)]))
+    imported(root, file)
+    with writer(root) as objects:
+        for number, (author, score, _, _) in enumerate(PAGES, 1):
+            objects.write(replace(capture(number), score=score), [post(number, 1, author, f"Text {number}")])
+        objects.write(replace(capture(6), score=1.0, relevant=False), [post(6, 1, "dee", "Something else")])
+    annotations = SegmentWriter(Series(root / ANNOTATIONS, "demo", NQUADS), lambda: BEGUN)
+    for number, (_, _, topic, copies) in enumerate(PAGES, 1):
+        told = [said(number, kind, label) for kind, label in ((Kind.TOPIC, topic), (Kind.CLUSTER, copies)) if label]
+        annotations.append((bytes(CaptureAnnotations(graph(number), "topics", "1", "", "", annotations=tuple(told))),))
+    annotations.close()
+    return root
+
+
+def urls(numbers: Sequence[int]) -> list[str]:
+    return [THREAD.format(number) for number in numbers]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_what_is_new_comes_before_more_of_the_same(crawl: Path) -> None:
+    found = keep_proposals(crawl, 10)
+    # The second page on dikes has nothing new but its relevance, the second on mills nearly repeats the first.
+    assert [each.url for each in found] == urls([1, 3, 2, 5, 4])
+    assert [each.url for each in keep_proposals(crawl, 2)] == urls([1, 3])
+    assert [each.group for each in found][:3] == ["topic: dike", "topic: mill", "topic: dike"]
+    assert found[3].group.startswith("site: ")
+    assert found[0].reasons == ("relevance 0.90", "the first on dike", "a voice not heard yet", "the first of 2020-05")
+    assert found[2].reasons == ("relevance 0.88", "number 2 on dike")
+    assert "says nearly the same as another one that is proposed" in found[4].reasons
+
+
+def test_labels_of_pages_break_no_review(tmp_path: Path) -> None:
+    found = [KeepProposal("http://a.test/", "topic: a\n\x85 b: #c", ("the first on a\n- x\u2028",))]
+    (tmp_path / "keep.yaml").write_text(written(found, tmp_path, tmp_path), "utf-8")
+    assert kept_urls(tmp_path / "keep.yaml") == frozenset(["http://a.test/"])
+
+
+def test_groups_are_accepted_rejected_and_taken_back_in_the_file(crawl: Path, tmp_path: Path) -> None:
+    review, warc = tmp_path / "keep.yaml", tmp_path / "kept.warc.gz"
+    told = run("select", crawl, "--propose", review)
+    assert told.exit_code == 0, told.output
+    assert "5 pages to review" in told.stdout
+    assert kept_urls(review) == frozenset(urls([1, 2, 3, 4, 5]))
+    whole = review.read_text("utf-8")
+    assert "the first on mill" in whole
+    review.write_text(
+        whole.replace("keep: yes", "keep: no", 1).replace(f'      - "{THREAD.format(4)}"', "      #"), "utf-8"
+    )
+    assert kept_urls(review) == frozenset(urls([3, 5]))
+    listed = run("select", crawl, "--review", review, "--dry-run")
+    assert [line.split("\t")[2] for line in listed.stdout.splitlines()] == urls([3, 5])
+    done = run("select", crawl, "--review", review, "--to", warc)
+    assert done.exit_code == 0, done.output
+    assert "2 pages" in done.stdout
+    package = run("export", crawl, "--review", review, "--wacz", tmp_path / "kept.wacz")
+    assert package.exit_code == 0, package.output
+    assert "2 pages" in package.stdout
+    again = run("select", crawl, "--propose", review)
+    assert again.exit_code == 2
+    assert "may have been reviewed" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("groups: [", "is no YAML"),
+        ("pages: []", "holds no groups"),
+        ("groups:\n  - pages: []\n", "group 1 says neither"),
+        ("groups:\n  - keep: yes\n    pages: http://a.test/\n", "are no list"),
+        ("groups:\n  - keep: no\n    pages: [ftp://a.test/]\n", "is no http"),
+    ],
+)
+def test_mistakes_in_a_review_are_told(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "keep.yaml").write_text(text, "utf-8")
+    with pytest.raises(CriteriaError, match=message):
+        kept_urls(tmp_path / "keep.yaml")
