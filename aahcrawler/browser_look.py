@@ -37,7 +37,7 @@ _LOOK: Final = TypeAdapter(RenderInfo)
 def render_json(look: RenderInfo) -> object:
     """Return a look as JSON has it; what is empty is left out.
 
-    >>> written(BrowserLook(failed="time"))
+    >>> render_json(RenderInfo(failed="time"))
     {'failed': 'time'}
     """
     found: object = _LOOK.dump_python(look, mode="json", exclude_defaults=True)

@@ -90,7 +90,7 @@ def _within(value: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
 def scalar_text(value: Any) -> str:
     """Return a string or a number as it is written, of a list how many items it has; empty for all else.
 
-    >>> written(3.0), written("a"), written([1, 2]), written(True)
+    >>> scalar_text(3.0), scalar_text("a"), scalar_text([1, 2]), scalar_text(True)
     ('3', 'a', '2', '')
     """
     if isinstance(value, str):

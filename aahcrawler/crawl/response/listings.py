@@ -39,7 +39,7 @@ class ListingStep:
 
     ``before`` is a digest of the first URL that the page before lists, empty where there is none.
 
-    >>> Step("https://a.test/", "WordPress", "feed", 2).via
+    >>> ListingStep("https://a.test/", "WordPress", "feed", 2).via
     'https://a.test/#application=WordPress&listing=feed&page=2'
     """
 

@@ -134,7 +134,7 @@ def added(text: EntryText, parent: str, xml: str) -> Add:
 def expression_text(expression: Expression) -> str:
     """Return an expression as people are told it.
 
-    >>> shown(Expression(css=".when", attribute="title"))
+    >>> expression_text(Expression(css=".when", attribute="title"))
     '.when, its title'
     """
     written_so = expression.css or expression.xpath

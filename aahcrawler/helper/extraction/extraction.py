@@ -73,7 +73,7 @@ def write_value(value: Value) -> str:
 
     A long text is cut, and told from others that begin like it by a digest of it all.
 
-    >>> written(Person("Ada L. & co")), written(datetime(2024, 5, 1, 9, 30, tzinfo=UTC))
+    >>> write_value(Person("Ada L. & co")), write_value(datetime(2024, 5, 1, 9, 30, tzinfo=UTC))
     ('Ada_L._%26_co', '20240501093000')
     """
     if isinstance(value, datetime):

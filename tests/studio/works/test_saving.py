@@ -30,18 +30,18 @@ pytestmark = pytest.mark.starts
 EXAMINING = """
 import sys
 from pathlib import Path
-from aahcrawler.editor.works.entry_examination import Wanted, examined
-from aahcrawler.editor.works.work_collection import Works
+from aahcrawler.editor.works.entry_examination import WantedExamination, examined
+from aahcrawler.editor.works.work_collection import DraftCollection
 
-work = Works(Path(sys.argv[1]), ()).existing("tinyforum")
-examined(Wanted(1, work.entry(work.now()), work.folders))
+work = DraftCollection(Path(sys.argv[1]), ()).existing("tinyforum")
+examined(WantedExamination(1, work.entry(work.now()), work.folders))
 """
 
 SAVING = """
 import os, signal, sys
 from pathlib import Path
 from aahcrawler.editor.works import work
-from aahcrawler.editor.works.work_collection import Works
+from aahcrawler.editor.works.work_collection import DraftCollection
 
 left, fsync, replace = int(sys.argv[2]), os.fsync, Path.replace
 
@@ -56,7 +56,7 @@ def dying(change):
 
 os.fsync, Path.replace = dying(fsync), dying(replace)
 work.prove = lambda *_, **__: None
-held = Works(Path(sys.argv[1]), ()).existing("tinyforum")
+held = DraftCollection(Path(sys.argv[1]), ()).existing("tinyforum")
 held.save("Bo", held.now().revision, force=True)
 """
 """Saves a work, and is killed right before it forces a file to the disk or moves one for the n-th time."""
