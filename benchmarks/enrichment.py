@@ -30,10 +30,15 @@ from benchmarks.enrichment_world import Planted, World, world
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 from offline.enrichment.annotator import Annotator, CollectionAnnotator
+from offline.enrichment.conversations import Conversations
+from offline.enrichment.entity_annotator import EntityAnnotator, installed_models
 from offline.enrichment.events import Events, JoinedEvents
 from offline.enrichment.media import LookAlikes, Media
 from offline.enrichment.media_metadata import describe
+from offline.enrichment.name_joining import Consolidation
+from offline.enrichment.near_duplicates import NearDuplicates
 from offline.enrichment.opinions import Opinions
+from offline.enrichment.topics import Topics
 
 _ALL = "all"
 _TIMEOUT = 3600
@@ -201,10 +206,32 @@ def look_alikes(planted: Sequence[PlantedPicture], annotations: Sequence[Annotat
 
 NAMES = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE})
 
+
+def named(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score names by their places alone, whatever they are said to be the names of."""
+    return _matched(within, annotations, NAMES | {Kind.NAME}, lambda _found, _meant: True)
+
+
+def joined(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score which names mean the same, the later annotation of a place before the one that it replaces."""
+    return same(*NAMES, Kind.NAME)(within, annotations[::-1])
+
+
+def _with_models() -> list[Annotator]:
+    return [EntityAnnotator((), installed_models())]
+
+
 STEPS: dict[str, Step | PictureStep] = {
+    "entities": Step(mentions(*NAMES), _with_models),
+    "names": Step(named, _with_models),
+    "names-without-models": Step(named, lambda: [EntityAnnotator((), {})]),
+    "consolidation": Step(joined, _with_models, lambda: [Consolidation()]),
     "opinions": Step(opinions, lambda: [Opinions()]),
     "events": Step(dates, lambda: [Events()]),
     "joined-events": Step(same(Kind.EVENT), lambda: [Events()], lambda: [JoinedEvents()], NAMES),
+    "topics": Step(topics, collection=lambda: [Topics()]),
+    "near-duplicates": Step(same(Kind.CLUSTER), collection=lambda: [NearDuplicates()]),
+    "conversations": Step(answers, collection=lambda: [Conversations()]),
     "media": PictureStep(properties),
     "look-alikes": PictureStep(look_alikes),
 }
