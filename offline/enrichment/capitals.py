@@ -275,13 +275,18 @@ def _first(words: list[_Word], begin: int, end: int, common: Set[str]) -> int:
 
 
 def _may_begin(word: _Word, language: str, common: Set[str]) -> bool:
-    if not word.is_capital or (language in {"en", ""} and word.text.casefold() in _CALENDAR):
+    if not word.is_capital or _is_of_calendar(word, language):
         return False
     is_shouted = len(word.text) > 1 and word.text.isupper() and "." not in word.text
     if is_shouted and (len(word.text) > _MAX_ACRONYM or word.plain in common):
         return False
     is_initial = word.text.endswith(".")
     return word.begins or is_initial or word.plain in _TITLES or word.plain not in common
+
+
+def _is_of_calendar(word: _Word, language: str) -> bool:
+    """Return whether it is an English month or weekday, as far as the text may be English."""
+    return language in {"en", ""} and word.text.casefold() in _CALENDAR
 
 
 def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
@@ -297,7 +302,7 @@ def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
         is_another = word.plain in _INSTITUTIONS and at > begin and words[at - 1].text in _PARTICLES
         if is_another and not _is_of_institution(words[begin:at]):
             break
-        if word.is_capital and word.text.casefold() not in _CALENDAR:
+        if word.is_capital and not _is_of_calendar(word, language):
             end = at + 1
         elif (
             language in NOUNS_WITH_CAPITALS

@@ -45,6 +45,13 @@ def test_capitals_inside_sentences_are_names() -> None:
     assert capitals(text) == [("Ida Berg", "name"), ("Arnhem", "name"), ("Arnhem", "name"), ("NATO", "name")]
 
 
+@pytest.mark.parametrize("language", ["", "de", "en", "es", "fr", "nl", "pl"])
+def test_english_months_and_weekdays_end_in_every_language(language: str) -> None:
+    """Where they are names, one may begin a name; where they are none, they end one."""
+    found = capitals("They met Ida May on Monday. Monday March, and April in the May of Berg.", language)
+    assert (("Monday", "name") in found) == (language in {"es", "fr", "nl", "pl"})
+
+
 def test_words_beside_a_name_tell_what_bears_it() -> None:
     text = "Then Dr. J. Berg met Frau Müller of the University of Leeds at the River Aire."
     assert capitals(text) == [
