@@ -118,7 +118,9 @@ def enrich(
 
 
 def setting_of(crawl: Path, lexicons: Path | None = None) -> Setting:
-    """Return what annotators of a crawl are made for. Raises ``DefinitionError``."""
+    """Return what annotators of a crawl are made for. Raises ``DefinitionError`` and ``EnrichError``."""
+    if not (crawl / DEFINITION).is_file():
+        raise EnrichError(f"{crawl}: holds no crawl and no import; name the folder of one")
     return Setting(crawl, read_definition(crawl / DEFINITION), lexicons)
 
 

@@ -92,7 +92,7 @@ def test_mistakes_are_told(crawl: Path, arguments: tuple[str, ...], message: str
 def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
     ended = run("enrich", tmp_path)
     assert ended.exit_code == 2
-    assert "cannot be read" in ended.stderr
+    assert "holds no crawl and no import" in ended.stderr
     assert list(tmp_path.iterdir()) == []
 
 
