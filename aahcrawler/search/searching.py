@@ -115,9 +115,10 @@ class Span:
 class Found:
     """What was found: ``total`` versions, some of them as ``hits``, and how many have which values.
 
-    ``unknown`` are words that no text has: similar ones were looked for. ``loosened`` says how far the query was
-    loosened since nothing matches it as it is: ``spelling`` or ``words``, of which half have to match then. That there
-    are further hits ``has_more`` says. ``undated`` counts versions that the time line lacks.
+    ``unknown`` are words that no text, or no field that was named (``author:berg``), has: similar ones were looked for.
+    ``loosened`` says how far the query was loosened since nothing matches it as it is: ``spelling`` or ``words``, of
+    which half have to match then. That there are further hits ``has_more`` says. ``undated`` counts versions that the
+    time line lacks.
     """
 
     total: int
@@ -206,7 +207,7 @@ def search(folders: Sequence[OpenFolder], question: Question, only: Container[in
     elif not asked.total and (more := asked.loosened("words")) is not None and more.total:
         asked, loosened = more, "words"
     unknown = tuple(
-        word
+        f"{leaf.field}:{word}" if leaf.field else word
         for leaf in leaves(node)
         if isinstance(leaf, Words) and not leaf.is_prefix and not leaf.is_phrase and leaf.distance is None
         for word in words_of(leaf.text)

@@ -141,6 +141,7 @@ def test_results_show_the_words_in_their_place_and_counts_of_their_values(folder
 def test_what_nobody_wrote_is_looked_for_as_misspelt_and_this_is_told(folder: Path) -> None:
     result = found(folder, "leveees")
     assert result.unknown == ("leveees",)
+    assert found(folder, "walked author:leveees").unknown == ("author:leveees",)
     assert names(result) == ["walking"]
     assert found(folder, "walking levees zzzzzzzz").loosened == "words"
 
