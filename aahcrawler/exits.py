@@ -13,7 +13,7 @@ import typer
 MISTAKE = 2
 """The exit code for what the user has to mend."""
 NOT_WHOLE = 4
-"""The exit code of a takedown or an import that may have left something, and says what."""
+"""The exit code of a takedown, an import or an enrichment that may have left something, and says what."""
 _REMEDIES: Final = {
     errno.ENOENT: "is not there; check the name",
     errno.EACCES: "may not be used; check its permissions and those of its folder",

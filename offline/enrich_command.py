@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aahcrawler.exits import MISTAKE, exit_on_error
+from aahcrawler.exits import MISTAKE, NOT_WHOLE, exit_on_error
 
 if TYPE_CHECKING:
     from offline.enrichment.crawl_steering import Steered
@@ -98,6 +98,7 @@ def enrich(
         client = ServiceClient(service, os.environ.get("AAH_SERVICE_TOKEN", ""))
         named = [name.strip() for name in steps.split(",") if name.strip()]
         chosen = chosen_steps(named)
+        short: list[StepResult] = []
         for crawl in crawls:
             if undoing:
                 back = undo(RunningCrawl.of(crawl, client))
@@ -107,9 +108,12 @@ def enrich(
                 made = enriched(crawl, chosen, processes=processes, seen=count, leave_out=not named, lexicons=lexicons)
                 results = list(made)
             _tell(crawl, results, as_json=as_json)
+            short += [each for each in results if each.done.failures or each.is_left_out]
             if steering:
                 changed = steer(RunningCrawl.of(crawl, client), SteeringBounds(terms, urls, move))
                 _tell_scores(crawl, "raised", changed, as_json=as_json)
+    if short:
+        raise typer.Exit(NOT_WHOLE)
 
 
 def _tell(crawl: Path, results: "Iterable[StepResult]", *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from math import sqrt
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
@@ -68,10 +68,6 @@ class Judgement:
 
     polarity: float
     agreement: float
-
-
-class _Judge(Protocol):
-    def judge(self, sentence: str) -> Judgement: ...
 
 
 class Vader:

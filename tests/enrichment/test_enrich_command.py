@@ -1,6 +1,7 @@
 """``aah enrich``, and what becomes of annotations in stores and takedowns."""
 
 import json
+import sys
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -87,6 +88,15 @@ def test_steps_can_be_chosen_and_results_read_by_programs(crawl: Path) -> None:
 def test_mistakes_are_told(crawl: Path, arguments: tuple[str, ...], message: str) -> None:
     ended = run("enrich", *((crawl, *arguments) if arguments else ()))
     assert (ended.exit_code, message in ended.stderr) == (2, True)
+
+
+def test_a_step_without_its_library_is_left_out_and_told(crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "offline.enrichment.opinions", raising=False)
+    monkeypatch.setitem(sys.modules, "vaderSentiment.vaderSentiment", None)
+    ended = run("enrich", crawl)
+    assert (ended.exit_code, "opinions is left out: it rests on vaderSentiment" in ended.stderr) == (4, True)
+    assert f"{crawl}: events: " in ended.stdout
+    assert run("enrich", crawl, "--steps", "opinions").exit_code == 2
 
 
 def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
