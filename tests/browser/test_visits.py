@@ -37,16 +37,15 @@ history.pushState({}, "", "/board/1");
 setTimeout(() => { throw new Error("uncaught " + "x".repeat(5000)); }, 50);
 """
 _WORKED = """<!doctype html><iframe src="https://other.test/frame"></iframe><button id=wait>wait</button><script>
-document.getElementById("wait").onclick = () => document.body.append("Workers are not there yet. ");
+document.getElementById("wait").onclick = () => document.body.append("Not everything is there yet. ");
 const worked = new Promise(done => { new Worker("/worker.js").onmessage = e => { document.title = e.data; done(); }; });
 navigator.serviceWorker.register("/sw.js");
-Promise.all([worked, navigator.serviceWorker.ready]).then(() => document.getElementById("wait").remove());
-fetch("https://api.test/cross", { method: "PUT", headers: { "X-A": "1" } }).catch(() => 0);
+const crossed = fetch("https://api.test/cross", { method: "PUT", headers: { "X-A": "1" } }).catch(() => 0);
+Promise.all([worked, navigator.serviceWorker.ready, crossed]).then(() => document.getElementById("wait").remove());
 </script>"""
-_UNTIL_WORKERS_ARE_THERE = (
-    Behaviour("wait", (BehaviourStep(Act.CLICK, (compile_selector(css="#wait"),), pause=1.0),)),
-)
-"""A visit waits for no worker by itself: how soon a browser starts one depends on what else the machine does."""
+_UNTIL_ALL_IS_THERE = (Behaviour("wait", (BehaviourStep(Act.CLICK, (compile_selector(css="#wait"),), pause=1.0),)),)
+"""A visit waits for no worker by itself: how soon a browser starts one, and asks before a request to another site,
+depends on what else the machine does."""
 _CORS = tuple(
     (f"Access-Control-Allow-{what}", allowed)
     for what, allowed in {"Origin": "*", "Methods": "PUT", "Headers": "X-A"}.items()
@@ -104,7 +103,7 @@ _SITES: Mapping[str, tuple[Mapping[str, Answer], VisitOrder | None]] = {
             "https://safe.test/of-service": "x",
             "https://api.test/cross": Given("x", fields=_CORS),
         },
-        replace(ordered("https://safe.test/"), reading_only=False, behaviours=_UNTIL_WORKERS_ARE_THERE),
+        replace(ordered("https://safe.test/"), reading_only=False, behaviours=_UNTIL_ALL_IS_THERE),
     ),
     "reloaded": (
         {HOME: _session},

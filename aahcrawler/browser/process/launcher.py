@@ -301,9 +301,12 @@ _SIOCSIFFLAGS = 0x8914
 _SIOCSIFADDR = 0x8916
 _IFF_UP = 0x1
 _NEW_LINK = 16
-_REQUEST_OF_NEW = 0x1 | 0x4 | 0x200 | 0x400
-"""A request, to be acknowledged, for what is not there yet (netlink(7))."""
+_REQUEST = 0x1 | 0x4
+"""A request, to be acknowledged (netlink(7))."""
+_REQUEST_OF_NEW = _REQUEST | 0x200 | 0x400
+"""The same for what is not there yet."""
 _LINK_INFO, _LINK_KIND = 18, 1
+_OF_FAMILY, _INET6_ADDRESS_MODE, _NO_ADDRESS = 26, 8, b"\1"
 _HEADER = "=IHHII"
 _LINK = "=BxHiII"
 _INTERFACE = "16sH22x"
@@ -377,13 +380,14 @@ def _add_interface(kind: str) -> bool:
     """Add an interface with no other end, or with its other end here (rtnetlink(7)); return whether that worked."""
     before = {name for _, name in socket.if_nameindex()}
     attribute = _attribute(_LINK_INFO, _attribute(_LINK_KIND, kind.encode() + b"\0"))
-    link = struct.pack(_LINK, socket.AF_UNSPEC, 0, 0, 0, 0) + attribute
-    header = struct.pack(_HEADER, struct.calcsize(_HEADER) + len(link), _NEW_LINK, _REQUEST_OF_NEW, 1, 0)
+    # Without this the kernel gives an IPv6 address seconds later, and a browser ends all that it loads when one comes.
+    addressless = _attribute(socket.AF_INET6, _attribute(_INET6_ADDRESS_MODE, _NO_ADDRESS))
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as asked:
-            asked.send(header + link)
-            asked.recv(4096)
-        added = {name for _, name in socket.if_nameindex()} - before
+            _change_link(asked, 0, _REQUEST_OF_NEW, attribute)
+            added = {name for _, name in socket.if_nameindex()} - before
+            for name in added:
+                _change_link(asked, socket.if_nametoindex(name), _REQUEST, _attribute(_OF_FAMILY, addressless))
         for name in added:
             _raise(name)
         if added:
@@ -391,6 +395,12 @@ def _add_interface(kind: str) -> bool:
     except OSError:
         return False
     return bool(added)
+
+
+def _change_link(asked: socket.socket, index: int, flags: int, attribute: bytes) -> None:
+    link = struct.pack(_LINK, socket.AF_UNSPEC, 0, index, 0, 0) + attribute
+    asked.send(struct.pack(_HEADER, struct.calcsize(_HEADER) + len(link), _NEW_LINK, flags, 1, 0) + link)
+    asked.recv(4096)
 
 
 def _attribute(kind: int, value: bytes) -> bytes:
