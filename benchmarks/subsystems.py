@@ -29,6 +29,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.induction": CALLER,
     "aahcrawler.adaptation": "helper: adaptation",
     "aahcrawler.wrapper_induction": "helper: adaptation",
+    "aahcrawler.revisits": OUTSIDE,
     "aahcrawler.webobject": "helper: actions, extraction",
     "py3langid": "helper: language",
     "py3langid.modelio": START,

@@ -1,0 +1,1 @@
+"""When a page is worth another visit, by what its visits so far have found."""

@@ -1,0 +1,231 @@
+"""When to look again: what each revisit policy finds of the changes of pages, and with how many visits.
+
+    python -m benchmarks.change [--seeds N] [--pages N] [--traces FILE.tsv.gz] --json FILE
+
+Pages change over three years as a Poisson process does, at rates drawn as the paper on changes of the Web of Data has
+them (table 2), in bursts, or regularly; ``--traces`` adds real ones (a name and times in Unix seconds for each page,
+the first being the first record). Recall is the changes seen of those made, precision the changes seen for each visit,
+over all pages of a seed. Each policy runs as it is, and with its intervals stretched, or its price set, so that it
+makes as many visits as ``gold``, which knows the mean time between the changes of each page, and a third of them.
+"""
+
+import argparse
+import gzip
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aahcrawler.revisits.revisit_policies import (
+    ChangeStates,
+    Constant,
+    DynamicSnapshots,
+    FixedSnapshots,
+    JumpingRate,
+    LikelyRate,
+    Nutch,
+    PageVisit,
+    RevisitPolicy,
+    StormCrawler,
+    Window,
+)
+from benchmarks.results import Row, report
+
+SPAN: Final = 3 * 365.0
+_RATES: Final = (
+    (2, 7, 188),
+    (7, 14, 295),
+    (14, 30, 300),
+    (30, 60, 300),
+    (60, 120, 300),
+    (120, 180, 300),
+    (180, 540, 286),
+)
+"""Days between changes, and how many documents of the paper have them."""
+Trace = NDArray[np.float64]
+"""Times of one page's changes, in days since its first visit."""
+
+
+def poisson(random: np.random.Generator, pages: int) -> list[Trace]:
+    """Return pages that change at a constant rate."""
+    shares = np.array([number for *_, number in _RATES], dtype=float)
+    found = []
+    for kind in random.choice(len(_RATES), pages, p=shares / shares.sum()):
+        least, most, _ = _RATES[kind]
+        found.append(random.uniform(0, SPAN, random.poisson(SPAN / random.uniform(least, most))))
+    return [np.sort(each) for each in found]
+
+
+def bursty(random: np.random.Generator, pages: int) -> list[Trace]:
+    """Return pages that are quiet for 10 to 180 days and then change several times within half a day to ten days."""
+    found = []
+    for _ in range(pages):
+        quiet, lasting, rate = np.exp(random.uniform(np.log([10, 0.5, 0.5]), np.log([180, 10, 10])))
+        times: list[float] = []
+        begin = random.exponential(quiet)
+        while begin < SPAN:
+            end = begin + random.exponential(lasting)
+            times.extend(random.uniform(begin, end, 1 + random.poisson(rate * (end - begin))))
+            begin = end + random.exponential(quiet)
+        found.append(np.sort([each for each in times if each < SPAN]))
+    return found
+
+
+def periodic(random: np.random.Generator, pages: int) -> list[Trace]:
+    """Return pages that change once in a day, a week, a fortnight, a month or a quarter, nearly on time."""
+    found = []
+    for period in random.choice([1, 7, 14, 30.4, 91.3], pages):
+        times = np.arange(random.uniform(0, period), SPAN, period)
+        found.append(np.sort(times + random.normal(0, 0.03 * period, len(times))))
+    return found
+
+
+def traces(path: Path) -> list[Trace]:
+    """Return the first three years of real pages that changed at least twice."""
+    found = []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            times = np.array(line.rstrip("\n").split("\t")[1].split(), dtype=float) / 86_400
+            changes = times[1:] - times[0]
+            if len(changes) >= 2:
+                found.append(changes[changes < SPAN])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a policy found of some pages."""
+
+    made: int
+    seen: int
+    downloads: int
+
+    @property
+    def recall(self) -> float:
+        """The changes seen of those made."""
+        return self.seen / self.made
+
+    @property
+    def precision(self) -> float:
+        """The changes seen for each download."""
+        return self.seen / max(self.downloads, 1)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both."""
+        return 2 * self.seen / (self.made + self.downloads)
+
+
+Policies = Callable[[Trace, float], tuple[RevisitPolicy, float]]
+"""Makes a policy for a page, and by what its intervals are stretched, from a knob: 1 is the policy as it is."""
+
+
+def _stretched(make: Callable[[], RevisitPolicy]) -> Policies:
+    return lambda _, knob: (make(), knob)
+
+
+def _gold(changes: Trace, knob: float) -> tuple[RevisitPolicy, float]:
+    return Constant(SPAN / max(len(changes), 0.5) * knob), 1.0
+
+
+def _priced(_: Trace, knob: float) -> tuple[RevisitPolicy, float]:
+    # Between 0 and 1, .26 where the knob is 1.
+    return JumpingRate(price=1 / (1 + math.exp(1.046 - math.log(knob)))), 1.0
+
+
+POLICIES: Final[Mapping[str, Policies]] = {
+    "week": _stretched(lambda: Constant(7.0)),
+    "fix": _stretched(FixedSnapshots),
+    "dyn": _stretched(DynamicSnapshots),
+    "window": _stretched(Window),
+    "state-1": _stretched(lambda: ChangeStates(1)),
+    "state-2": _stretched(lambda: ChangeStates(2)),
+    "gold": _gold,
+    "Nutch": _stretched(Nutch),
+    "StormCrawler": _stretched(StormCrawler),
+    "likely rate": _stretched(LikelyRate),
+    "jumping rate": _priced,
+}
+
+
+def outcome(pages: Sequence[Trace], policies: Policies, knob: float = 1.0) -> Outcome:
+    """Visit all pages for three years."""
+    made = sum(map(len, pages))
+    seen = downloads = 0
+    for changes in pages:
+        policy, factor = policies(changes, knob)
+        known, now = 0, policy.bounds.within(policy.days * factor)
+        last = 0.0
+        while now <= SPAN:
+            passed = int(np.searchsorted(changes, now, side="right"))
+            policy.observe(PageVisit(now - last, passed > known))
+            seen += passed > known
+            downloads += 1
+            known, last = passed, now
+            now += policy.bounds.within(policy.days * factor)
+    return Outcome(made, seen, downloads)
+
+
+def at_downloads(pages: Sequence[Trace], policies: Policies, downloads: int) -> Outcome:
+    """Return the outcome of a policy whose knob is set so that it makes about so many visits, within 2 %."""
+    least, most = 0.01, 100.0
+    found = outcome(pages, policies)
+    for _ in range(12):
+        if abs(found.downloads - downloads) <= 0.02 * downloads:
+            break
+        knob = math.sqrt(least * most)
+        found = outcome(pages, policies, knob)
+        least, most = (knob, most) if found.downloads > downloads else (least, knob)
+    return found
+
+
+def rows(name: str, seeds: Sequence[Sequence[Trace]]) -> Iterator[Row]:
+    """Yield a row for each policy and number of visits: means over seeds, and half the width of their interval."""
+    budgets = [outcome(pages, _gold).downloads for pages in seeds]
+    for policy, make in POLICIES.items():
+        for visits, share in (("own", 0.0), ("as gold", 1.0), ("a third", 1 / 3)):
+            found = [
+                at_downloads(pages, make, round(budget * share)) if share else outcome(pages, make)
+                for pages, budget in zip(seeds, budgets, strict=True)
+            ]
+            f1 = np.array([each.f1 for each in found])
+            width = 1.96 * f1.std(ddof=1) / math.sqrt(len(f1)) if len(f1) > 1 else 0.0
+            yield {
+                "trace": name,
+                "policy": policy,
+                "visits": visits,
+                "recall": round(float(np.mean([each.recall for each in found])), 3),
+                "precision": round(float(np.mean([each.precision for each in found])), 3),
+                "f1": round(float(f1.mean()), 3),
+                "f1_interval": round(width, 3),
+                "downloads": round(float(np.mean([each.downloads for each in found]))),
+            }
+
+
+def main() -> None:
+    """Run the benchmark from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=1000, help="seeds under 1000 are for trials")
+    parser.add_argument("--pages", type=int, default=300)
+    parser.add_argument("--traces", type=Path, help="real changes: a name and times for each page")
+    parser.add_argument("--json", type=Path, required=True)
+    options = parser.parse_args()
+    worlds: dict[str, list[list[Trace]]] = {
+        make.__name__: [
+            make(np.random.default_rng(seed), options.pages)
+            for seed in range(options.first_seed, options.first_seed + options.seeds)
+        ]
+        for make in (poisson, bursty, periodic)
+    }
+    if options.traces:
+        worlds["real"] = [traces(options.traces)]
+    report([row for name, seeds in worlds.items() for row in rows(name, seeds)], options.json)
+
+
+if __name__ == "__main__":
+    main()

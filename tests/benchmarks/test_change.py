@@ -1,0 +1,41 @@
+"""The benchmark of revisit policies: its traces, its counts and its budgets."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.change import POLICIES, SPAN, at_downloads, bursty, outcome, periodic, poisson, traces
+
+
+@pytest.mark.parametrize("make", [poisson, bursty, periodic])
+def test_changes_are_in_order_within_three_years(make: object) -> None:
+    for changes in make(np.random.default_rng(1), 20):  # type: ignore[operator]
+        assert np.all(np.diff(changes) >= 0)
+        assert len(changes) == 0 or changes[-1] < SPAN * 1.1
+
+
+def test_a_change_is_seen_once_and_several_between_two_visits_are_one() -> None:
+    found = outcome([np.array([1.0, 2.0, 20.0])], POLICIES["week"])
+    assert (found.made, found.seen, found.downloads) == (3, 2, int(SPAN // 7))
+    assert found.f1 == pytest.approx(2 * found.precision * found.recall / (found.precision + found.recall))
+
+
+def test_gold_finds_what_theory_says_of_a_steady_rate() -> None:
+    pages = poisson(np.random.default_rng(2), 60)
+    assert outcome(pages, POLICIES["gold"]).recall == pytest.approx(1 - np.exp(-1), abs=0.03)
+
+
+@pytest.mark.parametrize("policy", ["week", "StormCrawler", "jumping rate"])
+def test_policies_can_be_held_to_a_number_of_visits(policy: str) -> None:
+    pages = bursty(np.random.default_rng(3), 8)
+    assert at_downloads(pages, POLICIES[policy], 300).downloads == pytest.approx(300, rel=0.15)
+
+
+def test_real_traces_begin_with_the_first_record(tmp_path: Path) -> None:
+    path = tmp_path / "changes.tsv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write("Terms.md\t86400 172800 345600\nOnce.md\t86400\n")
+    (changes,) = traces(path)
+    assert changes.tolist() == [1.0, 3.0]
