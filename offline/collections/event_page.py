@@ -54,12 +54,12 @@ _DROPPED: Final = (
     " or (self::sup and contains(@class, 'reference'))]"
 )
 _CONTENT: Final = "//*[contains(@class, 'mw-parser-output')] | //*[@id='mw-content-text'] | //*[@id='bodyContent']"
-_REFERENCE: Final = (
-    "ancestor-or-self::*[self::cite or contains(@class, 'citation') or contains(@class, 'references')"
-    " or contains(@class, 'reflist') or contains(@class, 'refbegin')]"
-)
-_AROUND: Final = "ancestor::*[self::cite or self::li or self::p or self::dd][1]"
-_NO_REFERENCE: Final = f"ancestor::*[{_BOX} or contains(@class, 'navbox') or contains(@class, 'catlinks')]"
+_REFERENCE: Final = re.compile(r"\b(?:citation|references|reflist|refbegin)\b")
+_NO_REFERENCE: Final = re.compile("infobox|infoboks|sinottico|navbox|catlinks")
+_ITEMS: Final = frozenset({"cite", "li", "p", "dd"})
+"""Elements that hold one reference."""
+_NEAR: Final = 50
+"""Elements above a link, and within a reference, that are looked at: enough for all that wikis write."""
 _WIKIS: Final = re.compile(
     r"(?:^|\.)(?:wikipedia|wikimedia|wikidata|wiktionary|wikisource|wikinews|wikiquote|wikivoyage|mediawiki)\.org$"
 )
@@ -312,18 +312,26 @@ def _midnight(day: date) -> datetime:
 
 def _references(content: HtmlElement, url: str, language: str) -> tuple[tuple[CitedPage, ...], bool]:
     """Return the pages that references lead to, each once, and whether the page has a list of references."""
-    links = [
-        each for each in content.iter("a") if _is_external(each.get("href") or "") and not each.xpath(_NO_REFERENCE)
-    ]
-    cited = [each for each in links if each.xpath(_REFERENCE)]
-    found: dict[str, CitedPage] = {}
+    links: list[HtmlElement] = []
+    cited: list[HtmlElement] = []
     around: dict[HtmlElement, list[HtmlElement]] = {}
-    for link in cited or links:
-        around.setdefault(next(iter(link.xpath(_AROUND)), link), []).append(link)
-    for citation, its_links in around.items():
+    for link in content.iter("a"):
+        if not _is_external(link.get("href") or ""):
+            continue
+        above = tuple(islice(link.iterancestors(), _NEAR))
+        classes = " ".join(map(_classes, above))
+        if _NO_REFERENCE.search(classes):
+            continue
+        item = next((each for each in above if each.tag in _ITEMS), link)
+        around.setdefault(item, []).append(link)
+        links.append(item)
+        if _REFERENCE.search(classes) or any(each.tag == "cite" for each in above):
+            cited.append(item)
+    found: dict[str, CitedPage] = {}
+    for item in dict.fromkeys(cited or links):
         if len(found) >= MAX_REFERENCES:
             break
-        page = _cited(citation, its_links, url, language)
+        page = _cited(item, around[item], url, language)
         if page is not None:
             found.setdefault(page.url, page)
     return tuple(found.values()), bool(cited)
@@ -365,19 +373,25 @@ def _digits(digits: str) -> datetime | None:
         return None
 
 
+def _classes(element: HtmlElement) -> str:
+    return element.get("class") or ""
+
+
 def _coins(citation: HtmlElement) -> Mapping[str, Sequence[str]]:
-    """Return what a reference says to machines (COinS: Z39.88 in the title of a hidden element)."""
-    titles = citation.xpath("(self::* | ancestor::li[1])/descendant::span[contains(@class, 'Z3988')]/@title")
+    """Return what a reference says to machines (COinS: Z39.88 in the title of a hidden element beside or in it)."""
+    near = (*islice(citation.iter("span"), _NEAR), *islice(citation.itersiblings("span"), _NEAR))
+    title = next((each.get("title") or "" for each in near if "Z3988" in _classes(each)), "")
     try:
-        return parse_qs(str(titles[0])[:10_000], max_num_fields=100) if titles else {}
+        return parse_qs(title[:10_000], max_num_fields=100)
     except ValueError:
         return {}
 
 
 def _published(citation: HtmlElement, fields: Mapping[str, Sequence[str]], language: str) -> date | None:
     """Return the day of publication that a reference tells; the day on which somebody looked at it is none."""
-    hidden = citation.xpath("descendant::*[contains(@class, 'accessdate') or contains(@class, 'Z3988')]")
-    texts = (*fields.get("rft.date", ()), excerpt(citation, _MAX_VALUE, frozenset(hidden)))
+    inner = islice(citation.iter("span"), _NEAR)
+    hidden = frozenset(each for each in inner if "accessdate" in _classes(each) or "Z3988" in _classes(each))
+    texts = (*fields.get("rft.date", ()), excerpt(citation, _MAX_VALUE, hidden))
     for text in texts:
         for each in dates_in(text, language, None):
             if each.precision == "day" and not _ACCESSED.search(text[max(0, each.start - _BEFORE_DATE) : each.start]):
@@ -392,15 +406,13 @@ def _other(
     media_type = type_by_url(url)
     if media_type is not None and not media_type.endswith(("html", "xhtml+xml")):
         return media_type
-    declared = (
-        *(link.get("hreflang") for link in links),
-        *fields.get("rft.language", ()),
-        *citation.xpath("descendant-or-self::*/@lang"),
-    )
+    inner = tuple(islice(citation.iter("*"), _NEAR))
+    marked = (each.get(name) for each in (*links[:_NEAR], *inner) for name in ("hreflang", "lang"))
+    declared = (*marked, *fields.get("rft.language", ()))
     codes = {each.lower().partition("-")[0] for each in declared if each and re.fullmatch("[A-Za-z]{2,3}(-.*)?", each)}
     if codes and language and language not in codes:
         return f"in {sorted(codes)[0]}"
-    if language == "en" and citation.xpath("descendant::*[contains(@class, 'languageicon')]"):
+    if language == "en" and any("languageicon" in _classes(each) for each in inner):
         return "in another language"
     named = _IN_LANGUAGE.search(excerpt(citation, _MAX_VALUE)) if language == "en" else None
     return named[0].strip("()") if named and "English" not in named[0] else ""

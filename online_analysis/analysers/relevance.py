@@ -17,7 +17,7 @@ from online_analysis.analysers.date_hints import Span, date_in_url, dates_in_tex
 from online_analysis.analysers.social import links_in
 from online_analysis.analysers.temporal import nearness
 from online_analysis.document import Document
-from online_analysis.icd import Event, Icd, Post, Relevance
+from online_analysis.icd import Event, Post, Relevance
 from online_analysis.reference_vector import References
 from online_analysis.topic import Topic
 
@@ -47,14 +47,19 @@ class RelevanceAnalyser:
 
     name = "relevance"
 
-    def __init__(self, icd: Icd, topic: Topic) -> None:
-        """Take a definition, by its section ``scoring.relevance`` or the defaults of that, and the topic it has."""
-        self._settings = icd.scoring.relevance or Relevance()
-        share = self._settings.alpha if self._settings.combination == "linear" else 0.5
-        self._event = icd.event if share < 1 or not icd.topic.has_words else None
-        self._topic = topic if icd.topic.has_words and (share > 0 or icd.event is None) else None
-        self._references = References(topic)
-        self._mentions = dict(_first_mentions(icd.posts))
+    def __init__(
+        self, settings: Relevance, topic: Topic | None, event: Event | None, posts: Sequence[Post] = ()
+    ) -> None:
+        """Take a topic with some words, an event, or both; ``posts`` may mention pages.
+
+        One that has no weight in the combination is left aside, unless there is no other.
+        """
+        self._settings = settings
+        share = settings.alpha if settings.combination == "linear" else 0.5
+        self._event = event if share < 1 or topic is None else None
+        self._topic = topic if share > 0 or event is None else None
+        self._references = None if self._topic is None else References(self._topic)
+        self._mentions = dict(_first_mentions(posts))
 
     def analyse(self, document: Document) -> Scores:
         """Score the document; every link gets its score."""
@@ -62,7 +67,7 @@ class RelevanceAnalyser:
 
     def relevance(self, document: Document) -> PageRelevance:
         """Return the relevance of a document, with what it is made of."""
-        topic = None if self._topic is None else self._to_topic(self._topic, document)
+        topic = self._to_topic(document)
         if self._event is None:
             return PageRelevance(topic or 0.0, topic, None, None)
         date = self._date(self._event, document)
@@ -71,8 +76,10 @@ class RelevanceAnalyser:
         time = self._to_time(self._event, document, date)
         return PageRelevance(time if topic is None else self._combined(topic, time), topic, time, date)
 
-    def _to_topic(self, topic: Topic, document: Document) -> float:
-        read = topic.counting.of(document)
+    def _to_topic(self, document: Document) -> float | None:
+        if self._topic is None or self._references is None:
+            return None
+        read = self._topic.counting.of(document)
         reference = self._references.of(read.language, read.vocabulary)
         outside, last = read.pieces[-2:]
         has_text = bool(read.units.bounds[outside])

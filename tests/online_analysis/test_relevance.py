@@ -20,7 +20,7 @@ from online_analysis.analysers.date_hints import Span, dates_in_text
 from online_analysis.analysers.relevance import gossen_date, klein_date
 from online_analysis.analysers.temporal import nearness
 from online_analysis.document import Document, Outlink, Times
-from online_analysis.icd import Event, Icd
+from online_analysis.icd import Event, Icd, Relevance
 from online_analysis.terms import Language
 from online_analysis.topic import build_topic
 from tests.online_analysis.documents import page
@@ -50,7 +50,7 @@ topic:
 
 def analyser(icd: Icd) -> RelevanceAnalyser:
     texts = {"https://wiki.example.org/flood": ARTICLE, "https://news.example.org/report": REPORT}
-    return RelevanceAnalyser(icd, build_topic(icd, texts))
+    return RelevanceAnalyser(icd.scoring.relevance or Relevance(), build_topic(icd, texts), icd.event)
 
 
 def scoring(**settings: object) -> str:
@@ -220,7 +220,8 @@ def test_the_first_mention_of_a_page_dates_it(tmp_path: Path) -> None:
         "topic: {keywords: [flood], posts: posts.jsonl}\n" + "\n".join(lines)
     )
     icd = Icd.parse(text.encode(), tmp_path / "flood.yaml")
-    found = RelevanceAnalyser(icd, build_topic(icd, {})).relevance(dated(published=JULY))
+    judge = RelevanceAnalyser(Relevance(dates="klein"), build_topic(icd, {}), icd.event, icd.posts)
+    found = judge.relevance(dated(published=JULY))
     assert found.date is not None
     assert found.date.first == datetime(2013, 6, 8, 12, tzinfo=UTC)
 
