@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from online_analysis.similarity import counted
+from online_analysis.similarity import counted, sums
 from online_analysis.term_arrays import Floats, Integers, Units, Vocabulary
 from online_analysis.terms import Language
 from online_analysis.topic import Topic
@@ -55,7 +55,7 @@ def summed(vectors: Sequence[GramVector]) -> GramVector:
     """Return the sum of at least one vector, in their order."""
     keys, places = np.unique(np.concatenate([each.keys for each in vectors]), return_inverse=True)
     weights = np.concatenate([each.weights for each in vectors])
-    return GramVector(keys, np.bincount(places.ravel(), weights, len(keys)))
+    return GramVector(keys, sums(places.ravel(), weights, len(keys)))
 
 
 class Weighting:

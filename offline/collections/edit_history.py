@@ -51,7 +51,7 @@ class EditHistory:
             return None
         first = self.revisions[0].saved.date()
         days = np.array([(each.saved.date() - first).days for each in self.revisions])
-        counts = np.bincount(days).astype(np.float64)
+        counts: NDArray[np.float64] = np.bincount(days).astype(np.float64)
         before = change_of(counts)
         if before is None or counts[before:].mean() >= counts[:before].mean():
             return None
@@ -74,7 +74,7 @@ def change_of(values: NDArray[np.float64]) -> int | None:
     if n < MIN_DAYS:
         return None
     before = np.arange(2, n - 1)
-    sums, squares = values.cumsum(), (values * values).cumsum()
+    sums, squares = np.cumsum(values), np.cumsum(values * values)
     cost = _cost(sums[before - 1], squares[before - 1], before) + _cost(
         sums[-1] - sums[before - 1], squares[-1] - squares[before - 1], n - before
     )

@@ -53,7 +53,13 @@ _DROPPED: Final = (
     " or @id='toc' or @id='catlinks' or contains(@class, 'catlinks') or contains(@class, 'printfooter')"
     " or (self::sup and contains(@class, 'reference'))]"
 )
-_CONTENT: Final = "//*[contains(@class, 'mw-parser-output')] | //*[@id='mw-content-text'] | //*[@id='bodyContent']"
+_CONTENT: Final = (
+    "//*[@id='mw-content-text']//*[contains(@class, 'mw-parser-output')]",
+    "//*[contains(@class, 'mw-parser-output')]",
+    "//*[@id='mw-content-text']",
+    "//*[@id='bodyContent']",
+)
+"""Where a page of MediaWiki has its content: within what its parser made, or what skins of older versions call it."""
 _REFERENCE: Final = re.compile(r"\b(?:citation|references|reflist|refbegin)\b")
 _NO_REFERENCE: Final = re.compile("infobox|infoboks|sinottico|navbox|catlinks")
 _ITEMS: Final = frozenset({"cite", "li", "p", "dd"})
@@ -134,7 +140,7 @@ def read_event_page(body: bytes, url: str = "") -> EventPage:
         url or "https://wiki.invalid/", 200, Headers((("Content-Type", "text/html"),)), markup, datetime.now(UTC)
     )
     tree = page.tree
-    content = next(iter(tree.xpath(_CONTENT)), tree if told else None)
+    content = next((found for path in _CONTENT for found in tree.xpath(path)[:1]), tree if told else None)
     if content is None:
         raise EventPageError("is no page of MediaWiki; save the page itself, or the answer of action=parse")
     url = url or next(iter(tree.xpath("//link[@rel='canonical']/@href")), "")

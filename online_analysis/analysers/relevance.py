@@ -74,7 +74,7 @@ class RelevanceAnalyser:
         if date is None:
             return PageRelevance(0.0, topic, 0.0, None)
         time = self._to_time(self._event, document, date)
-        return PageRelevance(time if topic is None else self._combined(topic, time), topic, time, date)
+        return PageRelevance(time if topic is None else combined(self._settings, topic, time), topic, time, date)
 
     def _to_topic(self, document: Document) -> float | None:
         if self._topic is None or self._references is None:
@@ -89,15 +89,17 @@ class RelevanceAnalyser:
         discussed = _discussed(document) if self._settings.discussed else ()
         return fmean(nearness(event, each.first, each.last) for each in discussed or (date,))
 
-    def _combined(self, topic: float, time: float) -> float:
-        if self._settings.combination == "linear":
-            return self._settings.alpha * topic + (1 - self._settings.alpha) * time
-        return topic * (time if self._settings.combination == "product" else min(1.0, time / GATE))
-
     def _date(self, event: Event, document: Document) -> Span | None:
         if self._settings.dates == "klein":
             return klein_date(document, event, self._mentions.get(document.url))
         return gossen_date(document)
+
+
+def combined(settings: Relevance, topic: float, time: float) -> float:
+    """Return the relevance that the nearness to a topic and that in time make together."""
+    if settings.combination == "linear":
+        return settings.alpha * topic + (1 - settings.alpha) * time
+    return topic * (time if settings.combination == "product" else min(1.0, time / GATE))
 
 
 def gossen_date(document: Document) -> Span | None:
