@@ -1,4 +1,4 @@
-"""``aah collection from-wikipedia`` and ``kinds``: help to define collections about events.
+"""``aah collection from-wikipedia``, ``kinds`` and ``bigrams``: help to define collections about events.
 
 Each command imports its modules when it runs: help has to answer at once.
 """
@@ -32,6 +32,31 @@ def kinds() -> None:
     """
     for row in KINDS:
         typer.echo("\t".join(row))
+
+
+@event_collection_app.command()
+def bigrams(
+    archives: Annotated[
+        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls and imports, or of WARC files.")
+    ],
+    output: Annotated[Path, typer.Option("--output", metavar="FILE", help="The file to write.")],
+    pages: Annotated[int, typer.Option("--pages", metavar="N", min=1, help="How many pages are counted.")] = 100_000,
+) -> None:
+    """Count in how many pages of archives pairs of words are, for `scoring.relevance.bigrams`.
+
+    Of each URL the first capture counts. The same archives give the same file.
+    """
+    from aahcrawler.segments import SegmentError
+    from aahcrawler.tombstones import replace_durably
+    from knowledge_base.loader import LoadError
+    from offline.collections.pair_counting import count_pairs
+    from offline.counting import counting
+
+    with exit_on_error(SegmentError, LoadError, OSError), counting("captures", "pages counted") as count:
+        frequencies, counted = count_pairs(archives, pages, lambda: count("captures"))
+        replace_durably(output, "".join(f"{line}\n" for line in frequencies.lines()).encode())
+    kept = sum(len(each.holding) for each in frequencies.by_language.values())
+    typer.echo(f"{output}: {plural(kept, 'pair')} from {plural(counted, 'page')}")
 
 
 @event_collection_app.command("from-wikipedia")

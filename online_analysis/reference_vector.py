@@ -15,15 +15,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from online_analysis.pair_frequencies import PairFrequencies
 from online_analysis.similarity import counted, sums
 from online_analysis.term_arrays import Floats, Integers, Units, Vocabulary
-from online_analysis.terms import Language
+from online_analysis.terms import MIN_IDF, PAGES_BEFOREHAND, Frequencies, Language
 from online_analysis.topic import Topic
 
 WHOLE: Final = 2.0
 """The boost of a keyword: of its only word, or of two words that follow one another in it."""
 PART: Final = 1.5
 """The boost of what shares a word with a keyword."""
+NO_PAIRS: Final = Frequencies(0, {})
 _SHIFT: Final = 32
 _LAST: Final = (1 << _SHIFT) - 1
 
@@ -64,8 +66,16 @@ class Weighting:
     Equal texts have equal vectors but for the numbers of their terms. Not thread-safe.
     """
 
-    def __init__(self, keywords: Iterable[str], language: Language, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, keywords: Iterable[str], language: Language, vocabulary: Vocabulary, pairs: Frequencies = NO_PAIRS
+    ) -> None:
         self.vocabulary = vocabulary
+        numbered = {
+            _pair_key(*map(vocabulary.number, pair.split(" "))): count for pair, count in sorted(pairs.holding.items())
+        }
+        self._pages = pairs.pages
+        self._known = np.array(sorted(numbered), np.int64)
+        self._holding = np.array([numbered[key] for key in self._known.tolist()], np.float64)
         phrases = [terms for phrase in keywords if (terms := language.terms(phrase))]
         single = {vocabulary.number(terms[0]) for terms in phrases if len(terms) == 1}
         every = {vocabulary.number(term) for terms in phrases for term in terms}
@@ -85,9 +95,20 @@ class Weighting:
         return GramVector(keys, (1.0 + np.log(counts)) * self._idf(keys) * self._boosts(keys))
 
     def _idf(self, keys: Integers) -> Floats:
-        """Return the idf of terms, and of pairs that of both together: how rare they are if they meet by chance."""
+        """Return the idf of terms; of pairs that of both together, or less where they were counted together more often.
+
+        Both together is how rare a pair is if its words meet by chance. That counts as some pages beside those in which
+        pairs were counted, so that few pages say little.
+        """
         idf, firsts = self.vocabulary.idf, keys >> _SHIFT
-        return idf.take(keys & _LAST) + np.where(firsts > 0, idf.take(np.maximum(firsts - 1, 0)), 0.0)
+        by_chance = idf.take(keys & _LAST) + np.where(firsts > 0, idf.take(np.maximum(firsts - 1, 0)), 0.0)
+        if not len(self._known):
+            return by_chance
+        places = self._known.searchsorted(keys)
+        places[places == len(self._known)] = 0
+        holding = np.where(self._known.take(places) == keys, self._holding.take(places), 0.0)
+        share = (holding + PAGES_BEFOREHAND * np.exp(-by_chance)) / (self._pages + PAGES_BEFOREHAND)
+        return np.where(holding > 0.0, np.clip(-np.log(share), MIN_IDF, by_chance), by_chance)
 
     def _boosts(self, keys: Integers) -> Floats:
         if not len(self._words):
@@ -109,12 +130,12 @@ class Reference:
     self_similarity: float
 
     @classmethod
-    def of(cls, topic: Topic, language: Language, vocabulary: Vocabulary) -> "Reference":
+    def of(cls, topic: Topic, language: Language, vocabulary: Vocabulary, pairs: Frequencies = NO_PAIRS) -> "Reference":
         """Return the reference vector of a topic's documents; without any, its keywords are the only document.
 
         Documents in another language are read as pages in this one: names are the same in both.
         """
-        weighting = Weighting(topic.phrases, language, vocabulary)
+        weighting = Weighting(topic.phrases, language, vocabulary, pairs)
         texts = [lines for lines in topic.texts_in_words() if any(lines)] or [topic.phrases or ("",)]
         vectors = [weighting.vector(vocabulary.read(lines)) for lines in texts]
         vector = summed(vectors)
@@ -129,13 +150,15 @@ class Reference:
 class References:
     """The reference vectors of a topic, one for each language that pages are in. Not thread-safe."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: Topic, pairs: PairFrequencies | None = None) -> None:
         self._topic = topic
+        self._pairs = pairs or PairFrequencies()
         self._by_language: dict[str | None, Reference] = {}
 
     def of(self, language: Language, vocabulary: Vocabulary) -> Reference:
         """Return the reference vector for texts of a language that were read with a vocabulary."""
         known = self._by_language.get(language.code)
         if known is None or known.weighting.vocabulary is not vocabulary:
-            known = self._by_language[language.code] = Reference.of(self._topic, language, vocabulary)
+            pairs = self._pairs.of(language.code)
+            known = self._by_language[language.code] = Reference.of(self._topic, language, vocabulary, pairs)
         return known

@@ -26,7 +26,8 @@ def analysers(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
     others: Iterable[OnlineAnalyser] = (*_shipped(icd, topic), *load_plugins(icd, topic))
     if icd.scoring.relevance is not None and (icd.topic.has_words or icd.event is not None):
         words = topic if icd.topic.has_words else None
-        others = (RelevanceAnalyser(icd.scoring.relevance, words, icd.event, icd.posts), *map(OfLinks, others))
+        judge = RelevanceAnalyser(icd.scoring.relevance, words, icd.event, icd.posts, icd.pairs)
+        others = (judge, *map(OfLinks, others))
     return tuple(guarded(each) for each in others)
 
 

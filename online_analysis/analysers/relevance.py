@@ -18,6 +18,7 @@ from online_analysis.analysers.social import links_in
 from online_analysis.analysers.temporal import nearness
 from online_analysis.document import Document
 from online_analysis.icd import Event, Post, Relevance
+from online_analysis.pair_frequencies import PairFrequencies
 from online_analysis.reference_vector import References
 from online_analysis.topic import Topic
 
@@ -48,9 +49,14 @@ class RelevanceAnalyser:
     name = "relevance"
 
     def __init__(
-        self, settings: Relevance, topic: Topic | None, event: Event | None, posts: Sequence[Post] = ()
+        self,
+        settings: Relevance,
+        topic: Topic | None,
+        event: Event | None,
+        posts: Sequence[Post] = (),
+        pairs: PairFrequencies | None = None,
     ) -> None:
-        """Take a topic with some words, an event, or both; ``posts`` may mention pages.
+        """Take a topic with some words, an event, or both; ``posts`` may mention pages, ``pairs`` weigh pairs of words.
 
         One that has no weight in the combination is left aside, unless there is no other.
         """
@@ -58,7 +64,7 @@ class RelevanceAnalyser:
         share = settings.alpha if settings.combination == "linear" else 0.5
         self._event = event if share < 1 or topic is None else None
         self._topic = topic if share > 0 or event is None else None
-        self._references = None if self._topic is None else References(self._topic)
+        self._references = None if self._topic is None else References(self._topic, pairs)
         self._mentions = dict(_first_mentions(posts))
 
     def analyse(self, document: Document) -> Scores:

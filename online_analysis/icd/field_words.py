@@ -120,6 +120,7 @@ scoring.relevance.combination | Subject and time | How the nearness to the subje
 scoring.relevance.alpha | Weight of the subject | How much of a sum is the subject; the rest is the time.
 scoring.relevance.dates | Date of a page | In which order the date of a page is looked for.
 scoring.relevance.discussed | Dates it speaks of | Whether the dates that a text speaks of come before its own date.
+scoring.relevance.bigrams | Pairs of words | A file beside the definition of pairs that were counted in an archive.
 scoring.spam_hosts | Hosts to leave out | Hosts from which nothing is fetched, one a line.
 scoring.url_patterns | Scores of addresses | The score, from 0 to 1, of links that match a URL pattern.
 scoring.entity_model | Model for names | An installed spaCy model that finds names; it costs much time.

@@ -59,12 +59,14 @@ class Relevance(Section):
 
     ``alpha`` is the weight of the topic in a linear combination, the rest is that of time. ``dates`` says in which
     order the date of a page is looked for. With ``discussed`` the dates that a text is about come before it.
+    ``bigrams`` names a file of pairs of words that were counted in an archive, empty for none.
     """
 
     combination: Literal["linear", "product", "gated"] = Field(default="linear", examples=["gated"])
     alpha: Score = Field(default=0.5, examples=["0.5"])
     dates: Literal["gossen", "klein"] = Field(default="gossen", examples=["klein"])
     discussed: bool = Field(default=False, examples=["true"])
+    bigrams: FileName = Field(default="", examples=["bigrams.tsv"])
 
 
 class Scoring(Section):

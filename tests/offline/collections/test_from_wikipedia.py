@@ -28,6 +28,7 @@ from offline.collections.from_wikipedia import Given, materials_for, write_defin
 from offline.collections.reference_pages import FetchingError, HadReference, WikiAddress
 from online_analysis.document import Document, DocumentPart, Times
 from online_analysis.icd import Event, Icd, Politeness
+from online_analysis.pair_frequencies import PairFrequencies
 from tests.archive.exchanges import INFO, page_exchange
 from tests.crawl.site import Reply, Site, serving
 from tests.offline.collections.test_event_page import page
@@ -215,6 +216,24 @@ def test_saved_files_and_an_archive_make_a_definition_that_can_be_read(tmp_path:
     assert code != 0
     assert "exists" in told
     assert run("from-wikipedia", *files, *options, "--overwrite")[0] == 0
+
+
+def test_pairs_of_words_are_counted_in_an_archive_by_the_first_capture_of_each_page(tmp_path: Path) -> None:
+    with WarcWriter(tmp_path / "old", INFO) as writer:
+        for number in range(4):
+            for day in (1, 2):
+                exchange = page_exchange(
+                    f"<title>{number}</title><p>The dam crest broke {'again' * (day == 2)}</p>".encode()
+                )
+                captured = datetime(2013, 6, day, number, tzinfo=UTC)
+                writer.write(replace(exchange, url=f"https://news.example.org/{number}", started_at=captured))
+    output = tmp_path / "pairs.tsv"
+    code, told = run("bigrams", str(tmp_path / "old"), "--output", str(output))
+    assert code == 0, told
+    assert "4 pages" in told
+    (frequencies,) = PairFrequencies.parse(output.read_text()).by_language.values()
+    assert frequencies.pages == 4
+    assert frequencies.holding == {"dam crest": 4, "crest broke": 4}
 
 
 @pytest.mark.parametrize(
