@@ -52,8 +52,8 @@ def bigrams(
     from offline.collections.pair_counting import count_pairs
     from offline.counting import counting
 
-    with exit_on_error(SegmentError, LoadError, OSError), counting("captures", "pages counted") as count:
-        frequencies, counted = count_pairs(archives, pages, lambda: count("captures"))
+    with exit_on_error(SegmentError, LoadError, OSError), counting("pages") as count:
+        frequencies, counted = count_pairs(archives, pages, lambda: count("pages", 1))
         replace_durably(output, "".join(f"{line}\n" for line in frequencies.lines()).encode())
     kept = sum(len(each.holding) for each in frequencies.by_language.values())
     typer.echo(f"{output}: {plural(kept, 'pair')} from {plural(counted, 'page')}")

@@ -222,9 +222,8 @@ def test_pairs_of_words_are_counted_in_an_archive_by_the_first_capture_of_each_p
     with WarcWriter(tmp_path / "old", INFO) as writer:
         for number in range(4):
             for day in (1, 2):
-                exchange = page_exchange(
-                    f"<title>{number}</title><p>The dam crest broke {'again' * (day == 2)}</p>".encode()
-                )
+                text = "The dam crest broke" if day == 1 else "The dam crest broke again"
+                exchange = page_exchange(f"<title>{number}</title><p>{text}</p>".encode())
                 captured = datetime(2013, 6, day, number, tzinfo=UTC)
                 writer.write(replace(exchange, url=f"https://news.example.org/{number}", started_at=captured))
     output = tmp_path / "pairs.tsv"
