@@ -51,7 +51,7 @@ class EditHistory:
             return None
         first = self.revisions[0].saved.date()
         days = np.array([(each.saved.date() - first).days for each in self.revisions])
-        counts: NDArray[np.float64] = np.bincount(days).astype(np.float64)
+        counts = np.bincount(days).astype(np.float64)
         before = change_of(counts)
         if before is None or counts[before:].mean() >= counts[:before].mean():
             return None
@@ -74,7 +74,8 @@ def change_of(values: NDArray[np.float64]) -> int | None:
     if n < MIN_DAYS:
         return None
     before = np.arange(2, n - 1)
-    sums, squares = np.cumsum(values), np.cumsum(values * values)
+    sums: NDArray[np.float64] = np.cumsum(values)
+    squares: NDArray[np.float64] = np.cumsum(values * values)
     cost = _cost(sums[before - 1], squares[before - 1], before) + _cost(
         sums[-1] - sums[before - 1], squares[-1] - squares[before - 1], n - before
     )
@@ -87,8 +88,7 @@ def change_of(values: NDArray[np.float64]) -> int | None:
 def _cost(total: NDArray[np.float64], squares: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return twice the negative log-likelihood of series, without what all have in common."""
     variance = np.maximum(squares / n - (total / n) ** 2, LEAST_VARIANCE)
-    cost: NDArray[np.float64] = n * np.log(variance)
-    return cost
+    return np.asarray(n * np.log(variance), np.float64)
 
 
 def read_history(files: Iterable[Path]) -> EditHistory:

@@ -7,7 +7,7 @@ is left out: nothing here guesses.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import islice
@@ -216,7 +216,7 @@ def _of_microformat(box: HtmlElement) -> EventTime | None:
     )
     if not starts:
         return None
-    return _event_time(starts[0], ends[0] if ends else None, "the infobox (dtstart)")
+    return event_time(starts[0], ends[0] if ends else None, "the infobox (dtstart)")
 
 
 def _classed(box: HtmlElement, name: str) -> Iterator[HtmlElement]:
@@ -244,22 +244,27 @@ def _of_rows(box: HtmlElement, language: str) -> EventTime | None:
     rows = [tuple(row.xpath("th | td"))[:2] for row in islice(box.iter("tr"), MAX_ROWS)]
     told = [(excerpt(row[0], 60), row[1]) for row in rows if len(row) == 2]
     for name, value in told:
-        if _DATE_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", name.casefold())):
+        if not names_date(name):
             continue
         source = f"the infobox, {name!r}"
         marked = [moment for each in islice(value.iter("time"), 10) if (moment := _moment(each)) is not None]
         if marked:
-            return _event_time(marked[0], marked[-1], source)
+            return event_time(marked[0], marked[-1], source)
         text = excerpt(value, _MAX_VALUE)
-        days = _days(text, language)
+        days = days_in(text, language)
         if days is None:
             continue
-        clock = next(filter(None, (_clock(excerpt(each, _MAX_VALUE), days[0]) for _, each in told)), None)
-        return _event_time(clock or days[0], days[1], source)
+        clock = next(filter(None, (clock_in(excerpt(each, _MAX_VALUE), days[0]) for _, each in told)), None)
+        return event_time(clock or days[0], days[1], source)
     return None
 
 
-def _days(text: str, language: str) -> tuple[date, date] | None:
+def names_date(name: str) -> bool:
+    """Return whether a row or a parameter of an infobox is named after dates."""
+    return not _DATE_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", name.casefold()))
+
+
+def days_in(text: str, language: str) -> tuple[date, date] | None:
     """Return the first and the last day that a date in words spans, None where it names no day.
 
     English leaves the year out before a dash: "May 30 – June 25, 2013".
@@ -284,7 +289,7 @@ def _end(text: str, found: Sequence[TextDate]) -> date:
     return found[0].last
 
 
-def _clock(text: str, day: date) -> datetime | None:
+def clock_in(text: str, day: date) -> datetime | None:
     """Return the moment of a day that a text tells with its distance from UTC; None without that."""
     clock, offset = _CLOCK.search(text), _OFFSET.search(text)
     if clock is None or offset is None:
@@ -303,7 +308,8 @@ def _clock(text: str, day: date) -> datetime | None:
         return None
 
 
-def _event_time(start: datetime | date, end: datetime | date | None, source: str) -> EventTime | None:
+def event_time(start: datetime | date, end: datetime | date | None, source: str) -> EventTime | None:
+    """Return the time from a day or moment to another, or of the first alone; None for days that go backwards."""
     timed = isinstance(start, datetime)
     first = start if isinstance(start, datetime) else _midnight(start) + _ONE_SECOND
     if end is None:
@@ -355,21 +361,29 @@ def _is_external(href: str) -> bool:
 
 def _cited(citation: HtmlElement, links: Sequence[HtmlElement], base: str, language: str) -> CitedPage | None:
     """Return the page that a reference leads to: by its first link, or by one to an archive where that is all."""
-    original, archived = None, None
-    for link in links:
-        href = resolve(base or "https://wiki.invalid/", link.get("href") or "") or ""
-        copy = _ARCHIVED.search(href)
-        if copy is None:
-            original = original or canonicalize(href)
-        else:
-            archived = archived or _digits(copy[1])
-            original = original or canonicalize(re.sub("^(https?:)/+", r"\1//", copy[2]))
+    original, archived = original_of([link.get("href") or "" for link in links], base)
     if original is None:
         return None
     fields = _coins(citation)
-    return CitedPage(
-        original, _published(citation, fields, language), archived, _other(citation, links, fields, original, language)
-    )
+    other = _other(citation, links, fields, original, language)
+    return CitedPage(original, _published(citation, fields, language), archived, other)
+
+
+def original_of(links: Sequence[str], base: str) -> tuple[str | None, datetime | None]:
+    """Return the page that a reference leads to by its links, and when an archive captured it that one leads to.
+
+    The page is that of the first link, or the one that a copy in an archive is of, where there is no other.
+    """
+    original, archived = None, None
+    for link in links:
+        href = resolve(base or "https://wiki.invalid/", link) or ""
+        copy = _ARCHIVED.search(href)
+        if copy is None:
+            original = original or (canonicalize(href) if _is_external(href) else None)
+        else:
+            archived = archived or _digits(copy[1])
+            original = original or canonicalize(re.sub("^(https?:)/+", r"\1//", copy[2]))
+    return original, archived
 
 
 def _digits(digits: str) -> datetime | None:
@@ -397,7 +411,11 @@ def _published(citation: HtmlElement, fields: Mapping[str, Sequence[str]], langu
     """Return the day of publication that a reference tells; the day on which somebody looked at it is none."""
     inner = islice(citation.iter("span"), _NEAR)
     hidden = frozenset(each for each in inner if "accessdate" in _classes(each) or "Z3988" in _classes(each))
-    texts = (*fields.get("rft.date", ()), excerpt(citation, _MAX_VALUE, hidden))
+    return published_in((*fields.get("rft.date", ()), excerpt(citation, _MAX_VALUE, hidden)), language)
+
+
+def published_in(texts: Iterable[str], language: str) -> date | None:
+    """Return the first day that texts on a page tell, but for days on which somebody looked at it."""
     for text in texts:
         for each in dates_in(text, language, None):
             if each.precision == "day" and not _ACCESSED.search(text[max(0, each.start - _BEFORE_DATE) : each.start]):
@@ -405,12 +423,17 @@ def _published(citation: HtmlElement, fields: Mapping[str, Sequence[str]], langu
     return None
 
 
+def type_of_file(url: str) -> str:
+    """Return the media type that an address tells where that is not HTML, else nothing."""
+    media_type = type_by_url(url)
+    return "" if media_type is None or media_type.endswith(("html", "xhtml+xml")) else media_type
+
+
 def _other(
     citation: HtmlElement, links: Sequence[HtmlElement], fields: Mapping[str, Sequence[str]], url: str, language: str
 ) -> str:
     """Return why a reference leads to no HTML page in the language of the page with it, empty where it may."""
-    media_type = type_by_url(url)
-    if media_type is not None and not media_type.endswith(("html", "xhtml+xml")):
+    if media_type := type_of_file(url):
         return media_type
     inner = tuple(islice(citation.iter("*"), _NEAR))
     marked = (each.get(name) for each in (*links[:_NEAR], *inner) for name in ("hreflang", "lang"))

@@ -19,6 +19,7 @@ from offline.collections.reference_pages import (
     archived_references,
     fetching,
 )
+from offline.collections.wikitext import read_wikitext, wikitext_of
 from online_analysis.icd import Politeness
 
 MAX_PAGE_BYTES: Final = 50_000_000
@@ -110,7 +111,9 @@ def _read_page(name: str) -> EventPage:
     if path.stat().st_size > MAX_PAGE_BYTES:
         raise EventPageError(f"{name}: has more than {MAX_PAGE_BYTES:,} bytes; save the page alone")
     try:
-        return read_event_page(path.read_bytes())
+        body = path.read_bytes()
+        written = wikitext_of(body)
+        return read_event_page(body) if written is None else read_wikitext(*written, path.stem.replace("_", " "))
     except EventPageError as error:
         raise EventPageError(f"{name}: {error}") from None
 
