@@ -127,8 +127,8 @@ def _of_answer(text: str) -> tuple[str, Mapping[str, Any]] | None:
 
 def _title_of(answer: Mapping[str, Any]) -> str:
     pages = answer["query"]["pages"]
-    page = next(iter(pages.values() if isinstance(pages, dict) else pages), {})
-    return str(page.get("title", ""))
+    listed: Sequence[Any] = tuple(pages.values()) if isinstance(pages, dict) else pages
+    return str(listed[0].get("title", ""))
 
 
 def read_wikitext(text: str, told: Mapping[str, Any], title: str = "") -> EventPage:
