@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -31,7 +32,10 @@ _LAST: Final = (1 << _SHIFT) - 1
 
 
 class GramVector(NamedTuple):
-    """A sparse vector. ``keys`` ascend: of a term its number, of a pair one more than the first one's above 32 bits."""
+    """A sparse vector, whose sums do not depend on the order of its terms.
+
+    ``keys`` ascend: of a term its number, of a pair one more than the number of the first one above 32 bits.
+    """
 
     keys: Integers
     weights: Floats
@@ -39,7 +43,7 @@ class GramVector(NamedTuple):
     @property
     def length(self) -> float:
         """The Euclidean length."""
-        return math.sqrt(float(self.weights @ self.weights))
+        return math.sqrt(math.fsum((self.weights * self.weights).tolist()))
 
     def cosine(self, other: "GramVector") -> float:
         """Return the cosine of the angle between two vectors of one weighting, in [0, 1]; 0 where one is empty."""
@@ -49,7 +53,7 @@ class GramVector(NamedTuple):
         places = other.keys.searchsorted(self.keys)
         places[places == len(other.keys)] = 0
         shared = (other.keys.take(places) == self.keys).nonzero()[0]
-        dot = float(self.weights.take(shared) @ other.weights.take(places.take(shared)))
+        dot = math.fsum((self.weights.take(shared) * other.weights.take(places.take(shared))).tolist())
         return min(1.0, dot / lengths)
 
 
@@ -70,12 +74,10 @@ class Weighting:
         self, keywords: Iterable[str], language: Language, vocabulary: Vocabulary, pairs: Frequencies = NO_PAIRS
     ) -> None:
         self.vocabulary = vocabulary
-        numbered = {
-            _pair_key(*map(vocabulary.number, pair.split(" "))): count for pair, count in sorted(pairs.holding.items())
-        }
-        self._pages = pairs.pages
+        known = {pair: _pair_idf(pair, count, pairs.pages, language) for pair, count in pairs.holding.items()}
+        numbered = {_pair_key(*map(vocabulary.number, pair.split(" "))): idf for pair, idf in sorted(known.items())}
         self._known = np.array(sorted(numbered), np.int64)
-        self._holding = np.array([numbered[key] for key in self._known.tolist()], np.float64)
+        self._known_idf = np.array([numbered[key] for key in self._known.tolist()], np.float64)
         phrases = [terms for phrase in keywords if (terms := language.terms(phrase))]
         single = {vocabulary.number(terms[0]) for terms in phrases if len(terms) == 1}
         every = {vocabulary.number(term) for terms in phrases for term in terms}
@@ -92,29 +94,35 @@ class Weighting:
         seconds = seconds[seconds > 0]
         pairs = (terms.take(seconds - 1) + 1 << _SHIFT) | terms.take(seconds)
         keys, counts = counted(np.concatenate([terms, pairs]).astype(np.int64, copy=False))
-        return GramVector(keys, (1.0 + np.log(counts)) * self._idf(keys) * self._boosts(keys))
+        occurrences = np.array([1.0 + math.log(count) for count in counts.tolist()])
+        return GramVector(keys, occurrences * self._idf(keys) * self._boosts(keys))
 
     def _idf(self, keys: Integers) -> Floats:
-        """Return the idf of terms; of pairs that of both together, or less where they were counted together more often.
-
-        Both together is how rare a pair is if its words meet by chance. That counts as some pages beside those in which
-        pairs were counted, so that few pages say little.
-        """
+        """Return the idf of terms, and of pairs that of both together, or what is known of them (``_pair_idf``)."""
         idf, firsts = self.vocabulary.idf, keys >> _SHIFT
-        by_chance = idf.take(keys & _LAST) + np.where(firsts > 0, idf.take(np.maximum(firsts - 1, 0)), 0.0)
-        if not len(self._known):
-            return by_chance
-        places = self._known.searchsorted(keys)
-        places[places == len(self._known)] = 0
-        holding = np.where(self._known.take(places) == keys, self._holding.take(places), 0.0)
-        share = (holding + PAGES_BEFOREHAND * np.exp(-by_chance)) / (self._pages + PAGES_BEFOREHAND)
-        return np.where(holding > 0.0, np.clip(-np.log(share), MIN_IDF, by_chance), by_chance)
+        found: Floats = idf.take(keys & _LAST) + np.where(firsts > 0, idf.take(np.maximum(firsts - 1, 0)), 0.0)
+        if len(self._known):
+            places = np.minimum(self._known.searchsorted(keys), len(self._known) - 1)
+            return np.where(self._known.take(places) == keys, self._known_idf.take(places), found)
+        return found
 
     def _boosts(self, keys: Integers) -> Floats:
         if not len(self._words):
             return np.ones(len(keys))
         shares = np.isin(keys & _LAST, self._words) | np.isin((keys >> _SHIFT) - 1, self._words)
         return np.where(np.isin(keys, self._whole), WHOLE, np.where(shares, PART, 1.0))
+
+
+def _pair_idf(pair: str, holding: int, pages: int, language: Language) -> float:
+    """Return the idf of a pair of terms that is on some of the pages which were counted.
+
+    The idf of both together is how rare the pair is if its words meet by chance. That counts as some pages beside those
+    that were counted, so that few pages say little; no pair is rarer than by chance.
+    """
+    first, second = pair.split(" ")
+    by_chance = language.idf[first] + language.idf[second]
+    share = (holding + PAGES_BEFOREHAND * math.exp(-by_chance)) / (pages + PAGES_BEFOREHAND)
+    return min(by_chance, max(MIN_IDF, -math.log(share)))
 
 
 def _pair_key(first: int, second: int) -> int:
@@ -139,7 +147,7 @@ class Reference:
         texts = [lines for lines in topic.texts_in_words() if any(lines)] or [topic.phrases or ("",)]
         vectors = [weighting.vector(vocabulary.read(lines)) for lines in texts]
         vector = summed(vectors)
-        return cls(weighting, vector, float(np.mean([each.cosine(vector) for each in vectors])))
+        return cls(weighting, vector, fmean(each.cosine(vector) for each in vectors))
 
     def relevance(self, units: Units, end: int | None = None) -> float:
         """Return the relevance of the first pieces of a text, in [0, 1]; 0 for one that shares no term."""

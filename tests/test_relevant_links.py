@@ -1,7 +1,7 @@
 """Relevance on the way from a page to the links that are followed: what the page tells of its dates, and thresholds."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -14,7 +14,10 @@ from aahcrawler.pipeline.score import understand
 from aahcrawler.scope import Scope, SourceRefusal
 from aahcrawler.traps.traps import Traps
 from knowledge_base.model import KnowledgeBase
-from online_analysis.document import Times
+from online_analysis.analysers import RelevanceAnalyser
+from online_analysis.document import Document, Times
+from online_analysis.icd import Event, Relevance
+from online_analysis.topic import Topic
 from tests.online_analysis.definitions import with_lines
 
 PAGE = "https://forum.example.org/report"
@@ -63,3 +66,71 @@ def test_a_document_has_what_the_page_tells_of_its_dates(memento: bool) -> None:
     document = understand(replace(page, memento=memento), helper, lambda url: url).document
     shown, modified = datetime(2013, 6, 9, tzinfo=UTC), datetime(2013, 6, 10, 8, tzinfo=UTC)
     assert document.times == Times(captured, memento, modified, shown)
+
+
+ELECTIONS = {
+    "en": """
+The parliamentary election brought losses for the coalition. Voters chose a new parliament, the opposition won seats.
+Turnout in the parliamentary election was low, and the coalition lost its majority. The opposition celebrated its seats.
+The bakery at the market has new owners. Bread is baked in the old oven from four in the morning, they say.
+{day} September {year}""",
+    "de": """
+Die Parlamentswahl brachte Verluste für die Koalition. Die Wähler bestimmten das Parlament, die Opposition gewann Sitze.
+Die Beteiligung an der Parlamentswahl war gering, und die Koalition verlor ihre Mehrheit. Die Opposition feierte Sitze.
+Die Bäckerei am Markt hat neue Inhaber. Brot wird ab vier Uhr morgens im alten Ofen gebacken, sagen sie.
+{day}. September {year}""",
+    "fr": """
+Les élections législatives ont coûté des sièges à la coalition. Les électeurs ont choisi, l'opposition gagne des sièges.
+La participation aux élections législatives était faible, la coalition a perdu sa majorité. L'opposition a des sièges.
+La boulangerie du marché a de nouveaux propriétaires. Le pain y est cuit dans le vieux four dès quatre heures.
+{day} septembre {year}""",
+    "es": """
+Las elecciones parlamentarias trajeron pérdidas a la coalición. Los votantes eligieron, la oposición ganó escaños.
+La participación en las elecciones parlamentarias fue baja, la coalición perdió su mayoría. La oposición ganó escaños.
+La panadería del mercado tiene nuevos dueños. El pan se hornea en el viejo horno desde las cuatro de la mañana.
+{day} de septiembre de {year}""",
+    "el": """
+Οι βουλευτικές εκλογές έφεραν απώλειες στον συνασπισμό. Οι ψηφοφόροι εξέλεξαν νέα βουλή, η αντιπολίτευση κέρδισε έδρες.
+Η συμμετοχή στις βουλευτικές εκλογές ήταν χαμηλή, ο συνασπισμός έχασε την πλειοψηφία. Η αντιπολίτευση κέρδισε έδρες.
+Ο φούρνος στην αγορά έχει νέους ιδιοκτήτες. Το ψωμί ψήνεται στον παλιό φούρνο από τις τέσσερις το πρωί.
+{day} Σεπτεμβρίου {year}""",
+}
+"""Of each language a line of a reference document on an election, one of a report, one of another page, and a day."""
+
+
+@pytest.mark.parametrize("language", ELECTIONS)
+def test_of_recurring_events_the_one_of_the_time_is_told_from_others_in_many_languages(language: str) -> None:
+    reference, report, other, day = ELECTIONS[language].strip().split("\n")
+    event = Event(
+        start=datetime(2013, 9, 22, tzinfo=UTC),
+        end=datetime(2013, 9, 22, 23, tzinfo=UTC),
+        lead=timedelta(days=60),
+        cool_down=timedelta(days=14),
+    )
+
+    def read(text: str, number: int, year: int) -> Document:
+        shown = day.format(day=number, year=year)
+        html = (
+            f"<!doctype html><html lang={language}><meta charset=utf-8><title>{text[:20]}</title><body><article>"
+            f"<h1>{text[:20]}</h1><p class=date>{shown}</p><p>{text}</p><p>{text}</p></article></body></html>"
+        )
+        headers = Headers((("Content-Type", "text/html; charset=utf-8"),))
+        page = Page(f"https://news.example.org/{number}", 200, headers, html.encode(), datetime(2016, 1, 1, tzinfo=UTC))
+        return understand(page, ApplicationAwareHelper(KnowledgeBase(())), lambda url: url).document
+
+    pages = {
+        "now": read(report, 23, 2013),
+        "then": read(report, 28, 2009),
+        "other": read(other, 23, 2013),
+    }
+    topic = Topic((), (reference,))
+
+    def scores(**settings: object) -> dict[str, float]:
+        judge = RelevanceAnalyser(Relevance.model_validate(settings), topic, event)
+        return {name: judge.relevance(document).score for name, document in pages.items()}
+
+    content = scores(alpha=1)
+    assert content["now"] == content["then"] > content["other"]
+    for settings in ({}, {"combination": "product"}, {"combination": "gated"}, {"dates": "klein"}):
+        found = scores(**settings)
+        assert found["now"] > max(found["then"], found["other"]), settings
