@@ -21,7 +21,7 @@ from online_analysis.analysers.relevance import RelevanceAnalyser, combined
 from online_analysis.document import Document
 from online_analysis.icd import Event, Relevance
 from online_analysis.icd.units import format_duration
-from online_analysis.icd.yaml_writing import scalar
+from online_analysis.icd.yaml_writing import in_flow, scalar
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
 
@@ -106,6 +106,16 @@ def mean_delay(references: Sequence[HadReference]) -> timedelta | None:
     ]
     forward = [each.total_seconds() for each in delays if each >= timedelta(0)]
     return timedelta(seconds=round(fmean(forward))) if forward else None
+
+
+def readable(duration: timedelta) -> timedelta:
+    """Return a duration in whole days, one of less than two days in whole seconds.
+
+    >>> readable(timedelta(days=9, hours=13)), readable(timedelta(hours=30, seconds=0.6))
+    (datetime.timedelta(days=10), datetime.timedelta(days=1, seconds=21601))
+    """
+    unit = timedelta(days=1) if duration >= timedelta(days=2) else timedelta(seconds=1)
+    return round(duration / unit) * unit
 
 
 def _midnight(day: date) -> datetime:
@@ -212,7 +222,7 @@ class _Writing:
         if self._sought.dates == "gossen":
             return Event(start=told.start, end=told.end), told.source
         if change is not None and change > told.start:
-            cool_down = timedelta(seconds=round((change - told.start).total_seconds() / 4))
+            cool_down = readable((change - told.start) / 4)
             return Event(start=told.start, end=change, cool_down=cool_down), "the change point of the page's edits"
         latest = self._from.latest
         if latest is not None and latest.saved > told.end:
@@ -232,6 +242,7 @@ class _Writing:
             days = [_midnight(told) for each in self._page.references if (told := each.published) is not None]
             grace = mean_distance(days)
             self._grace_from = f"the mean distance between the dates of {len(days)} references"
+        grace = grace and readable(grace)
         if not grace:
             self._missing.append("event.grace: the references do not tell enough dates")
             return event
@@ -259,6 +270,11 @@ class _Writing:
         yield "seeds:" if self._seeds else "seeds: []"
         yield from (f"  - {scalar(each.url)}" for each in self._seeds)
         yield ""
+        if self._from.archive:
+            archives = in_flow([self._from.archive])
+            yield "# Pages can be taken from archives in place of the live web:"
+            yield f"# captures: {{sources: [{{archive: {archives}}}], snapshot: first-after-event}}"
+            yield ""
         yield "# Wherever the subject leads, at most five links from a seed (Klein et al., section 4)."
         yield "scope: {sites: anywhere, depth: 5}"
         yield ""

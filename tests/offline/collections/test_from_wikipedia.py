@@ -76,9 +76,8 @@ def test_a_definition_has_the_values_of_the_second_article(tmp_path: Path) -> No
     assert definition.missing == ()
     assert icd.event is not None
     assert (icd.event.start, icd.event.end, icd.event.lead) == (START, CHANGE, timedelta(0))
-    assert icd.event.cool_down == timedelta(seconds=round((CHANGE - START).total_seconds() / 4))
-    delays = [(CHANGE - datetime(2013, 6, 2 + number, tzinfo=UTC)).total_seconds() for number in range(5)]
-    assert icd.event.grace == timedelta(seconds=round(fmean(delays)))
+    assert icd.event.cool_down == timedelta(days=10)  # A quarter of forty days.
+    assert icd.event.grace == timedelta(days=38)  # Captured at the change point, 36 to 40 days after their dates.
     assert icd.seeds == tuple(each.cited.url for each in HAD)
     assert (icd.scope.sites, icd.scope.depth) == ("anywhere", 5)
     assert len(icd.file_texts) == 6
