@@ -89,7 +89,8 @@ def load_parts(
         check.whole_sites(topic, scope)
     if seeds and scope:
         check.seeds(seeds, scope)
-    posts, pairs = check.posts(data), check.pairs(data)
+    posts = check.posts(data)
+    pairs = check.pairs(data)
     if check.mistakes or definition is None:
         raise IcdError(check.mistakes)
     return Loaded(definition, texts, posts, pairs, tuple(check.files), tuple(check.unread))
