@@ -22,6 +22,7 @@ from aahcrawler.operating.takedown_command import takedown_app
 from offline.collection_commands import collection_app
 from offline.commands import store_app
 from offline.enrich_command import enrich_app
+from offline.event_collection_commands import event_collection_app
 from offline.export_command import export_app
 from offline.import_command import import_app
 from offline.refine_commands import refine_app
@@ -55,6 +56,7 @@ app.add_typer(reread_app)
 app.add_typer(enrich_app)
 app.add_typer(import_app)
 app.add_typer(export_app)
+collection_app.add_typer(event_collection_app)
 app.add_typer(collection_app, name="collection")
 app.add_typer(search_app)
 app.add_typer(worker_app)

@@ -102,8 +102,10 @@ _STOP_POWER, _ALWAYS_STOP_POWER = 3, 2
 _UNSEEN_FREQUENCY = 5e-7
 _NUMBER_FREQUENCY = 1e-4
 _PAGE_WORDS = 300
-_PAGES_BEFOREHAND = 10
-_MIN_IDF = 0.05
+PAGES_BEFOREHAND = 10
+"""Pages that what is thought of a term beforehand counts as, beside those that were counted."""
+MIN_IDF = 0.05
+"""The idf of terms that are on nearly all pages."""
 _LANGUAGE_SAMPLE = 1_000
 _MIN_SAMPLE_LENGTH = 40
 _LIKELY = 0.8
@@ -284,9 +286,9 @@ class _LearnedIdf(_Idf):
     def __missing__(self, term: str) -> float:
         portion = _portion(term)
         beforehand = math.exp(-super().__missing__(term) / portion)
-        holding = self._frequencies.holding.get(term, 0) + _PAGES_BEFOREHAND * beforehand
-        share = holding / (self._frequencies.pages + _PAGES_BEFOREHAND)
-        self[term] = idf = portion * max(_MIN_IDF, min(_UNSEEN_IDF, -math.log(share)))
+        holding = self._frequencies.holding.get(term, 0) + PAGES_BEFOREHAND * beforehand
+        share = holding / (self._frequencies.pages + PAGES_BEFOREHAND)
+        self[term] = idf = portion * max(MIN_IDF, min(_UNSEEN_IDF, -math.log(share)))
         return idf
 
 

@@ -37,6 +37,7 @@ from online_analysis.icd.sections import (
 )
 from online_analysis.icd.session_fields import SessionNetwork
 from online_analysis.icd.yaml_source import LARGEST, Source, read_source
+from online_analysis.pair_frequencies import PairFrequencies
 
 
 def _folded_metadata(text: str) -> str:
@@ -140,6 +141,7 @@ class Icd(Section):
     _source: Source = PrivateAttr(default_factory=lambda: Source(""))
     _texts: Mapping[str, str] = PrivateAttr(default_factory=lambda: MappingProxyType({}))
     _posts: tuple[Post, ...] = PrivateAttr(default=())
+    _pairs: PairFrequencies | None = PrivateAttr(default=None)
     _files: tuple[str, ...] = PrivateAttr(default=())
     _unread: tuple[str, ...] = PrivateAttr(default=())
 
@@ -178,7 +180,7 @@ class Icd(Section):
         icd = loaded.definition
         icd._source, icd._texts = source, MappingProxyType(dict(loaded.texts))  # noqa: SLF001 - still being made
         icd._posts, icd._files = loaded.posts, loaded.files  # noqa: SLF001 - still being made
-        icd._unread = loaded.unread  # noqa: SLF001 - still being made
+        icd._unread, icd._pairs = loaded.unread, loaded.pairs  # noqa: SLF001 - still being made
         return icd
 
     @property
@@ -210,6 +212,14 @@ class Icd(Section):
     def posts(self) -> tuple[Post, ...]:
         """The social postings of the file ``topic.posts``; empty where the ICD was read back from ``meaning``."""
         return self._posts
+
+    @property
+    def pairs(self) -> PairFrequencies | None:
+        """The pairs of words of the file ``scoring.relevance.bigrams``, None without one.
+
+        They are None where the ICD was read back from ``meaning``, too.
+        """
+        return self._pairs
 
     def document_urls(self) -> tuple[ReferenceUrl, ...]:
         """Return the reference documents that have to be fetched."""
@@ -258,6 +268,8 @@ class Icd(Section):
         texts = {name: _digest(text) for name, text in self._texts.items()}
         if self._posts:
             texts[self.topic.posts] = _digest("\n".join(sorted(map(repr, self._posts))))
+        if self._pairs is not None and self.scoring.relevance is not None:
+            texts[self.scoring.relevance.bigrams] = _digest("\n".join(self._pairs.lines()))
         digests = {f"file.{name}": json.dumps(digest) for name, digest in texts.items()} or {"file": "{}"}
         return dict(sorted((*flat(type(self), fields), *digests.items())))
 

@@ -15,6 +15,7 @@ from online_analysis.icd.reference_files import (
     ReferenceFileError,
     find_model,
     plugin_names,
+    read_bytes,
     read_hosts,
     read_reference,
 )
@@ -22,6 +23,7 @@ from online_analysis.icd.scope_rules import Facts, ScopeRules
 from online_analysis.icd.scoping import Scope
 from online_analysis.icd.sections import TopicWords, WebUrl
 from online_analysis.icd.yaml_source import Source, Value
+from online_analysis.pair_frequencies import PairFrequencies, PairsError
 from online_analysis.terms import Lexicon
 from online_analysis.url_patterns import UrlPattern, first_match
 
@@ -43,7 +45,7 @@ class UnreadFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[Definition]):
-    """A definition without mistakes, the texts of its reference files by name, and its social postings.
+    """A definition without mistakes, the texts of its reference files by name, its postings, and its pairs of words.
 
     ``files`` are the names of all files that were read for it, ``unread`` those of files that were not opened.
     """
@@ -51,6 +53,7 @@ class Loaded(Generic[Definition]):
     definition: Definition
     texts: Mapping[str, str] = field(default_factory=dict)
     posts: tuple[Post, ...] = ()
+    pairs: PairFrequencies | None = None
     files: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
@@ -87,9 +90,10 @@ def load_parts(
     if seeds and scope:
         check.seeds(seeds, scope)
     posts = check.posts(data)
+    pairs = check.pairs(data)
     if check.mistakes or definition is None:
         raise IcdError(check.mistakes)
-    return Loaded(definition, texts, posts, tuple(check.files), tuple(check.unread))
+    return Loaded(definition, texts, posts, pairs, tuple(check.files), tuple(check.unread))
 
 
 def _with_plugins(analysers: tuple[str, ...], data: Mapping[str, Value]) -> tuple[str, ...]:
@@ -173,6 +177,26 @@ class _Check:
             return ()
         self.mistakes += read.mistakes
         return read.posts
+
+    def pairs(self, data: Mapping[str, Value]) -> PairFrequencies | None:
+        """Read the pairs of words that were counted in an archive, None where no file is named."""
+        scoring = data.get("scoring")
+        relevance = scoring.get("relevance") if isinstance(scoring, dict) else None
+        name = relevance.get("bigrams") if isinstance(relevance, dict) else None
+        if not isinstance(name, str) or not name.strip():
+            return None
+        place, advice = ("scoring", "relevance", "bigrams"), "name a file that `aah collection bigrams` has written"
+        try:
+            return PairFrequencies.parse(read_bytes(self._file(name.strip())).decode("utf-8-sig"))
+        except ReferenceFileError as error:
+            self._add(place, f"the file '{name}' {error}", advice)
+        except UnicodeDecodeError:
+            self._add(place, f"the file '{name}' is not UTF-8 text", advice)
+        except PairsError as error:
+            self._add(place, f"line {error.line} of the file '{name}' {error}", advice)
+        except UnreadFileError:
+            pass
+        return None
 
     def topic(self, topic: TopicWords, languages: tuple[str, ...]) -> dict[str, str]:
         """Read the reference files; report those without terms, and a topic that has no usable term at all."""

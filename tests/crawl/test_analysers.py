@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from tests.crawl.articles import article, english
-from tests.crawl.crawling import ICD, running, write_icd
+from tests.crawl.crawling import ICD, rows, running, summary, write_icd
 from tests.crawl.site import Answer, Site, links, serving
 
 PLUGIN = """
@@ -77,3 +77,36 @@ def test_an_analyser_that_is_not_installed_is_refused_before_anything_is_fetched
     assert ended.code == 2
     assert f"{icd}:12: scoring.weights.picky: is no analyser; " in ended.err
     assert "Traceback" not in ended.err
+
+
+RELEVANCE = """\
+event: {start: 2019-11-01, end: 2019-11-10, cool_down: 4 days}
+scoring:
+  relevant: 0.6
+  follow: 0.6
+  relevance: {alpha: 0.2}
+  weights: {relevance: 1, text: 0, url: 0, temporal: 0, social: 0, application: 0, ranker: 0}
+"""
+
+
+def test_a_collection_about_an_event_holds_what_is_relevant_and_follows_no_other_links(tmp_path: Path) -> None:
+    pages: dict[str, Answer] = {
+        "/near.html": article(5, "/next.html"),
+        "/next.html": article(6),
+        "/far.html": article(27, "/behind.html"),
+        "/behind.html": article(7),
+    }
+    with serving(Site(pages)) as site:
+        icd = write_icd(tmp_path, f"{site.url}near.html", f"{site.url}far.html", more=RELEVANCE)
+        with running("crawl", icd) as crawler:
+            ended = crawler.ended()
+        assert ended.code == 0, ended
+        assert sorted(path for path in site.paths() if path in pages) == ["/far.html", "/near.html", "/next.html"]
+    found = {row["url"].rpartition("/")[2]: row for row in rows(tmp_path / "crawl")}
+    assert {name: row["relevant"] for name, row in found.items()} == {
+        "near.html": True,
+        "next.html": True,
+        "far.html": False,
+    }
+    assert found["near.html"]["score"] > found["far.html"]["score"] > 0.0
+    assert summary(tmp_path / "crawl")["refused"]["off_topic"] == 1

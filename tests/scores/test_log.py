@@ -126,11 +126,12 @@ def test_damage_is_told_after_what_came_before_it(tmp_path: Path) -> None:
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] + b"garbage" + whole[len(whole) // 2 :])
+    told = "is damaged|is no entry"  # Garbage may give a line that is none before decompression fails.
     found: list[object] = []
-    with pytest.raises(DamageError, match="is damaged"):
+    with pytest.raises(DamageError, match=told):
         found.extend(entry for entry in read_scores(tmp_path))
     ranker = HostRanker()
-    with pytest.raises(DamageError, match="is damaged"):
+    with pytest.raises(DamageError, match=told):
         remember(ranker, tmp_path, 1, Remembered())
     assert len(ranker.calls) > 50
 
