@@ -28,7 +28,7 @@ from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
 from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
 from aahcrawler.sources.snapshots import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.source import ArchiveFolderError, SourceError
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -198,10 +198,6 @@ def _measured(exchange: Exchange) -> Exchange:
     exchange.response.seek(0)
     head_size = 0 if reading.head is None else len(reading.head)
     return replace(exchange, payload_digest=digest.digest(), head_size=head_size)
-
-
-class ArchiveFolderError(Exception):
-    """An archive that a definition names cannot be used; the message tells cause and remedy."""
 
 
 def open_archives(

@@ -21,6 +21,10 @@ class SourceError(Exception):
         self.seconds = seconds
 
 
+class ArchiveFolderError(Exception):
+    """An archive that a definition names cannot be used; the message tells cause and remedy."""
+
+
 class Source(Protocol):
     """A source of captures."""
 

@@ -4,26 +4,20 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
-from aahcrawler.layout import SOURCES, SPOOL, TIME_MAPS
+from aahcrawler.layout import SPOOL
 from aahcrawler.sources.archive_client import ArchiveClient, Pause
-from aahcrawler.sources.local_archives import open_archives
-from aahcrawler.sources.memento_source import MementoSource
-from aahcrawler.sources.remote_captures import RemoteCaptures
 from aahcrawler.sources.resolution import Resolution, captures
 from aahcrawler.sources.snapshots import SnapshotChoice
 from aahcrawler.sources.source import Source
-from aahcrawler.sources.time_map_cache import TimeMapCache
 from aahcrawler.wire.client import WireClient
 from aahcrawler.wire.replay import replayed
 from aahcrawler.wire.settings import Limits, Timeouts
-from online_analysis.icd import CaptureSource, Icd
+from online_analysis.icd import Icd
 
 TROUBLE: Final = "source_trouble"
 """The counts of what went wrong with sources, by archive and reason."""
@@ -111,22 +105,11 @@ def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptu
         timeouts = Timeouts(min(CONNECT_PATIENCE, patience), patience, patience, TOTAL_PATIENCE)
         wire = WireClient(replace(settings, timeouts=timeouts))
         client = ArchiveClient(wire, icd.politeness, request_headers(icd))
+    from aahcrawler.sources.opening import open_source  # noqa: PLC0415 - no crawl of the live web waits for it
+
     live = next((at for at, each in enumerate(given.sources) if each.live), len(given.sources))
     before, behind = (
-        [_opened(each, folder, choice, client) for each in sources if not each.live]
+        [open_source(each, folder, choice, client) for each in sources if not each.live]
         for sources in (given.sources[:live], given.sources[live:])
     )
     return SourcedCaptures(before, behind, given.has_live, icd.limits.page_bytes, client)
-
-
-def _opened(given: CaptureSource, folder: Path, choice: SnapshotChoice, client: ArchiveClient | None) -> Source:
-    if given.memento is None or client is None:
-        return open_archives(given.name, given.archive, folder / SOURCES, choice, _now)
-    address = given.memento.timegate or given.memento.timemap or ""
-    name = given.name or urlsplit(address).netloc
-    cache = TimeMapCache(folder / SOURCES / TIME_MAPS)
-    return MementoSource(name, given.memento, choice, RemoteCaptures(client, name, _now), cache)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

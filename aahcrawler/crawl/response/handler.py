@@ -57,7 +57,7 @@ from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.scope import SCOPE, Refusal, Spelling
-from aahcrawler.tallies import DENIED, FAILURE
+from aahcrawler.tallies import DENIED, FAILURE, NO_CAPTURE, SOURCES_UNAVAILABLE
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.urls import queue_of
@@ -103,10 +103,6 @@ class UncapturedError(Exception):
     """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
 
 
-NO_CAPTURE: Final = "no capture"
-"""Why a URL failed that no source of the definition has."""
-SOURCES_UNAVAILABLE: Final = "archive unavailable"
-"""Why a URL failed that no source has, where some of them could not be asked."""
 FROM_SOURCES: Final = "from_sources"
 """The count of captures that were taken from archives."""
 _NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
