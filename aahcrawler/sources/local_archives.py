@@ -137,7 +137,7 @@ class LocalArchives:
         known = memento_of(header)
         archive = found.folder.name if known is None else known.archive
         memento = Memento(header.record_id, archive, self.name, self._clock())
-        return _measured(replace(exchange, memento=memento))
+        return measured(replace(exchange, memento=memento))
 
 
 def _is_shown(recorded: RecordedResponse) -> bool:
@@ -189,7 +189,7 @@ def _shown_again(revisit: Exchange, original: Exchange) -> Exchange:
     return replace(shown, response=joined, response_size=size)
 
 
-def _measured(exchange: Exchange) -> Exchange:
+def measured(exchange: Exchange) -> Exchange:
     """Return an exchange with the size of its head and the digest of its payload, as its bytes have them."""
     reading, digest = HttpPayload(), hashlib.sha1(usedforsecurity=False)
     exchange.response.seek(0)

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler.layout import SOURCES, TIME_MAPS
 from aahcrawler.sources.archive_client import ArchiveClient
+from aahcrawler.sources.cdx_server import CdxSource
 from aahcrawler.sources.local_archives import open_archives
 from aahcrawler.sources.memento_source import MementoSource
 from aahcrawler.sources.remote_captures import RemoteCaptures
@@ -20,12 +21,14 @@ def open_source(given: CaptureSource, folder: Path, choice: SnapshotChoice, clie
 
     Raise ``ArchiveFolderError``.
     """
-    if given.memento is None or client is None:
-        return open_archives(given.name, given.archive, folder / SOURCES, choice, _now)
-    address = given.memento.timegate or given.memento.timemap or ""
-    name = given.name or urlsplit(address).netloc
-    cache = TimeMapCache(folder / SOURCES / TIME_MAPS)
-    return MementoSource(name, given.memento, choice, RemoteCaptures(client, name, _now), cache)
+    if client is not None and given.memento is not None:
+        name = given.name or urlsplit(given.memento.timegate or given.memento.timemap or "").netloc
+        cache = TimeMapCache(folder / SOURCES / TIME_MAPS)
+        return MementoSource(name, given.memento, choice, RemoteCaptures(client, name, _now), cache)
+    if client is not None and given.cdx is not None:
+        name = given.name or urlsplit(given.cdx.server).netloc
+        return CdxSource(name, given.cdx, choice, RemoteCaptures(client, name, _now))
+    return open_archives(given.name, given.archive, folder / SOURCES, choice, _now)
 
 
 def _now() -> datetime:

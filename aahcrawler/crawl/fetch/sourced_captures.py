@@ -99,7 +99,7 @@ def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptu
     if given.is_live:
         return SourcedCaptures()
     client = None
-    if any(each.memento for each in given.sources):
+    if any(each.memento or each.cdx for each in given.sources):
         settings = wire_settings(icd, folder / SPOOL)
         patience = min(PATIENCE, icd.politeness.timeout.total_seconds())
         timeouts = Timeouts(min(CONNECT_PATIENCE, patience), patience, patience, TOTAL_PATIENCE)
