@@ -20,7 +20,7 @@ from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import date_of
 from aahcrawler.sources.local_archives import measured
 from aahcrawler.sources.remote_captures import Candidate, RemoteCaptures, are_alike, pieces_of
-from aahcrawler.sources.snapshots import SnapshotChoice, is_credible
+from aahcrawler.sources.snapshot_choice import SnapshotChoice, is_credible
 from aahcrawler.sources.source import SourceError
 from online_analysis.icd import CdxServer
 

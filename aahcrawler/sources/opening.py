@@ -10,7 +10,7 @@ from aahcrawler.sources.cdx_server import CdxSource
 from aahcrawler.sources.local_archives import open_archives
 from aahcrawler.sources.memento_source import MementoSource
 from aahcrawler.sources.remote_captures import RemoteCaptures
-from aahcrawler.sources.snapshots import SnapshotChoice
+from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import Source
 from aahcrawler.sources.time_map_cache import TimeMapCache
 from online_analysis.icd import CaptureSource

@@ -20,7 +20,7 @@ class MadeUpArchive:
 
     ``redirects`` says that the TimeGate redirects to its choice, ``names_next`` that it names the mementos before and
     behind that, ``is_raw`` that mementos are had as they were captured, ``marks`` that the original's fields are marked
-    as such. ``page_size`` is how many mementos a page of a TimeMap has. ``replies`` are given in the place of everything else.
+    as such. ``page_size`` is how many mementos a page of a TimeMap has. ``replies`` are given in the place of all else.
     """
 
     captures: Sequence[Dated]

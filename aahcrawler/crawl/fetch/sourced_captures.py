@@ -11,9 +11,8 @@ from aahcrawler.crawl.fetch.client_settings import request_headers, wire_setting
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.layout import SPOOL
 from aahcrawler.sources.archive_client import ArchiveClient, Pause
-from aahcrawler.sources.resolution import Resolution, captures
-from aahcrawler.sources.snapshots import SnapshotChoice
-from aahcrawler.sources.source import Source
+from aahcrawler.sources.snapshot_choice import SnapshotChoice
+from aahcrawler.sources.source import Resolution, Source, captures
 from aahcrawler.wire.client import WireClient
 from aahcrawler.wire.replay import replayed
 from aahcrawler.wire.settings import Limits, Timeouts
