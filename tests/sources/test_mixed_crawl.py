@@ -5,7 +5,7 @@ from pathlib import Path
 from aahcrawler.objects.reader import page_rows
 from tests.crawl.crawling import aah
 from tests.crawl.site import Reply, Site, serving
-from tests.crawl.world import NOWHERE, crawl, network
+from tests.crawl.world import NOWHERE, crawl, define, network
 from tests.sources.dated import Dated, page, write_archive
 
 OLD = [
@@ -84,3 +84,14 @@ def test_a_dead_archive_is_told_in_words_and_by_the_exit_code(tmp_path: Path) ->
     assert crawled.summary["pages"] == 1
     assert crawled.ended.code == 3
     assert f"archive {NOWHERE}: connect, 1 time" in crawled.ended.err
+
+
+def test_seeds_are_looked_up_before_a_crawl(tmp_path: Path) -> None:
+    sources = [{"archive": str(write_archive(tmp_path / "old.warc.gz", OLD))}]
+    seeds = ["http://dikes.test/", "http://dikes.test/neither"]
+    found = aah("icd", "try", define(tmp_path / "c", seeds, captures={"sources": sources}))
+    assert "http://dikes.test/: fetched" in found.out
+    assert "captured 2013-06-05, old.warc.gz" in found.out
+    assert "http://dikes.test/neither: in no archive" in found.out
+    assert found.code == 1
+    assert not (tmp_path / "c" / "crawl").exists()

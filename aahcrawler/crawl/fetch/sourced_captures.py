@@ -3,16 +3,20 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
+from aahcrawler.exchange import Memento
 from aahcrawler.layout import SPOOL
+from aahcrawler.page import Page
 from aahcrawler.sources.archive_client import ArchiveClient, Pause
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import Resolution, Source, captures
+from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
 from aahcrawler.wire.client import WireClient
 from aahcrawler.wire.replay import replayed
 from aahcrawler.wire.settings import Limits, Timeouts
@@ -27,6 +31,15 @@ PATIENCE: Final = 30.0
 """Seconds that it may be silent, at most: others wait for their turn meanwhile."""
 TOTAL_PATIENCE: Final = 120.0
 """Seconds for a whole answer of an archive."""
+
+
+class NotTakenError(Exception):
+    """None of the sources has a URL, for ``reason``; ``seconds`` is for how long they want to be left in peace."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(f"none of the sources has it ({reason})")
+        self.reason = reason
+        self.seconds = seconds
 
 
 @dataclass(slots=True)
@@ -63,6 +76,21 @@ class SourcedCaptures:
             self._unavailable[url] = resolution.seconds
             while len(self._unavailable) > _MAX_REMEMBERED:
                 self._unavailable.popitem(last=False)
+
+    async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
+        """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""
+        async with aclosing(self.captures(url, sources, None)) as responses:
+            async for response in responses:
+                with closing(response.exchange) as exchange:
+                    page = replayed(exchange, self.page_bytes, as_sent=True)
+                    return None if page is None else (page, exchange.memento)
+        return None
+
+    def require_live(self, url: str) -> None:
+        """Raise ``NotTakenError`` for a URL that was not found, where the live web is no source."""
+        if not self.has_live:
+            rest = self.unavailable(url)
+            raise NotTakenError(NO_CAPTURE if rest is None else SOURCES_UNAVAILABLE, rest or 0.0)
 
     def unavailable(self, url: str) -> float | None:
         """Return for how many seconds sources ask to be left in peace because of which a URL was not found.
