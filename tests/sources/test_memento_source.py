@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def taken(folder: Path, sources: Sequence[Mapping[str, object]], snapshot: str =
                 )
                 for each in exchanges:
                     each.close()
-            return Taken(*(getattr(found, name) for name in Taken.__slots__[:-1]), opened.counts())
+            return replace(found, counts=opened.counts())
         finally:
             await opened.close()
 
