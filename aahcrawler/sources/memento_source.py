@@ -11,8 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from aahcrawler.exchange import Exchange
 from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
-from aahcrawler.sources.archive_client import is_memento
-from aahcrawler.sources.link_format import (
+from aahcrawler.replay.link_format import (
     LINK_FORMAT,
     MAX_LISTED,
     Link,
@@ -24,6 +23,7 @@ from aahcrawler.sources.link_format import (
     links_in,
     read_time_map,
 )
+from aahcrawler.sources.archive_client import is_memento
 from aahcrawler.sources.remote_captures import MAX_HOPS, Candidate, RemoteCaptures, are_alike, pieces_of
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import SourceError

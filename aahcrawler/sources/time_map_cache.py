@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.sources.link_format import ListedMemento
+from aahcrawler.replay.link_format import ListedMemento
 
 KEPT_SECONDS: Final = 30 * 86400.0
 """How long what an archive has of a URL is taken for all that it has."""

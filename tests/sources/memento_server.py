@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urljoin
 
-from aahcrawler.sources.link_format import as_http_date, http_date, link
+from aahcrawler.replay.link_format import as_http_date, http_date, link
 from aahcrawler.sources.unrewriting import RAW, MementoAddress
 from tests.crawl.site import Reply, Site, serving
 from tests.sources.dated import Dated
