@@ -6,6 +6,7 @@ reference where their records can be read as they are.
 
 import hashlib
 import json
+import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,9 +25,10 @@ from aahcrawler.archive.scanning import Header
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
-from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, WARC
+from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, SOURCES, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
 from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
+from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
 from aahcrawler.sources.source import ArchiveFolderError, SourceError
 from aahcrawler.tombstones import TakenDown
@@ -201,19 +203,22 @@ def measured(exchange: Exchange) -> Exchange:
 
 
 def open_archives(
-    name: str | None, paths: Sequence[str], imports: Path, choice: SnapshotChoice, clock: Clock
+    name: str | None, paths: Sequence[str], crawl: Path, choice: SnapshotChoice, clock: Clock
 ) -> LocalArchives:
-    """Open archives by their absolute paths; files of no crawl are imported into folders below ``imports``.
+    """Open archives by their absolute paths, for the crawl in a folder.
 
-    Raise ``ArchiveFolderError`` where one cannot be read, or has no index.
+    Files of no crawl are imported into folders there, without what was taken out of the crawl. Raise
+    ``ArchiveFolderError`` where one cannot be read, or has no index.
     """
-    folders = [_opened(Path(path), imports) for path in paths]
+    folders = [_opened(Path(path), crawl) for path in paths]
     for folder in folders:
         _look(folder.responses.lookup)
     return LocalArchives(name or folders[0].name, folders, choice, clock)
 
 
-def _opened(path: Path, imports: Path) -> _Folder:
+def _opened(path: Path, crawl: Path) -> _Folder:
+    if path.resolve() == crawl.resolve():
+        raise ArchiveFolderError(f"{path}: is the crawl's own folder; name other archives under captures.sources")
     try:
         if (path / ARCHIVE).is_dir():
             return _Folder.of(path, path.name)
@@ -222,27 +227,32 @@ def _opened(path: Path, imports: Path) -> _Folder:
             raise ArchiveFolderError(
                 f"{path}: holds no WARC, ARC or WACZ files; name a crawl's folder, or one that does"
             )
-        return _Folder.of(_imported(path, files, imports), path.name)
-    except OSError as error:
-        raise ArchiveFolderError(f"{path}: cannot be read ({error.strerror or error})") from error
+        return _Folder.of(_imported(path, files, crawl), path.name)
+    except (OSError, SegmentError, DamageError) as error:
+        raise ArchiveFolderError(f"{path}: cannot be read ({error})") from error
 
 
 def _archive_files(folder: Path) -> Iterable[Path]:
     return (path for path in folder.iterdir() if path.is_file() and path.name.lower().endswith(_ENDINGS))
 
 
-def _imported(path: Path, files: Sequence[Path], imports: Path) -> Path:
+def _imported(path: Path, files: Sequence[Path], crawl: Path) -> Path:
     """Return the folder that files of no crawl are imported into; an import that was cut short is gone on with."""
     label = hashlib.sha256(str(path.resolve()).encode("utf-8", "replace")).hexdigest()[:16]
-    root = imports / label
-    for name in (ARCHIVE, INDEXES):
-        (root / name).mkdir(parents=True, exist_ok=True)
+    root = crawl / SOURCES / label
+    root.mkdir(parents=True, exist_ok=True)
     faults: list[ImportFault] = []
     state = json.dumps([[each.name, each.stat().st_size, each.stat().st_mtime_ns] for each in files])
     note = root / _IMPORTED
     with FileLock(root / LOCK):  # Several workers may begin at once.
-        if not note.exists() or note.read_text("utf-8") != state:
-            ArchiveImport(root, label, faults.append, by_reference=True).run(files)
+        if note.exists() and note.read_text("utf-8") != state:
+            shutil.rmtree(root / ARCHIVE, ignore_errors=True)
+            shutil.rmtree(root / INDEXES, ignore_errors=True)
+            note.unlink()
+        if not note.exists():
+            for name in (ARCHIVE, INDEXES):
+                (root / name).mkdir(exist_ok=True)
+            ArchiveImport(root, label, faults.append, by_reference=True, hidden=TakenDown.of(crawl)).run(files)
             note.write_text(state, "utf-8")
     if not any((root / ARCHIVE).glob(f"*.{WARC}")):
         why = f": {faults[0]}" if faults else ""

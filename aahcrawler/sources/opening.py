@@ -28,7 +28,7 @@ def open_source(given: CaptureSource, folder: Path, choice: SnapshotChoice, clie
     if client is not None and given.cdx is not None:
         name = given.name or urlsplit(given.cdx.server).netloc
         return CdxSource(name, given.cdx, choice, RemoteCaptures(client, name, _now))
-    return open_archives(given.name, given.archive, folder / SOURCES, choice, _now)
+    return open_archives(given.name, given.archive, folder, choice, _now)
 
 
 def _now() -> datetime:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,7 +59,9 @@ class SourcedCaptures:
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, float] = field(default_factory=OrderedDict)
 
-    async def captures(self, url: str, sources: Sequence[Source], most: int | None) -> AsyncIterator[CapturedResponse]:
+    async def captures(
+        self, url: str, sources: Sequence[Source], most: int | None
+    ) -> AsyncGenerator[CapturedResponse, None]:
         """Yield the captures of a URL from the first of the sources that has any; whoever takes one closes it.
 
         One with more than ``most`` bytes counts as none; None is as many as are taken of a site.
