@@ -75,6 +75,7 @@ def test_a_revisit_is_put_together_from_both_records(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(original.text) + gzip.compress(again.text))
     ((shown, exchange),) = found(tmp_path, path)
     assert shown.body.decode() == FIRST.body
+    assert shown.memento
     assert shown.headers.get("X-Seen") == "again"
     assert f"{exchange.started_at:%Y-%m-%d}" == "2013-06-10"
     assert exchange.memento is not None

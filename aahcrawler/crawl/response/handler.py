@@ -700,6 +700,7 @@ def _page(lease: Lease, response: CapturedResponse) -> Page:
         response.body,
         response.exchange.started_at,
         complete=response.complete,
+        memento=response.exchange.memento is not None,
     )
 
 
