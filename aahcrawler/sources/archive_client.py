@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.page import Headers
-from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.source import REST, SourceError
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.client import WireClient, WireRequest, WireResponse
 from aahcrawler.wire.errors import WireError
@@ -25,8 +25,6 @@ FIRST_REST: Final = 5.0
 LONGEST_REST: Final = 600.0
 PATIENT_FAILURES: Final = 10
 """Answers in a row that there is too much to do, up to which whoever wanted something waits without its attempts."""
-REST: Final = "at rest"
-"""The reason of a ``SourceError`` for an archive that is asked nothing for now."""
 
 Pause = Callable[[float], Awaitable[None]]
 """Waits for some seconds; it may raise where the crawl ends meanwhile."""

@@ -4,11 +4,15 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from aahcrawler.exchange import Exchange
 
 logger = logging.getLogger(__name__)
+
+
+REST: Final = "at rest"
+"""The reason of a ``SourceError`` for an archive that is asked nothing for now."""
 
 
 class SourceError(Exception):
@@ -64,7 +68,8 @@ class Resolution:
 
     def note(self, url: str, error: SourceError) -> None:
         """Note that a source could not say what it has of a URL."""
-        logger.warning("%s: not looked up: %s", url, error)
+        # What is at rest failed before, and is passed over with every URL until it is asked again.
+        logger.log(logging.DEBUG if error.reason == REST else logging.WARNING, "%s: not looked up: %s", url, error)
         self.troubles[f"{error.archive}: {error.reason}"] += 1
         self.may_pass = self.may_pass or error.may_pass
         self.seconds = max(self.seconds, error.seconds)

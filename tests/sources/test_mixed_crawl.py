@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from aahcrawler.objects.reader import page_rows
-from tests.crawl.crawling import aah
+from tests.crawl.crawling import aah, summary
 from tests.crawl.site import Reply, Site, serving
 from tests.crawl.world import NOWHERE, crawl, define, network
 from tests.sources.dated import Dated, page, write_archive
@@ -95,3 +95,17 @@ def test_seeds_are_looked_up_before_a_crawl(tmp_path: Path) -> None:
     assert "http://dikes.test/neither: in no archive" in found.out
     assert found.code == 1
     assert not (tmp_path / "c" / "crawl").exists()
+
+
+def test_a_crawl_that_goes_on_has_the_same_missing_list(tmp_path: Path) -> None:
+    sources = [{"archive": str(write_archive(tmp_path / "old.warc.gz", OLD))}]
+    seeds = ["http://dikes.test/"]
+    first = crawl(tmp_path / "c", seeds, captures={"sources": sources}, limits={"pages": 1})
+    assert first.summary["pages"] == 1
+    definition = define(tmp_path / "c", seeds, captures={"sources": sources})
+    ended = aah("crawl", definition, "--accept-changes")
+    told = summary(first.folder)
+    assert told["pages"] == 2, ended.err
+    assert told["unchanged"] == 0  # Captures of this crawl are older than it, and yet none of a former one.
+    found = aah("missing", first.folder).out.split()
+    assert found == [f"http://dikes.test/{name}" for name in ("live", "neither", "later")]

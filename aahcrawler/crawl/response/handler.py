@@ -245,9 +245,15 @@ class ResponseHandler:
             self._fetching.leases.finished(lease)
 
     async def on_snapshot(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> None:
-        """Understand and archive one of several captures of a URL, and queue its links; the lease goes on."""
+        """Understand and archive one of several captures of a URL, and queue its links; the lease goes on.
+
+        Of lists the last one counts, and what is too large or of a type that is not wanted is passed over.
+        """
+        page = _page(lease, response)
+        is_refused = self._context.now.scope.admit_type(lease, page.media_type) is not None
         try:
-            await self._finish(lease, response, asked, is_last=False)
+            if not lease.purpose.is_list and not is_refused and not self._is_too_large(lease, page, response):
+                await self._finish(lease, response, asked, is_last=False)
         except Exception as error:  # Whatever a page may provoke, the other captures are looked at.
             if is_local(error) or is_full(error):
                 raise
@@ -434,7 +440,7 @@ class ResponseHandler:
         if lease.purpose.is_list:
             await self._finish_list(lease, response, sent)
             return
-        if await self._is_refused(lease, sent, response):
+        if is_last and await self._is_refused(lease, sent, response):
             return
         stats = Stats()
         try:
