@@ -62,8 +62,8 @@ class ArchiveImport:
     ``told`` is called with each fault, ``seen`` with the number of records read since its last call. With
     ``by_reference`` files that can be read as they are stay where they are, and links lead to them. With several
     ``processes`` one reads ahead of the one that writes, and all of them index the files that are referred to; the
-    result is the same. After a kill the next import of the same files resumes where this one stopped, as it finds what
-    was written.
+    result is the same. What is ``hidden`` is not kept either. After a kill the next import of the same files resumes
+    where this one stopped, as it finds what was written.
     """
 
     root: Path
@@ -72,6 +72,7 @@ class ArchiveImport:
     seen: Callable[[int], object] = abs
     by_reference: bool = False
     processes: int = 1
+    hidden: TakenDown = field(default_factory=TakenDown)
     counts: ImportCounts = field(default_factory=ImportCounts)
     _referred: list[Path] = field(default_factory=list)
     _noted: set[str] = field(default_factory=set)
@@ -89,7 +90,7 @@ class ArchiveImport:
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
         ):
-            taken_down = TakenDown.of(self.root)
+            taken_down = TakenDown.of(self.root) | self.hidden
             for path in paths:
                 # A crawl's folder may refer to a file which still holds what was taken down there.
                 hidden = taken_down | TakenDown.of(path.parent.parent) if is_referred(path) else taken_down

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from aahcrawler.replay.recorded_answers import RecordedResponse
 
+MEMENTO_DATETIME: Final = "Memento-Datetime"
 _FEATURES: Final = (
     *("accelerometer", "autoplay", "browsing-topics"),
     *("camera", "clipboard-read", "clipboard-write", "compute-pressure", "display-capture", "encrypted-media"),
@@ -51,9 +52,19 @@ def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mappin
 def told_of(answer: RecordedResponse) -> Mapping[str, str]:
     """Return the fields that describe the capture: its time (RFC 7089), and its record."""
     return {
-        "Memento-Datetime": format_datetime(answer.date.replace(microsecond=0), usegmt=True),
+        MEMENTO_DATETIME: format_datetime(answer.date.replace(microsecond=0), usegmt=True),
         "AAH-Record": "".join(sign for sign in answer.record_id if "!" <= sign <= "~")[:200],
         "AAH-Status": str(answer.status),
+    }
+
+
+def original_of(answer: RecordedResponse) -> Mapping[str, str]:
+    """Return what the site said of a payload, marked as other archives mark it, for those who take it as it came."""
+    found = ((name, answer.headers.get(name)) for name in ("Content-Type", "Content-Language", "Last-Modified"))
+    return {
+        f"X-Archive-Orig-{name}": "".join(sign for sign in value if " " <= sign <= "~")[:1000]
+        for name, value in found
+        if value
     }
 
 

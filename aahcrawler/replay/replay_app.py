@@ -1,6 +1,7 @@
 """The replay as an ASGI application."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -16,10 +17,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import Address
-from aahcrawler.replay.answer_headers import policy
-from aahcrawler.replay.capture_lookup import NoIndexError
+from aahcrawler.replay.answer_headers import MEMENTO_DATETIME, policy
+from aahcrawler.replay.capture_lookup import NoIndexError, date_of, moment_of
 from aahcrawler.replay.door import ReplayAccess
+from aahcrawler.replay.link_format import http_date
 from aahcrawler.replay.marked_words import FindWords, no_words
+from aahcrawler.replay.memento_answers import MementoAnswers, MementoQuestion
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
 from aahcrawler.replay.recorded_answers import asked_range
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
@@ -143,16 +146,27 @@ class _ReplayApp:
             return marked
         name, _, rest = path[1:].partition("/")
         folder = self._folders.folder_of(unquote(name))
-        address = Address.parse(path, query) if len(path) + len(query) <= _MAX_ADDRESS_LENGTH else None
-        if folder is None or (rest and address is None):
+        is_short = len(path) + len(query) <= _MAX_ADDRESS_LENGTH
+        address = Address.parse(path, query) if is_short else None
+        asked = MementoQuestion.parse(path, query) if is_short and address is None else None
+        if folder is None or (rest and address is None and asked is None):
             return self._message(404, "Not found", "There is no such crawl, or this is no address of a capture.")
         captures = self._known.get(folder)
         if captures is None:
             captures = self._known[folder] = self._captures(folder)
+        mementos = MementoAnswers(_root(request), unquote(name), captures.answers.lookup)
         try:
+            if asked is not None:
+                found = mementos.answer(asked, request.headers.get("accept-datetime", ""))
+                return self._response(found.status, found.headers, found.body)
             if address is not None:
                 part = "" if "if-range" in request.headers else request.headers.get("range", "")
-                return self._shown(captures.show(address, in_part=bool(part)), request.method, part)
+                shown = captures.show(address, in_part=bool(part))
+                if MEMENTO_DATETIME in shown.headers:
+                    date = http_date(shown.headers[MEMENTO_DATETIME]) or date_of(address.moment)
+                    links = mementos.links(address.url, moment_of(date))
+                    shown = replace(shown, headers={**shown.headers, "Link": links})
+                return self._shown(shown, request.method, part)
             return self._listed(captures, unquote(name), request)
         except NoIndexError as error:
             return self._message(503, "No index", str(error))
@@ -211,6 +225,11 @@ def _path(scope: Scope) -> str:
     """Return the path as it was sent, without decoding escapes in archived URLs."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8")
     return raw.partition(b"?")[0].decode("latin-1")
+
+
+def _root(request: Request) -> str:
+    """Return what the addresses of a request's host begin with; the name was found to be one of the replay's."""
+    return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 def _host(headers: Headers) -> str:

@@ -12,7 +12,7 @@ from aahcrawler.page import Headers, Page, sniff
 from aahcrawler.page.onward import refresh
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
-from aahcrawler.replay.answer_headers import as_file, told_of
+from aahcrawler.replay.answer_headers import as_file, original_of, told_of
 from aahcrawler.replay.archived_streams import ArchivedStream, StreamFormat, format_of, play_stream
 from aahcrawler.replay.banner import BannerInfo, Made, banner, colour
 from aahcrawler.replay.css_rewriting import rewrite_css
@@ -91,7 +91,7 @@ class ReplayedCaptures:
             case Modifier.FILE:
                 body = self._body(answer)[1]
                 size = self._size(answer, body, in_part=in_part)
-                return Shown(200, {**told_of(answer), **as_file(answer.url)}, body, size=size)
+                return Shown(200, {**told_of(answer), **original_of(answer), **as_file(answer.url)}, body, size=size)
             case Modifier.STYLE:
                 return self._style_sheet(address, answer)
             case Modifier.MEDIA:

@@ -42,6 +42,7 @@ from aahcrawler.layout import (
     SCORE_LOG,
     SCORES,
     SEARCH_TEXTS,
+    SOURCES,
     STEERED,
     STORE,
     SUMMARY,
@@ -385,6 +386,8 @@ def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     """Rebuild what is derived from the archive, or delete what the next command rebuilds."""
     _remove_indexes(crawl)
     _remove_store(crawl / STORE)
+    if (crawl / SOURCES).is_dir():  # The next crawl imports anew what it names, without what was taken down.
+        shutil.rmtree(crawl / SOURCES)
     for package in packages_with(crawl):
         package.unlink(missing_ok=True)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)

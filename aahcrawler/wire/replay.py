@@ -51,5 +51,11 @@ def _sent(exchange: Exchange, page_bytes: int) -> Page | None:
     decoded = decode_content(reception.payload, ", ".join(headers.all("Content-Encoding")), page_bytes)
     whole = exchange.truncated is None and reception.truncated is None and reception.payload_size <= page_bytes
     return Page(
-        exchange.url, reception.head.line.status, headers, decoded.body, exchange.started_at, whole and decoded.complete
+        exchange.url,
+        reception.head.line.status,
+        headers,
+        decoded.body,
+        exchange.started_at,
+        whole and decoded.complete,
+        memento=exchange.memento is not None,
     )

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from aahcrawler.replay.door import MAX_TICKETS, ReplayAccess, Tickets
+from aahcrawler.replay.link_format import links_in
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replay_server import RefusedToReplayError, folders_of, serve
 from tests.replay.archived import MOMENT, URL, Archived
@@ -89,8 +90,10 @@ def test_every_answer_has_fields_that_keep_it_from_acting(replay: Replay, path: 
     assert fields["cross-origin-resource-policy"] == "same-origin"
     assert "camera=()" in fields["permissions-policy"]
     assert fields["cache-control"].startswith("private")
-    unwanted = {"set-cookie", "refresh", "clear-site-data", "link", "strict-transport-security", "report-to"}
+    unwanted = {"set-cookie", "refresh", "clear-site-data", "strict-transport-security", "report-to"}
     assert unwanted.isdisjoint(fields)
+    relations = {relation for link in links_in(fields.get("link", "")) for relation in link.relations}
+    assert relations <= {"original", "timegate", "timemap", "memento", "prev", "next"}  # Never those of the page.
     assert not any(name.startswith(("access-control-", "service-worker")) for name in fields)
 
 

@@ -1,0 +1,144 @@
+"""Takes answers from the sources of a definition, in the place of the sites of today."""
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
+from aahcrawler.crawl.fetch.download_handler import CapturedResponse
+from aahcrawler.exchange import Memento
+from aahcrawler.layout import SPOOL
+from aahcrawler.page import Page
+from aahcrawler.sources.archive_client import ArchiveClient, Pause
+from aahcrawler.sources.snapshot_choice import SnapshotChoice
+from aahcrawler.sources.source import Resolution, Source, captures
+from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
+from aahcrawler.wire.client import WireClient
+from aahcrawler.wire.replay import replayed
+from aahcrawler.wire.settings import Limits, Timeouts
+from online_analysis.icd import Icd
+
+TROUBLE: Final = "source_trouble"
+"""The counts of what went wrong with sources, by archive and reason."""
+_MAX_REMEMBERED: Final = 1_000
+CONNECT_PATIENCE: Final = 15.0
+"""Seconds that an archive has to accept a connection, at most."""
+PATIENCE: Final = 30.0
+"""Seconds that it may be silent, at most: others wait for their turn meanwhile."""
+TOTAL_PATIENCE: Final = 120.0
+"""Seconds for a whole answer of an archive."""
+
+
+class NotTakenError(Exception):
+    """None of the sources has a URL, for ``reason``; ``seconds`` is for how long they want to be left in peace."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(f"none of the sources has it ({reason})")
+        self.reason = reason
+        self.seconds = seconds
+
+
+@dataclass(slots=True)
+class SourcedCaptures:
+    """The sources of a definition beside the live web.
+
+    Sources of ``preferred`` are asked before a site, those of ``others`` where the site has a page no more; without
+    ``has_live`` no site is asked at all. A page is read up to ``page_bytes``. ``client`` asks archives over the
+    network, None where none is asked.
+    """
+
+    preferred: Sequence[Source] = ()
+    others: Sequence[Source] = ()
+    has_live: bool = True
+    page_bytes: int = 10_000_000
+    client: ArchiveClient | None = None
+    _counts: Counter[str] = field(default_factory=Counter)
+    _unavailable: OrderedDict[str, float] = field(default_factory=OrderedDict)
+
+    async def captures(
+        self, url: str, sources: Sequence[Source], most: int | None
+    ) -> AsyncGenerator[CapturedResponse, None]:
+        """Yield the captures of a URL from the first of the sources that has any; whoever takes one closes it.
+
+        One with more than ``most`` bytes counts as none; None is as many as are taken of a site.
+        """
+        resolution = Resolution()
+        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution):
+            page = replayed(exchange, self.page_bytes, as_sent=True)
+            if page is None:
+                exchange.close()
+                continue
+            yield CapturedResponse.recorded(exchange.url, exchange, page)
+        self._counts.update({f"{TROUBLE}:{what}": number for what, number in resolution.troubles.items()})
+        if resolution.may_pass:
+            self._unavailable[url] = resolution.seconds
+            while len(self._unavailable) > _MAX_REMEMBERED:
+                self._unavailable.popitem(last=False)
+
+    async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
+        """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""
+        async with aclosing(self.captures(url, sources, None)) as responses:
+            async for response in responses:
+                with closing(response.exchange) as exchange:
+                    page = replayed(exchange, self.page_bytes, as_sent=True)
+                    return None if page is None else (page, exchange.memento)
+        return None
+
+    def require_live(self, url: str) -> None:
+        """Raise ``NotTakenError`` for a URL that was not found, where the live web is no source."""
+        if not self.has_live:
+            rest = self.unavailable(url)
+            raise NotTakenError(NO_CAPTURE if rest is None else SOURCES_UNAVAILABLE, rest or 0.0)
+
+    def unavailable(self, url: str) -> float | None:
+        """Return for how many seconds sources ask to be left in peace because of which a URL was not found.
+
+        That is 0 where they said nothing, and None where all of them were asked; it is forgotten then.
+        """
+        return self._unavailable.pop(url, None)
+
+    def wait_by(self, pause: Pause, ending: asyncio.Event) -> None:
+        """Wait between requests by ``pause``, which raises when the crawl ends; end what is under way then."""
+        if self.client is not None:
+            self.client.pause, self.client.ending = pause, ending
+
+    def counts(self) -> Mapping[str, float]:
+        """Return what there is to be counted since the last call."""
+        counts, self._counts = self._counts, Counter()
+        return {**counts, **({} if self.client is None else self.client.take_counts())}
+
+    async def close(self) -> None:
+        """Release files and connections."""
+        for source in (*self.preferred, *self.others):
+            source.close()
+        if self.client is not None:
+            await self.client.close()
+
+
+def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptures:
+    """Open the sources of a definition, whose imports and TimeMaps are kept in ``folder``.
+
+    Raise ``ArchiveFolderError``.
+    """
+    given = icd.captures
+    if given.is_live:
+        return SourcedCaptures()
+    client = None
+    if any(each.memento or each.cdx for each in given.sources):
+        settings = wire_settings(icd, folder / SPOOL)
+        patience = min(PATIENCE, icd.politeness.timeout.total_seconds())
+        timeouts = Timeouts(min(CONNECT_PATIENCE, patience), patience, patience, TOTAL_PATIENCE)
+        wire = WireClient(replace(settings, timeouts=timeouts))
+        client = ArchiveClient(wire, icd.politeness, request_headers(icd))
+    from aahcrawler.sources.opening import open_source  # noqa: PLC0415 - no crawl of the live web waits for it
+
+    live = next((at for at, each in enumerate(given.sources) if each.live), len(given.sources))
+    before, behind = (
+        [open_source(each, folder, choice, client) for each in sources if not each.live]
+        for sources in (given.sources[:live], given.sources[live:])
+    )
+    return SourcedCaptures(before, behind, given.has_live, icd.limits.page_bytes, client)
