@@ -32,6 +32,24 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True)
+class Memento:
+    """Where a response comes from that an archive had: nobody asked its site for it.
+
+    ``uri`` names what it was taken from: a URI-M (RFC 7089), or the id of a record in an archive that lies here.
+    ``archive`` is the archive that holds it, a host or the name of a folder or file, and ``source`` the source of the
+    definition by which it was found. ``obtained_at`` is when it was taken from there, in UTC; when it was captured is
+    the ``started_at`` of its exchange. ``is_raw`` is False for a page of which the archive gave its own, rewritten
+    version alone, so that links had to be turned back.
+    """
+
+    uri: str
+    archive: str
+    source: str
+    obtained_at: datetime
+    is_raw: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One request and its response, byte for byte as they passed, after decryption.
 
@@ -40,7 +58,7 @@ class Exchange:
     transfer and content codings; interim (1xx) responses are left out.
     ``ip_address`` is empty where only a proxy knows it.
     ``payload_digest`` is the SHA-1 of the body after transfer decoding and before content decoding, as WARC 1.1
-    defines a payload. All times are UTC.
+    defines a payload. All times are UTC. Of what an archive had, ``started_at`` is when that captured it.
     """
 
     url: str
@@ -73,6 +91,14 @@ class Exchange:
 
     kept_in: str = ""
     """The id of the record that the archive has the response in already, empty for what is to be archived."""
+
+    memento: Memento | None = None
+    """Which archive it was taken from; None where it passed the connection to its site."""
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether its site was asked for it just now."""
+        return not self.kept_in and self.memento is None
 
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""

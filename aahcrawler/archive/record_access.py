@@ -11,22 +11,28 @@ from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, TypeVar, cast
+from urllib.parse import urlsplit
 
 from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import GOT, HEAD, AskedRequest, HttpPayload, beginning_of
 from aahcrawler.archive.records import (
+    CREATION_DATE,
     HTTP_RESPONSE,
     REDACTED,
     RESOURCE_TYPE,
+    REWRITTEN,
     SESSION,
     SHOWN_ON,
+    SOURCE,
+    SOURCE_ARCHIVE,
+    SOURCE_URI,
     TLS_PROBLEM,
     unlabelled_digest,
 )
 from aahcrawler.archive.resources import DOCUMENT_URL, DOM, MADE_OF, MAX_DOM_LENGTH, KeptResource
 from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, Header, read_header, record_date
-from aahcrawler.exchange import Exchange, Rendered, Truncation
+from aahcrawler.exchange import Exchange, Memento, Rendered, Truncation
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, understood
 from aahcrawler.request_queries import MAX_BODY_LENGTH
 from aahcrawler.segments import OPEN
@@ -239,7 +245,21 @@ def exchange_in(record: Record, most: int | None = None) -> Exchange:
         tls_problem=field(TLS_PROBLEM),
         resource_type=field(RESOURCE_TYPE),
         shown_on=field(SHOWN_ON),
+        memento=memento_of(record.header),
     )
+
+
+def memento_of(header: Header) -> Memento | None:
+    """Return which archive a response was taken from, as its record says; None where its site was asked for it.
+
+    A record of other software that names a source and no moment was obtained when it was captured, as far as is known.
+    """
+    uri = header.get(SOURCE_URI)
+    if not uri:
+        return None
+    obtained_at = record_date(header.get(CREATION_DATE)) or record_date(header.get("WARC-Date")) or _UNDATED
+    archive = header.get(SOURCE_ARCHIVE) or urlsplit(uri).netloc
+    return Memento(uri, archive, header.get(SOURCE) or archive, obtained_at, is_raw=not header.get(REWRITTEN))
 
 
 def _truncation(reason: str) -> Truncation | None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from aahcrawler import metadata
 from aahcrawler.archive.resources import DOCUMENT_URL, MADE_OF, Resource
-from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.exchange import Exchange, Memento, Truncation
 
 Fields = tuple[tuple[str, str], ...]
 
@@ -38,6 +38,21 @@ RESOURCE_TYPE: Final = "WARC-Resource-Type"
 
 SHOWN_ON: Final = "AAH-Shown-On"
 """The field that names the page on which a browser asked for an answer."""
+
+SOURCE_URI: Final = "WARC-Source-URI"
+"""The field that says from which URI-M, or from which record, a response was taken that an archive had.
+
+It and ``CREATION_DATE`` are those of pywb, for what it records from other archives; WARC-Date is when that archive
+captured it.
+"""
+CREATION_DATE: Final = "WARC-Creation-Date"
+"""The field that says when such a response was taken from there."""
+SOURCE_ARCHIVE: Final = "AAH-Source-Archive"
+"""The field that names the archive which had it."""
+SOURCE: Final = "AAH-Source"
+"""The field that names the source of the definition by which it was found."""
+REWRITTEN: Final = "AAH-Rewritten"
+"""The field with the value ``true`` where the archive gave a rewritten page alone, whose links were turned back."""
 
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
@@ -267,7 +282,18 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         (REDACTED, exchange.redacted),
         (RESOURCE_TYPE, exchange.resource_type.lower()),
         (SHOWN_ON, _uri(exchange.shown_on)),
+        *(() if exchange.memento is None else _source_fields(exchange.memento)),
         ("Content-Type", HTTP_REQUEST if kind == "request" else _response_type(exchange)),
+    )
+
+
+def _source_fields(memento: Memento) -> Fields:
+    return (
+        (SOURCE_URI, _uri(memento.uri)),
+        (CREATION_DATE, warc_date(memento.obtained_at)),
+        (SOURCE_ARCHIVE, memento.archive),
+        (SOURCE, memento.source),
+        (REWRITTEN, "" if memento.is_raw else "true"),
     )
 
 

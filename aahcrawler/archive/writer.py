@@ -33,7 +33,7 @@ from aahcrawler.archive.records import (
     warcinfo_fields,
 )
 from aahcrawler.archive.resources import DOM, KeptResource, Resource
-from aahcrawler.exchange import Exchange
+from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.segments import Clock, SegmentedOutput, SegmentWriter, Series, Span
@@ -48,8 +48,8 @@ class WrittenCapture:
     ``file`` is the name of the WARC file once it is closed; ``offset`` is where the record's gzip member begins, and
     ``metadata_offset`` where that of its metadata record does, None where it has none. ``date`` is the start of the
     request, in UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it names none.
-    ``session`` is that of its exchange. ``resources`` are the records of what a browser made of the page, in the same
-    file.
+    ``session`` and ``memento`` are those of its exchange. ``resources`` are the records of what a browser made of the
+    page, in the same file.
     """
 
     record_id: str
@@ -62,6 +62,7 @@ class WrittenCapture:
     refers_to: str = ""
     session: str = ""
     resources: tuple[KeptResource, ...] = ()
+    memento: Memento | None = None
 
     @property
     def rendered(self) -> KeptResource | None:
@@ -155,6 +156,7 @@ class WarcWriter(SegmentedOutput):
             refers_to=answer.original.record_id if answer.original is not None else "",
             session=exchange.session,
             resources=_kept(resources, span),
+            memento=exchange.memento,
         )
 
     def _beside(self, exchange: Exchange, answer: "_Answer", metadata: bytes | None) -> Iterator[Iterator[bytes]]:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 
+from aahcrawler.exchange import Memento
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.readings import Method, Reading, capture_of, graph_of
 from aahcrawler.objects.writer import CaptureDescription
@@ -54,9 +55,10 @@ class PageRow:
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
     number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture with the same
     payload, and so the same objects; a page that answered 304 counts as a page as well. The contents are those of its
-    latest reading, and ``method`` says how that was made. ``title`` is the page's own. ``trap`` says that it repeats
-    another page of the site (``near_duplicate``), or is an error page sent with a status of success (``soft_404``). The
-    rest is as in ``CaptureDescription``, None where that is empty.
+    latest reading, and ``method`` says how that was made. ``title`` is the page's own. ``archive`` is the archive that
+    it was taken from, and ``memento`` what it was there (``exchange.Memento.uri``); None where its site was asked.
+    ``trap`` says that it repeats another page of the site (``near_duplicate``), or is an error page sent with a status
+    of success (``soft_404``). The rest is as in ``CaptureDescription``, None where that is empty.
     """
 
     url: str
@@ -78,6 +80,8 @@ class PageRow:
     reader: str | None = None
     method: str = Method.FIRST
     title: str | None = None
+    archive: str | None = None
+    memento: str | None = None
 
     @property
     def is_page(self) -> bool:
@@ -180,6 +184,8 @@ class CaptureStatements:
             reader=first(v.READER),
             method=self.first(self._later, v.METHOD) or Method.FIRST,
             title=first(v.TITLE),
+            archive=first(v.SOURCE_ARCHIVE),
+            memento=first(v.PRIMARY_SOURCE),
         )
 
     @cached_property
@@ -241,7 +247,17 @@ class CaptureStatements:
             frame_of=self.first(self.capture, v.FRAME_OF) or "",
             rendered=self.first(self.capture, v.READ_FROM) or "",
             title=row.title or "",
+            memento=self.memento,
         )
+
+    @property
+    def memento(self) -> Memento | None:
+        """The archive that the capture was taken from; None where its site was asked for it."""
+        uri, archive = self.first(self.capture, v.PRIMARY_SOURCE), self.first(self.capture, v.SOURCE_ARCHIVE) or ""
+        if uri is None:
+            return None
+        obtained_at = time_of(self.first(self.capture, v.OBTAINED_AT) or "")
+        return Memento(uri, archive, self.first(self.capture, v.SOURCE) or archive, obtained_at)
 
     def _reading(self) -> Reading | None:
         """Return the later reading that made the statements, None for a first reading."""

@@ -84,6 +84,13 @@ READER = AAH + "reader"
 METHOD = AAH + "method"
 PRIMARY_SOURCE = PROV + "hadPrimarySource"
 
+SOURCE_ARCHIVE = AAH + "archive"
+"""The archive that a capture was taken from: a host, or the name of a folder or file."""
+SOURCE = AAH + "source"
+"""The source of the definition by which it was found."""
+OBTAINED_AT = AAH + "obtainedAt"
+"""When it was taken from there; ``GENERATED_AT`` is when the archive captured it."""
+
 ANNOTATIONS_TYPE = AAH + "Annotations"
 ATTRIBUTED_TO = PROV + "wasAttributedTo"
 SOFTWARE_VERSION = SCHEMA + "softwareVersion"

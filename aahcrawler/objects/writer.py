@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
+from aahcrawler.exchange import Memento
 from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import boolean, double, integer, iri, moment, quads, site_of, term, text, typed
@@ -38,7 +39,8 @@ class CaptureDescription:
     reading. ``title`` is the page's own, empty where it has none. ``is_requisite`` says that the capture is a page
     requisite. ``frames`` are the URLs of documents that the page shows in frames; ``frame_of`` is the URL of the page
     that shows this one in a frame and led to it, empty where none did. ``rendered`` is the id of the record with the
-    rendered document from which all of this was read; empty where the response itself was read.
+    rendered document from which all of this was read; empty where the response itself was read. ``memento`` says which
+    archive it was taken from, None where its site was asked.
     """
 
     iri: str
@@ -67,6 +69,7 @@ class CaptureDescription:
     frame_of: str = ""
     rendered: str = ""
     title: str = ""
+    memento: Memento | None = None
 
     @property
     def graph(self) -> str:
@@ -188,8 +191,18 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.FRAME_OF, iri(capture.frame_of) if capture.frame_of else None),
         (v.TRAP, text(capture.trap) if capture.trap else None),
         (v.READ_FROM, iri(capture.rendered) if capture.rendered else None),
+        *(() if capture.memento is None else _of_memento(capture.memento)),
         (v.SESSION, text(capture.session) if capture.session else None),
         (v.READER, text(capture.reader) if capture.reader else None),
+    )
+
+
+def _of_memento(memento: Memento) -> tuple[tuple[str, str | None], ...]:
+    return (
+        (v.PRIMARY_SOURCE, iri(memento.uri)),
+        (v.SOURCE_ARCHIVE, text(memento.archive)),
+        (v.SOURCE, text(memento.source)),
+        (v.OBTAINED_AT, moment(memento.obtained_at.astimezone(UTC))),
     )
 
 

@@ -245,6 +245,15 @@ class CaptureLookup:
 
         return tuple(sorted(found, key=place))
 
+    def all_of(self, url: str, most: int) -> tuple[Indexed, ...]:
+        """Return the first ``most`` captures of a URL, and of others with the same key, in the order of time.
+
+        Raises ``NoIndexError``.
+        """
+        prefix = key_of_url(url).encode("ascii") + b" "
+        found = self._read(lambda sources: list(_from(sources, prefix, prefix, most)))
+        return tuple(capture for line in found if (capture := indexed(line)) is not None)
+
     def listed(self, beginning: str, after: str, most: int, *, pages_only: bool = True) -> Listed:
         """Return the captures of URLs with a given beginning, in the order of keys and times.
 

@@ -249,7 +249,7 @@ class RecordedResponses:
         captures = self.lookup.nearest(url, moment)
         part: RecordedResponse | None = None
         for capture in captures[:_LOOKS]:
-            answer = self._answer(capture)
+            answer = self.recorded(capture)
             if answer is None or _goes_round(answer):
                 continue
             answer = self._joined(replace(answer, own=capture), captures)
@@ -359,7 +359,7 @@ class RecordedResponses:
         parts = {own: answer}
         same = [each for each in captures if each.url == answer.url and each.status in _IN_PARTS]
         for capture in same[:_MAX_PARTS]:
-            other = self._answer(capture)
+            other = self.recorded(capture)
             found = None if other is None else self._part(other)
             if other is not None and found is not None:
                 parts[found] = other
@@ -376,7 +376,8 @@ class RecordedResponses:
         size = self.size(answer, counting=False)
         return None if size is None else part_of(answer.status, answer.headers, answer.holder, size)
 
-    def _answer(self, capture: Indexed) -> RecordedResponse | None:
+    def recorded(self, capture: Indexed) -> RecordedResponse | None:
+        """Return an indexed capture as a response, None where its record, or what it refers to, cannot be read."""
         opened = self._opened(capture)
         if opened is None:
             return None

@@ -1,5 +1,6 @@
 """The Intelligent Crawl Definition (ICD): the subject, purpose, seeds and limits of a crawl."""
 
+from online_analysis.icd.capture_sources import Captures, CaptureSource, CdxServer, MementoArchive
 from online_analysis.icd.definition import PRODUCT, Icd, ReferenceUrl, changes, user_agent
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.postings import Post
@@ -33,6 +34,9 @@ __all__ = [
     "Account",
     "Archive",
     "BrowserSection",
+    "CaptureSource",
+    "Captures",
+    "CdxServer",
     "DomainPoliteness",
     "Endpoint",
     "Event",
@@ -40,6 +44,7 @@ __all__ = [
     "IcdError",
     "Limits",
     "Login",
+    "MementoArchive",
     "Mistake",
     "Network",
     "Part",

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Self
 import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
 
+from online_analysis.icd.capture_sources import Captures
 from online_analysis.icd.field_paths import flat
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.part_loading import Loaded, Place, load_parts
@@ -128,6 +129,7 @@ class Icd(Section):
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
     scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])
     sources: Sources = Field(default=Sources(), examples=["{sitemaps: robots}"])
+    captures: Captures = Field(default=Captures(), examples=["{sources: [{archive: imports/flood-2013}, live]}"])
     browser: BrowserSection = Field(default=BrowserSection(), examples=["{use: auto}"])
     scoring: Scoring = Field(default=Scoring(), examples=["{update: max}"])
     traps: Traps = Field(default=Traps(), examples=["{pages: 100}"])

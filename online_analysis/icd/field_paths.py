@@ -14,14 +14,17 @@ from pydantic import PlainSerializer
 
 from online_analysis.icd.section import Section
 
+IN_ORDER = "in order"
+"""Annotates the type of a list whose order has a meaning."""
+
 
 def flat(kind: Any, value: object, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield path and JSON text of each value in the dump of a section, or of a field of that type.
 
-    Lists are sorted, since their order has no meaning, and contain their entries as JSON texts.
+    Lists contain their entries as JSON texts, sorted where nothing says that their order has a meaning (``IN_ORDER``).
     """
     if not (isinstance(value, dict) and value):
-        yield path, _text(value)
+        yield path, _text(value, in_order=_is_in_order(kind))
     elif (section := _section(kind)) is not None:
         kinds = _fields(section)
         for name, inner in value.items():
@@ -77,7 +80,14 @@ def _put(fields: dict[str, object], path: list[str], value: object) -> None:
 
 
 def _fields(section: type[Section]) -> dict[str, Any]:
-    return {field.alias or name: field.annotation for name, field in section.model_fields.items()}
+    return {
+        field.alias or name: Annotated[field.annotation, IN_ORDER] if IN_ORDER in field.metadata else field.annotation
+        for name, field in section.model_fields.items()
+    }
+
+
+def _is_in_order(kind: Any) -> bool:
+    return get_origin(kind) is Annotated and IN_ORDER in get_args(kind)
 
 
 def _section(kind: Any) -> type[Section] | None:
@@ -107,9 +117,10 @@ def _below(path: str, name: object) -> str:
     return f"{path}.{name}" if path else str(name)
 
 
-def _text(value: object) -> str:
+def _text(value: object, *, in_order: bool = False) -> str:
     if isinstance(value, list):
-        value = sorted(json.dumps(item, ensure_ascii=False) for item in value)
+        entries = [json.dumps(item, ensure_ascii=False) for item in value]
+        value = entries if in_order else sorted(entries)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -29,6 +29,7 @@ topic | Subject | What the crawl is about; pages that speak of it come first.
 event | Time | The span of time that the crawl is about; leave it empty if dates do not matter.
 scope | Scope | Which pages may be fetched at all.
 sources | Sources of links | Where links are taken from beside the links on pages.
+captures | Captures | Where captures of pages come from: the live web, or archives.
 browser | Browser | Which pages are looked at in a browser, because scripts make their content.
 scoring | Scoring | How pages and links are rated, and what comes first.
 traps | Traps | When a part of a site counts as endless and is left.
@@ -99,6 +100,20 @@ sources.feeds | Feeds | Whether entries of RSS and Atom feeds are followed.
 sources.listings | Listings | Whether known software is asked for lists of all that it holds, once links run out.
 sources.documents | Documents | Whether PDF, DOCX, ODT and EPUB files are read.
 sources.forms | Forms | Whether harmless forms of known software are sent.
+captures | Captures | Where captures of pages come from.
+captures.sources | Sources | Where a page is taken from, the first of these that has it.
+captures.sources.name | Name | What reports call the source.
+captures.sources.live | Live web | The page is fetched from its site.
+captures.sources.archive | Archives here | Folders of crawls and WARC, ARC or WACZ files, beside the definition.
+captures.sources.cdx | CDX server | A server that lists the captures of a page.
+captures.sources.cdx.server | Address | The web address that lists captures.
+captures.sources.cdx.replay | Replay | The web address that a time and the address of a page are appended to.
+captures.sources.cdx.files | Files | The web address that the names of WARC files are appended to.
+captures.sources.memento | Memento | An archive, or an aggregator of archives, that answers by the Memento protocol.
+captures.sources.memento.timegate | TimeGate | The web address that finds the capture nearest to a date.
+captures.sources.memento.timemap | TimeMap | The web address that lists all captures of a page.
+captures.snapshot | Version of a page | Which capture is taken where an archive has several of a page.
+captures.nearest_to | Nearest to | The date that the capture is to be nearest to.
 browser | Browser | Which pages are looked at in a browser.
 browser.use | Use a browser | Whether pages are looked at in a browser once they are fetched.
 browser.pages | Always for addresses like | URL patterns of pages that a browser always looks at, one a line.
@@ -210,6 +225,14 @@ CHOICE_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "sources.feeds": {"off": "no", "linked": "those that links lead to", "announced": "all that pages announce"},
     "sources.listings": {"off": "no", "last": "yes, last"},
     "sources.forms": {"off": "no", "safe": "yes, those known to be safe"},
+    "captures.snapshot": {
+        "auto": "the first within the time of the event, or the newest where there is no event",
+        "earliest-in-event": "the first within the time of the event, or the one nearest to it",
+        "first-after-event": "the first after the event began",
+        "nearest": "the one nearest to a date",
+        "newest": "the newest",
+        "all": "all of them",
+    },
     "browser.use": {"auto": "where scripts make the content", "always": "for every page", "never": "never"},
     "scoring.update": {
         "first": "keep the first score",

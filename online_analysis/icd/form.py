@@ -48,6 +48,7 @@ LISTS: Final = frozenset({Kind.LINES, Kind.SEEDS, Kind.KEYWORDS, Kind.ENTITIES})
 
 _SECRETS = "secrets are named by the variable or file that holds them, and are no matter for a browser"
 YAML_ONLY: Final[Mapping[str, str]] = {
+    "captures.sources": "each source has paths or addresses of its own",
     "scope.rules": "conditions within conditions do not fit into a form",
     "politeness.domains": "each exception has up to six values of its own",
     "network.proxy.password": _SECRETS,

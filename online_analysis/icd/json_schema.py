@@ -27,6 +27,12 @@ _TEXTS: Final = {"type": "array", "items": _TEXT}
 _CONDITION: Final = {"$ref": "#/$defs/Condition"}
 _ROOTS: Final[Mapping[type[BaseModel], str]] = {Condition: "condition", Value: "value", Secret: "value"}
 _AS_WRITTEN: Final[Mapping[str, Mapping[str, Any]]] = {
+    "captures.sources": {
+        "type": "array",
+        "items": {"anyOf": [{"const": "live"}, {"$ref": "#/$defs/CaptureSource"}]},
+        "minItems": 1,
+    },
+    "captures.sources.archive": {"anyOf": [_TEXTS, {"type": "string"}]},
     "scoring.spam_hosts": {"anyOf": [_TEXTS, {"type": "string"}]},
     "network.allow_private": {"anyOf": [{"type": "boolean"}, _TEXTS]},
     "network.resolve": {"type": "object", "additionalProperties": {"type": "string"}},

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from online_analysis.icd.capture_sources import BY_EVENT
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
 from online_analysis.icd.postings import Post, read_posts
@@ -71,6 +72,7 @@ def load_parts(
     data = check.without_empty_values(source.data)
     check.read_spam_hosts(data)
     check.find_entity_model(data)
+    check.find_archives(data)
     definition = None
     try:
         definition = model.model_validate(data, context={"analysers": _with_plugins(analysers, data)})
@@ -86,6 +88,7 @@ def load_parts(
         check.whole_sites(topic, scope)
     if seeds and scope:
         check.seeds(seeds, scope)
+    check.snapshot(data)
     posts = check.posts(data)
     if check.mistakes or definition is None:
         raise IcdError(check.mistakes)
@@ -157,6 +160,34 @@ class _Check:
         except MissingModelError as error:
             self._add(("scoring", "entity_model"), error.problem, error.advice)
 
+    def find_archives(self, data: Mapping[str, Value]) -> None:
+        """Report archives that are not there; replace the paths of the others by absolute ones."""
+        captures = data.get("captures")
+        sources = captures.get("sources") if isinstance(captures, dict) else None
+        for position, source in enumerate(sources if isinstance(sources, list) else ()):
+            if not isinstance(source, dict):
+                continue
+            named = source.get("archive", ())
+            places = [named] if isinstance(named, str) else named
+            if isinstance(places, list):
+                path: FieldPath = ("captures", "sources", position, "archive")
+                source["archive"] = [
+                    self._archive(place, (*path, at) if isinstance(named, list) else path)
+                    for at, place in enumerate(places)
+                ]
+
+    def _archive(self, name: Value, path: FieldPath) -> Value:
+        if not isinstance(name, str):
+            return name
+        try:
+            place = self._place(str(Path(name.strip()).expanduser()))
+        except UnreadFileError:
+            self.unread[name] = None
+            return name
+        if not place.exists():
+            self._add(path, f"the archive '{name}' does not exist", "name a crawl's folder, or WARC, ARC or WACZ files")
+        return str(place.absolute())
+
     def posts(self, data: Mapping[str, Value]) -> tuple[Post, ...]:
         """Read the social postings, none where no file is named."""
         topic = data.get("topic")
@@ -219,6 +250,13 @@ class _Check:
             elif (rule := rules.refusal(Facts(seed, at_seeds=True))) is not None:
                 advice = "remove the seed, or make the rule narrower"
                 self._add(("seeds", position), f"is refused by a rule of scope.rules ({rule})", advice)
+
+    def snapshot(self, data: Mapping[str, Value]) -> None:
+        """Report a choice of captures by an event that the ICD does not have."""
+        captures = data.get("captures")
+        chosen = captures.get("snapshot") if isinstance(captures, dict) else None
+        if chosen in BY_EVENT and not data.get("event"):
+            self._add(("captures", "snapshot"), "goes by an event, and there is none", "say under event when it was")
 
     def _reference(self, name: str, position: int) -> str | None:
         try:

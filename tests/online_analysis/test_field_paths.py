@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from aahcrawler.definitions import from_meaning
-from online_analysis.icd import ANALYSERS, Icd, changes
+from online_analysis.icd import ANALYSERS, CaptureSource, Icd, changes
 from online_analysis.icd.connections import ProxySection
 from online_analysis.icd.scoping import Condition, Rule
 from online_analysis.icd.secrets import Secret, Value
@@ -81,6 +81,12 @@ MADE: Mapping[type, st.SearchStrategy[object]] = {
     Secret: secrets,
     Endpoint: st.sampled_from(["127.0.0.1", "127.0.0.2:80", "[::1]:9"]),
     Event: st.tuples(moments, moments).map(sorted).map(lambda both: {"start": both[0], "end": both[1]}),
+    CaptureSource: st.one_of(
+        st.just("live"),
+        st.fixed_dictionaries({"archive": st.lists(files, min_size=1, max_size=2)}, optional={"name": words}),
+        st.fixed_dictionaries({"cdx": st.fixed_dictionaries({"server": urls, "replay": urls})}),
+        st.fixed_dictionaries({"memento": st.fixed_dictionaries({"timemap": urls}, optional={"timegate": urls})}),
+    ),
     ProxySection: st.one_of(
         st.sampled_from(["direct", "http://p.test:3128"]),
         st.fixed_dictionaries({"url": st.just("socks5h://p.test:1")}, optional={"user": words, "password": secrets}),
@@ -134,6 +140,7 @@ def of_class(kind: Any, notes: tuple[Any, ...]) -> st.SearchStrategy[object]:
         int: lambda: st.integers(least, most),
         float: lambda: st.floats(least, most),
         str: lambda: words,
+        datetime: lambda: moments,
         Path: lambda: st.just(Path("out")),
     }
     return plain[kind]()
@@ -163,6 +170,17 @@ def ordered(value: object) -> object:
     if isinstance(value, dict):
         return {name: ordered(inner) for name, inner in value.items()}
     return sorted(map(repr, map(ordered, value))) if isinstance(value, list) else value
+
+
+def test_lists_whose_order_has_a_meaning_keep_it() -> None:
+    smallest = {"id": "a", "contact": "a@example.org", "seeds": ["http://b.test/", "http://a.test/"]}
+    sources = [{"memento": {"timegate": "http://m.test/"}}, "live", {"archive": ["b", "a"]}]
+    icd = Icd.model_validate({**smallest, "captures": {"sources": sources}})
+    again = from_meaning(icd.meaning(), icd.output)
+    assert again.captures == icd.captures
+    assert again.seeds == ("http://a.test/", "http://b.test/")
+    turned = Icd.model_validate({**smallest, "captures": {"sources": sources[::-1]}})
+    assert changes(icd, turned) == ("captures.sources",)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from aahcrawler.archive.records import warc_date
 from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
+from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
@@ -107,15 +107,7 @@ class CapturedResponses:
         if page is None or exchange.redacted:
             exchange.close()
             return None
-        fields = tuple(each for each in page.headers.fields if each[0].lower() != "content-encoding")
-        exchange.response.seek(0)
-        return CapturedResponse(
-            lease.url,
-            captured=Captured(exchange, "", page.headers.fields, page.complete, 0.0, 0.0),
-            status=page.status,
-            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields],
-            body=page.body,
-        )
+        return CapturedResponse.recorded(lease.url, exchange, page)
 
     def _captured(self, url: str) -> Former | None:
         former = self._history.former(url)

@@ -55,6 +55,7 @@ def description(
         is_requisite=not lease.is_page,
         frames=tuple(link.url for link in metadata.links if link.type is LinkType.FRAME),
         rendered=metadata.browser.dom if metadata.browser is not None else "",
+        memento=capture.memento,
         frame_of=lease.via if lease.path.upper().endswith(Hop.FRAME) else "",
     )
 

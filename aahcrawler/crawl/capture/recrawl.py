@@ -124,6 +124,14 @@ class Recrawl:
         )
         return ConditionalRequest(former, conditional)
 
+    def compared(self, asked: ConditionalRequest) -> ConditionalRequest:
+        """Return what a capture that an archive had is compared with.
+
+        Such captures are older than the crawl, so that those of this very crawl are told by its number.
+        """
+        is_own = asked.former is not None and asked.former.crawl == self._number
+        return UNCONDITIONAL if is_own else asked.plain
+
     def before(self, url: str) -> Metadata | None:
         """Return what a former crawl understood of a URL, None where it knew nothing of it."""
         former = self._history.former(url, self._begun)

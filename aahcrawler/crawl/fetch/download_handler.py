@@ -15,6 +15,7 @@ from scrapy.http import Response
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, Claim
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.exchange import Exchange
+from aahcrawler.page import Page
 from aahcrawler.page.decoding import Fault, decode_content
 from aahcrawler.wire.client import WireClient, WireRequest, WireResponse, WireSettings
 
@@ -74,6 +75,19 @@ class CapturedResponse(Response):
     def __init__(self, url: str, *, captured: Captured, **kwargs: Any) -> None:
         super().__init__(url, **kwargs)
         self.captured = captured
+
+    @classmethod
+    def recorded(cls, url: str, exchange: Exchange, page: Page) -> Self:
+        """Return a response as an archive has it, given the page that its exchange was read as."""
+        fields = tuple(each for each in page.headers.fields if each[0].lower() != "content-encoding")
+        exchange.response.seek(0)
+        return cls(
+            url,
+            captured=Captured(exchange, "", page.headers.fields, page.complete, 0.0, 0.0),
+            status=page.status,
+            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields],
+            body=page.body,
+        )
 
     @property
     def exchange(self) -> Exchange:

@@ -9,6 +9,7 @@ fetched again; after it this crawl never fetches it again.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
@@ -45,7 +46,7 @@ from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.exchange import Truncation
+from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, Rescore, State
 from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.metadata import Metadata
@@ -83,10 +84,26 @@ class RequestIgnoredError(Exception):
     """A middleware does not want the URL to be fetched, or its answer to be handled."""
 
 
+class NoCaptureError(Exception):
+    """None of the sources of the definition has the URL."""
+
+
+class SourcesUnavailableError(Exception):
+    """None of the sources has the URL, and some of them could not be asked."""
+
+
 class UncapturedError(Exception):
     """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
 
 
+NO_CAPTURE: Final = "no capture"
+"""Why a URL failed that no source of the definition has."""
+SOURCES_UNAVAILABLE: Final = "archive unavailable"
+"""Why a URL failed that no source has, where some of them could not be asked."""
+FROM_SOURCES: Final = "from_sources"
+"""The count of captures that were taken from archives."""
+_NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
+"""Counts of a lease whose site was not asked for it."""
 _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
     RobotsDeniedError: (State.BLOCKED, "robots"),
     EndsSessionError: (State.BLOCKED, "logout"),
@@ -94,6 +111,7 @@ _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
     RequestIgnoredError: (State.BLOCKED, "ignored"),
     RequestReplacedError: (State.FAILED, "replaced"),
     UncapturedError: (State.FAILED, "uncaptured"),
+    NoCaptureError: (State.FAILED, NO_CAPTURE),
 }
 """What becomes of a URL, for an error that says all there is to say."""
 
@@ -221,7 +239,7 @@ class ResponseHandler:
     ) -> None:
         """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
         politeness, rest = self._fetching.politeness, rest_asked(response)
-        is_fetched = not response.exchange.kept_in
+        is_fetched = response.exchange.is_fetched
         if is_fetched:
             politeness.on_response(lease.url, response.status, response.captured.latency, rest)
         self._fetching.proxy_outage.over(response.exchange.proxy)
@@ -237,6 +255,28 @@ class ResponseHandler:
             if is_fetched:
                 politeness.fetch_ended(lease.url)
             self._fetching.leases.finished(lease)
+
+    async def on_snapshot(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> None:
+        """Understand and archive one of several captures of a URL, and queue its links; the lease goes on."""
+        try:
+            await self._finish(lease, response, asked, is_last=False)
+        except Exception as error:  # Whatever a page may provoke, the other captures are looked at.
+            if is_local(error) or is_full(error):
+                raise
+            logger.error("%s: unforeseen error", lease.url, exc_info=error)
+        finally:
+            response.exchange.close()
+
+    async def put_aside(self, lease: Lease, answer: CapturedResponse | WireError) -> None:
+        """Archive what a site said in whose place a capture of a source was taken; the lease has ended."""
+        self._fetching.politeness.fetch_ended(lease.url)
+        if isinstance(answer, WireError):
+            await self._writer.archive_remains(answer)
+            return
+        with closing(answer.exchange) as exchange:
+            await self._writer.archive(exchange)
+            counts = {"requests": 1, "answers": 1, "bytes": exchange.response_size, f"status:{answer.status}": 1}
+        await self._writer.count(counts)
 
     async def on_error(self, lease: Lease, error: Exception) -> None:
         """End a lease whose URL gave no answer: try again later, give up, or block."""
@@ -289,11 +329,17 @@ class ResponseHandler:
                 await (self._retry(lease, "login") if may_pass else self._end(lease, State.FAILED, "login"))
             case RobotsUnreachableError(cause=cause):
                 await self._retry(lease, "robots.txt", cause=cause)
-            case _ if type(error) in _ENDINGS:
-                await self._end(lease, *_ENDINGS[type(error)])
             case _:
-                logger.error("%s: unforeseen error", lease.url, exc_info=error)
-                await self._end(lease, State.FAILED, type(error).__name__)
+                await self._end_by_type(lease, error)
+
+    async def _end_by_type(self, lease: Lease, error: Exception) -> None:
+        if isinstance(error, SourcesUnavailableError):
+            await self._retry(lease, SOURCES_UNAVAILABLE)
+        elif type(error) in _ENDINGS:
+            await self._end(lease, *_ENDINGS[type(error)])
+        else:
+            logger.error("%s: unforeseen error", lease.url, exc_info=error)
+            await self._end(lease, State.FAILED, type(error).__name__)
 
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""
@@ -340,7 +386,7 @@ class ResponseHandler:
         """Return whether asking again may help. A 304 to a request without conditions says nothing of its page."""
         unasked = response.status == HTTPStatus.NOT_MODIFIED and not asked.conditional
         broken = unasked or response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
-        return broken and lease.attempt < self._context.now.attempts
+        return broken and response.exchange.memento is None and lease.attempt < self._context.now.attempts
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         await self._writer.archive(response.exchange)
@@ -375,8 +421,14 @@ class ResponseHandler:
 
     # With an answer
 
-    async def _finish(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> None:
-        """Compare an answer with former crawls, understand it, write what is known of it, and finish its lease."""
+    async def _finish(
+        self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest, *, is_last: bool = True
+    ) -> None:
+        """Compare an answer with former crawls, understand it, write what is known of it, and finish its lease.
+
+        Where it is not the last capture of its URL, the lease goes on, and traps learn nothing: captures of one URL
+        are alike.
+        """
         sent = _page(lease, response)
         if lease.purpose.is_list:
             await self._finish_list(lease, response, sent)
@@ -389,14 +441,18 @@ class ResponseHandler:
         except UnreadableCaptureError:
             await self._ask_plainly(lease, response)
             return
-        found = await self._understand(lease, comparison, look, stats)
+        found = await self._understand(lease, comparison, look, stats, response.exchange)
         discovered = NO_LINKS if found is None else self._discover(lease, look.page or sent, found.metadata, stats)
         await asyncio.sleep(0)
-        if lease.is_page:
+        if lease.is_page and is_last:
             discovered = await self._learn(lease, response.status, comparison, found, discovered)
         record = AnswerRecord(lease, response, sent, comparison, look, found, discovered, stats)
         await self._write(record)
-        await self._end_with(record)
+        if is_last:
+            await self._end_with(record)
+        else:
+            await self._writer.call(self._frontier.offer, discovered.offers)
+            await self._writer.count(stats.counts)
 
     async def _compare(
         self, lease: Lease, response: CapturedResponse, sent: Page, asked: ConditionalRequest, stats: Stats
@@ -408,7 +464,8 @@ class ResponseHandler:
         """
         recrawl, rendering = self._steps.recrawl, self._steps.rendering
         as_sent = recrawl.compare(lease, sent, response.exchange, asked, self._context.now.fingerprint)
-        look = NO_LOOK if rendering is None else await rendering.of(lease, response, as_sent)
+        is_shown = rendering is not None and response.exchange.memento is None  # A browser would ask sites of today.
+        look = await rendering.of(lease, response, as_sent) if is_shown and rendering is not None else NO_LOOK
         as_shown = recrawl.shown(as_sent, look.page, look.text, is_made=look.is_made)
         _count_answer(stats, lease, as_shown, response, asked)
         stats.merge(look.counts)
@@ -419,10 +476,10 @@ class ResponseHandler:
         return await self._steps.analyser.recalled(lease, with_transcript), look
 
     async def _understand(
-        self, lease: Lease, comparison: RecrawlComparison, look: Rendering, stats: Stats
+        self, lease: Lease, comparison: RecrawlComparison, look: Rendering, stats: Stats, exchange: Exchange
     ) -> PageAnalysis | None:
         """Return what an answer says; a requisite that nobody understands is counted here, a page elsewhere."""
-        if not comparison.remembered:
+        if not comparison.remembered and exchange.memento is None:
             await self._steps.session_probing.look(lease, comparison.page)
         found = await self._steps.analyser.analyse(lease, comparison)
         if found is not None and found.error and not lease.is_page:
@@ -615,7 +672,8 @@ class ResponseHandler:
         """Finish a lease; False where it had been lost."""
         politeness = self._fetching.politeness
         delay = max(rest, politeness.delay_of(lease.url))
-        if state is State.BLOCKED or "from_archive" in outcome.stats:  # Nothing was asked for, robots.txt perhaps.
+        is_asked = state is not State.BLOCKED and outcome.reason != NO_CAPTURE and not outcome.stats.keys() & _NOT_ASKED
+        if not is_asked:  # Nothing of its site was asked for, robots.txt perhaps.
             delay = politeness.rest_left(lease.url)
         stats = {**outcome.stats, **self._steps.budgets.used(lease.url, outcome.stats)}
         outcome = replace(outcome, stats=stats, delay=delay, learned=politeness.learned(lease.url))
@@ -633,8 +691,9 @@ class ResponseHandler:
 
 
 def _page(lease: Lease, response: CapturedResponse) -> Page:
+    """Return the page of an answer; an archive may have it by another scheme or host name than was asked for."""
     return Page(
-        lease.url,
+        lease.url if response.exchange.memento is None else response.exchange.url,
         response.status,
         Headers(response.wire_headers),
         response.body,
@@ -665,9 +724,13 @@ def _count_answer(
     stats: Stats, lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest
 ) -> None:
     """Add an answer to the counts; one that a visit captured was counted by the visit."""
-    size = response.exchange.response_size
+    size, memento = response.exchange.response_size, response.exchange.memento
     if response.exchange.kept_in:
         stats.add("from_archive")
+        return
+    if memento is not None:
+        counts = {f"source:{memento.source}": 1, f"source_archive:{memento.archive}": 1, f"status:{response.status}": 1}
+        stats.merge({FROM_SOURCES: 1, "answers": 1, "bytes": size, **counts, **_coding_fault(lease, response)})
         return
     stats.merge({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:

@@ -118,7 +118,9 @@ class TrapDetection:
         is_page = not comparison.page.is_content or comparison.page.is_html
         if barren := self._traps.fetched(lease.url, verdict, pages, is_page=is_page):
             logger.info("%s: its pages lead to no content and are avoided from now on (traps.barren)", barren)
-        probe = self._probe(lease, verdict.probe) if verdict.probe else None
+        # What an archive shows is nobody's answer of today, and it has no page that cannot exist.
+        is_asked = bool(verdict.probe) and self._context.now.icd.captures.is_live
+        probe = self._probe(lease, verdict.probe) if is_asked else None
         return discovered if probe is None else replace(discovered, offers=(*discovered.offers, probe))
 
     def _probe(self, lease: Lease, url: str) -> Offer | None:

@@ -17,7 +17,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
+from aahcrawler.crawl.capture.recrawl import GONE, UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import DomainBudgetError, is_too_large
@@ -26,9 +26,11 @@ from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
 from aahcrawler.crawl.response.handler import (
     EndsSessionError,
+    NoCaptureError,
     RequestIgnoredError,
     RequestReplacedError,
     RequisiteBudgetError,
+    SourcesUnavailableError,
     UncapturedError,
 )
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
@@ -39,7 +41,9 @@ from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease, Purpose
 from aahcrawler.page import Headers
+from aahcrawler.sources.source import Source
 from aahcrawler.traps.soft_errors import is_probe
+from aahcrawler.wire.errors import WireError
 
 logger = logging.getLogger(__name__)
 
@@ -203,19 +207,72 @@ class AahSpider(Spider):
             await asyncio.wait(self._fetching)
 
     async def _fetched(self, lease: Lease, request: Request) -> None:
-        """Fetch what was leased, or take it from the archive where a visit has it there; handle the answer."""
+        """Fetch what was leased, or take it from an archive that has it, the crawl's own or a source; handle the answer."""
         asked: ConditionalRequest = request.meta[ASKED]
         try:
             recorded = await self._recorded(lease, request)
-            response = await self._answer(request) if recorded is None else recorded
+            if recorded is None and await self._is_taken(lease, request, self.job.sources.preferred):
+                return
+            response = recorded or await self._live(lease, request)
         except Exception as error:
             await self.job.handler.on_error(lease, _told(error))
             return
+        if response is not None:
+            await self._handle(lease, response, asked if recorded is None else asked.plain)
+
+    async def _live(self, lease: Lease, request: Request) -> CapturedResponse | None:
+        """Return the answer of a site; None where it has the page no more, and it was taken from a source.
+
+        Raise ``NoCaptureError`` and ``SourcesUnavailableError`` where the live web is no source.
+        """
+        sources = self.job.sources
+        if not sources.has_live:
+            raise SourcesUnavailableError if sources.may_pass(lease.url) else NoCaptureError
+        is_last = lease.attempt >= self.job.context.now.attempts
+        try:
+            response = await self._answer(request)
+        except WireError as error:
+            if (is_last or not error.retryable) and await self._is_taken(lease, request, sources.others):
+                await self.job.handler.put_aside(lease, error)
+                return None
+            raise
+        if response.status in GONE and await self._is_taken(lease, request, sources.others):
+            await self.job.handler.put_aside(lease, response)
+            return None
+        return response
+
+    async def _is_taken(self, lease: Lease, request: Request, sources: Sequence[Source]) -> bool:
+        """Handle what sources have of a leased URL, and return whether they have anything.
+
+        Of several captures the last one ends the lease.
+        """
+        if not sources or is_probe(lease.url):
+            return False
+        asked = self.job.recrawl.compared(request.meta[ASKED])
+        last: CapturedResponse | None = None
+        try:
+            async for response in self.job.sources.captures(lease.url, sources, request.meta[MAX_BYTES]):
+                response.request = request
+                if last is not None:
+                    await self.job.handler.on_snapshot(lease, last, asked)
+                last = response
+        except BaseException:
+            if last is not None:
+                last.exchange.close()
+            raise
+        finally:
+            await self.job.writer.count(self.job.sources.counts())
+        if last is None:
+            return False
+        await self._handle(lease, last, asked)
+        return True
+
+    async def _handle(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> None:
         held = min(len(response.body), self._most_held // LARGE_PAGES)
         self._held += held
         self.items.begin(lease.url, response)
         try:
-            await self.job.handler.on_response(lease, response, asked if recorded is None else asked.plain)
+            await self.job.handler.on_response(lease, response, asked)
         finally:
             self.items.end(lease.url)
             self._held -= held
@@ -275,6 +332,7 @@ class AahSpider(Spider):
             await self._settle()
             if self.job.lifecycle.peer_export is not None:
                 await self.job.lifecycle.peer_export.close()
+            await self.job.sources.close()
         finally:
             await self.job.lifecycle.close(reason)
             self._tell_stats()

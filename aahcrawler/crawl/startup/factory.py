@@ -22,6 +22,7 @@ from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import Start
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.fetch.client_settings import connection_mistakes, notes, wire_settings
+from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures, open_sources
 from aahcrawler.crawl.health.disk_space import synced
 from aahcrawler.crawl.lease.lease_source import Slots
 from aahcrawler.crawl.reload.config_reload import (
@@ -69,6 +70,8 @@ from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons, ScoreLog
 from aahcrawler.segments import DamageError
+from aahcrawler.sources.local_archives import ArchiveFolderError
+from aahcrawler.sources.snapshots import SnapshotChoice
 from aahcrawler.tombstones import TakenDown
 from knowledge_base.file_selection import folders_for
 from online_analysis.analysers import analysers, seeds_of_posts
@@ -207,6 +210,7 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     """
     begun, knowledge, credentials = datetime.now(UTC), sources.knowledge, read_credentials(icd)
     _prepare(icd, folder, knowledge, credentials, opening)
+    captures = _open_sources(icd, folder)
     kept = _open_archive(icd, folder, opening, others)
     keep = partial(archive_exchange, kept.archive, kept.history, folder.run.number)
     topic_learner = open_topic(icd, folder, keep, others.topic, lambda: knowledge.helper.knowledge_base)
@@ -233,7 +237,7 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
     reporting = Reporting(_description(folder, known), peer_export(icd, policy), lambda: knowledge.used)
-    job = assemble(context, stores, reporting, replace(others.options, credentials=credentials))
+    job = assemble(context, stores, reporting, replace(others.options, credentials=credentials, sources=captures))
     _log_start(icd, folder, reporting.started_as)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     beside = _background(job, sources, connection.frontier, traps_file, fingerprints)
@@ -249,6 +253,15 @@ def _prepare(
     knowledge.share(folder.root)
     _finish_takedown(folder)
     repair_folder(folder)
+
+
+def _open_sources(icd: Icd, folder: CrawlFolder) -> SourcedCaptures:
+    """Open the archives that captures come from; what is newest in them is told by when the crawl began."""
+    begun = folder.run.begun_at or datetime.now(UTC)
+    try:
+        return open_sources(icd, folder.root, SnapshotChoice.of(icd, begun))
+    except ArchiveFolderError as error:
+        raise CrawlRefusedError(str(error)) from error
 
 
 def _open_archive(icd: Icd, folder: CrawlFolder, opening: ExitStack, others: Others) -> ArchiveStores:

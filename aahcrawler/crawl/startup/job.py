@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import Stores, StoreWriter
 from aahcrawler.crawl.fetch.client_settings import wire_settings
+from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures
 from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
 from aahcrawler.crawl.lease.lease_source import Slots
 from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
@@ -52,6 +53,7 @@ class Job:
     sessions: SiteSessions
     budgets: DomainBudgets
     visits: Visits
+    sources: SourcedCaptures = field(default_factory=SourcedCaptures)
     background: Sequence[Background] = ()
 
     @property
@@ -62,12 +64,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """The options of a job: its role among the workers, the slots it shares, how the disk is measured, credentials."""
+    """The options of a job: its role among the workers, the slots it shares, how the disk is measured, credentials.
+
+    ``sources`` are where captures come from beside the live web.
+    """
 
     role: WorkerRole | None = None
     slots: Slots | None = None
     measure: Measure = shutil.disk_usage
     credentials: Credentials = NO_CREDENTIALS
+    sources: SourcedCaptures = field(default_factory=SourcedCaptures)
 
 
 def assemble(
@@ -117,7 +123,7 @@ def assemble(
         rereading,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    parts = recrawl, handler, rereading, sessions, budgets, visits
+    parts = recrawl, handler, rereading, sessions, budgets, visits, options.sources
     return Job(current, writer, fetching, lifecycle, *parts, (ranking.run,))
 
 

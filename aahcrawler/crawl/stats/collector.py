@@ -11,6 +11,7 @@ BEGUN = "begun"
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error", FAILURE),
     *("failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"),
+    *("source", "source_archive", "source_trouble"),
     *("stream", "coding", "malformed", "domain_pages", "domain_bytes"),
     *("http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"),
 )
@@ -20,14 +21,15 @@ GROUPS: Final = (
 and ``error`` those of them that gave no answer.
 ``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
 were found all the same, ``spared`` those for which repair or learning was left out after failures on pages before,
-``learned`` pages by the learned action that found their objects, ``trap`` pages that were
-found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
-of them, ``no_object`` pages of no known level without an object, by reason, ``avoided`` links by the pattern of their
-URLs, whose pages led to no content, ``domain_pages`` and ``domain_bytes`` what domains with budgets have used of them,
-``unverified`` answers by what was wrong with a certificate that was accepted all the same, ``stream`` manifests of
-streams by what there is to tell of them (``streams.stream_manifest.StreamNote``), ``coding`` answers by what was wrong
-with their content coding (``page.decoding.Fault``), ``malformed`` feeds and sitemaps with mistakes in their markup, and
-entries of theirs that were left out for such. ``http``, ``data`` and
+``learned`` pages by the learned action that found their objects, ``trap`` pages that were found to be near duplicates
+or soft 404s, ``listing`` pages of complete listings by application, listing and what became of them, ``no_object``
+pages of no known level without an object, by reason, ``avoided`` links by the pattern of their URLs, whose pages led to
+no content, ``domain_pages`` and ``domain_bytes`` what domains with budgets have used of them, ``unverified`` answers by
+what was wrong with a certificate that was accepted all the same, ``stream`` manifests of streams by what there is to
+tell of them (``streams.stream_manifest.StreamNote``), ``coding`` answers by what was wrong with their content coding
+(``page.decoding.Fault``), ``source`` and ``source_archive`` captures that were taken from archives, by the source of
+the definition and by the archive, ``source_trouble`` what went wrong there, by archive and reason, ``malformed`` feeds
+and sitemaps with mistakes in their markup, and entries of theirs that were left out for such. ``http``, ``data`` and
 ``browser`` are what each way to look at pages has cost, and how looks in a browser ended, ``browser_missing`` counts
 pages that had none for want of a browser, by the reason, ``browser_isolation`` and ``browser_version`` looks by what
 kept the browser off the network and by what it was, ``browser_refused`` requests of pages in a browser that had no
@@ -70,6 +72,9 @@ SINGLE: Final = (
     "browser_requests",
     "browser_answered_from_archive",
     "from_archive",
+    "from_sources",
+    "source_requests",
+    "source_bytes",
 )
 
 

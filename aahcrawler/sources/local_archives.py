@@ -1,0 +1,261 @@
+"""Takes captures from archives that lie here: crawls' folders, and WARC, ARC and WACZ files.
+
+A capture is looked up by bisection in the CDXJ index of its folder. Files that belong to no crawl are imported once, by
+reference where their records can be read as they are.
+"""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from http import HTTPStatus
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, Final, cast
+
+from filelock import FileLock
+
+from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of, is_chunked, is_whole_head
+from aahcrawler.archive.record_access import Record, RecordError, exchange_in, memento_of, read_at
+from aahcrawler.archive.records import is_http
+from aahcrawler.archive.scanning import Header
+from aahcrawler.archive.surt import surt
+from aahcrawler.exchange import Exchange, Memento
+from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
+from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, WARC
+from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
+from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
+from aahcrawler.sources.snapshots import Clock, SnapshotChoice, is_credible
+from aahcrawler.sources.source import SourceError
+from aahcrawler.tombstones import TakenDown
+from aahcrawler.urls import canonicalize
+
+MAX_CAPTURES: Final = 10_000
+"""Captures of one URL that are looked at where all of them are wanted."""
+_TRIES: Final = 20
+"""Captures of a URL whose records are read until one of them can be had."""
+_IMPORTED: Final = "imported.json"
+"""Says of which files an import is whole: their names, sizes and times."""
+_ENDINGS: Final = (".warc.gz", ".warc", ".arc.gz", ".arc", ".wacz")
+_IN_MEMORY: Final = 1 << 20
+_PIECE: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A capture in the index of a folder."""
+
+    folder: "_Folder"
+    capture: Indexed
+
+    @property
+    def date(self) -> datetime:
+        return self.capture.date
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A crawl's folder, or one of imported files; ``name`` is what captures are said to be from."""
+
+    name: str
+    responses: RecordedResponses
+    taken_down: TakenDown
+
+    @classmethod
+    def of(cls, path: Path, name: str) -> "_Folder":
+        return cls(name, RecordedResponses(path), TakenDown.of(path))
+
+    def found(self, url: str, choice: SnapshotChoice) -> Iterator[_Found]:
+        """Yield what the index has of a URL, what was taken down left out."""
+        if self.taken_down.covers(url):
+            return
+        lookup = self.responses.lookup
+        captures = (
+            lookup.all_of(url, MAX_CAPTURES) if choice.takes_all else lookup.nearest(url, moment_of(choice.moment))
+        )
+        wanted = _without_scheme(url)
+        for capture in captures:
+            is_shown = not capture.status or 200 <= capture.status < 400
+            if is_shown and capture.status != HTTPStatus.NOT_MODIFIED and _without_scheme(capture.url) == wanted:
+                yield _Found(self, capture)
+
+
+class LocalArchives:
+    """The archives of one source of the definition. For one thread.
+
+    A capture is taken as its record has it; what a revisit shows again is put together from both records. Captures of a
+    URL by another scheme, or with ``www.`` or without, count as captures of it, unless they redirect to one another.
+    """
+
+    def __init__(self, name: str, folders: Sequence[_Folder], choice: SnapshotChoice, clock: Clock) -> None:
+        self.name = name
+        self._folders = folders
+        self._choice = choice
+        self._clock = clock
+
+    async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
+        """See ``Source.captures``."""
+        try:
+            found = self._choice.ordered(each for folder in self._folders for each in folder.found(url, self._choice))
+        except (NoIndexError, OSError) as error:
+            raise SourceError(self.name, "index", str(error), may_pass=False) from error
+        tries = found if self._choice.takes_all else found[:_TRIES]
+        for each in tries:
+            if not is_credible(each.date, self._clock()):
+                continue
+            exchange = self._exchange(each, most)
+            if exchange is not None:
+                yield exchange
+                if not self._choice.takes_all:
+                    return
+
+    def close(self) -> None:
+        """Files are open only while they are read."""
+
+    def _exchange(self, found: _Found, most: int) -> Exchange | None:
+        """Return a capture; None where its records cannot be read, are too large, or hold no answer to be shown."""
+        responses = found.folder.responses
+        recorded = responses.recorded(found.capture)
+        if recorded is None or not _is_shown(recorded):
+            return None
+        own = _read(responses.archive, found.capture)
+        if own is None:
+            return None
+        header, exchange = own
+        if recorded.is_revisit:
+            original = _read(responses.archive, recorded.holder)
+            if original is None:
+                exchange.close()
+                return None
+            exchange = _shown_again(exchange, original[1])
+        if exchange.response_size > most + HEAD:
+            exchange.close()
+            return None
+        # What was taken from another archive before keeps that one's name.
+        known = memento_of(header)
+        archive = found.folder.name if known is None else known.archive
+        memento = Memento(header.record_id, archive, self.name, self._clock())
+        return _measured(replace(exchange, memento=memento))
+
+
+def _is_shown(recorded: RecordedResponse) -> bool:
+    is_answer = 200 <= recorded.status < 400 and recorded.status != HTTPStatus.PARTIAL_CONTENT
+    goes_round = bool(recorded.location) and surt(recorded.location) == surt(recorded.url)
+    return is_answer and not goes_round
+
+
+def _without_scheme(url: str) -> str:
+    return (canonicalize(url) or url).partition("://")[2].removeprefix("www.").removesuffix("/")
+
+
+def _read(archive: Path, capture: Indexed) -> tuple[Header, Exchange] | None:
+    def read(record: Record) -> tuple[Header, Exchange] | None:
+        return (record.header, exchange_in(record)) if is_http(record.header.get("Content-Type")) else None
+
+    def bare(record: Record) -> tuple[Header, Exchange] | None:
+        return (record.header, exchange_in(record)) if record.kind == "revisit" else read(record)
+
+    with suppress(OSError, RecordError):
+        return read_at(archive, capture.place.file, capture.place.offset, bare)
+    return None
+
+
+def _shown_again(revisit: Exchange, original: Exchange) -> Exchange:
+    """Return the answer of a revisit with the payload of its original, whose head it has where it has none itself."""
+    revisit.response.seek(0)
+    head = beginning_of(revisit.response.read(HEAD))
+    revisit.close()
+    original.response.seek(0)
+    first = beginning_of(original.response.read(HEAD))
+    shown = replace(
+        revisit,
+        response=original.response,
+        response_size=original.response_size,
+        truncated=original.truncated,
+        tls_problem=revisit.tls_problem,
+    )
+    # The original's bytes are read by the head, which has to name the same transfer coding.
+    is_coded_alike = is_whole_head(head) and is_whole_head(first) and is_chunked(head) == is_chunked(first)
+    if not is_coded_alike or b" 304 " in head.split(b"\n", 1)[0]:
+        return shown
+    joined = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - whoever takes it closes it
+    size = joined.write(head)
+    original.response.seek(len(first))
+    while piece := original.response.read(_PIECE):
+        size += joined.write(piece)
+    original.close()
+    return replace(shown, response=joined, response_size=size)
+
+
+def _measured(exchange: Exchange) -> Exchange:
+    """Return an exchange with the size of its head and the digest of its payload, as its bytes have them."""
+    reading, digest = HttpPayload(), hashlib.sha1(usedforsecurity=False)
+    exchange.response.seek(0)
+    while piece := exchange.response.read(_PIECE):
+        digest.update(reading.feed(piece))
+    exchange.response.seek(0)
+    head_size = 0 if reading.head is None else len(reading.head)
+    return replace(exchange, payload_digest=digest.digest(), head_size=head_size)
+
+
+class ArchiveFolderError(Exception):
+    """An archive that a definition names cannot be used; the message tells cause and remedy."""
+
+
+def open_archives(
+    name: str | None, paths: Sequence[str], imports: Path, choice: SnapshotChoice, clock: Clock
+) -> LocalArchives:
+    """Open archives by their absolute paths; files of no crawl are imported into folders below ``imports``.
+
+    Raise ``ArchiveFolderError`` where one cannot be read, or has no index.
+    """
+    folders = [_opened(Path(path), imports) for path in paths]
+    for folder in folders:
+        _look(folder.responses.lookup)
+    return LocalArchives(name or folders[0].name, folders, choice, clock)
+
+
+def _opened(path: Path, imports: Path) -> _Folder:
+    try:
+        if (path / ARCHIVE).is_dir():
+            return _Folder.of(path, path.name)
+        files = [path] if path.is_file() else sorted(_archive_files(path))
+        if not files:
+            raise ArchiveFolderError(
+                f"{path}: holds no WARC, ARC or WACZ files; name a crawl's folder, or one that does"
+            )
+        return _Folder.of(_imported(path, files, imports), path.name)
+    except OSError as error:
+        raise ArchiveFolderError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _archive_files(folder: Path) -> Iterable[Path]:
+    return (path for path in folder.iterdir() if path.is_file() and path.name.lower().endswith(_ENDINGS))
+
+
+def _imported(path: Path, files: Sequence[Path], imports: Path) -> Path:
+    """Return the folder that files of no crawl are imported into; an import that was cut short is gone on with."""
+    label = hashlib.sha256(str(path.resolve()).encode("utf-8", "replace")).hexdigest()[:16]
+    root = imports / label
+    for name in (ARCHIVE, INDEXES):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    faults: list[ImportFault] = []
+    state = json.dumps([[each.name, each.stat().st_size, each.stat().st_mtime_ns] for each in files])
+    note = root / _IMPORTED
+    with FileLock(root / LOCK):  # Several workers may begin at once.
+        if not note.exists() or note.read_text("utf-8") != state:
+            ArchiveImport(root, label, faults.append, by_reference=True).run(files)
+            note.write_text(state, "utf-8")
+    if not any((root / ARCHIVE).glob(f"*.{WARC}")):
+        why = f": {faults[0]}" if faults else ""
+        raise ArchiveFolderError(f"{path}: none of its records can be read{why}; try aah import to see why")
+    return root
+
+
+def _look(lookup: CaptureLookup) -> None:
+    try:
+        lookup.nearest("http://nobody.invalid/", "20000101000000")
+    except NoIndexError as error:
+        raise ArchiveFolderError(str(error)) from error

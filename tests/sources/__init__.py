@@ -1,0 +1,1 @@
+"""Captures taken out of archives."""
