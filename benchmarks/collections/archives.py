@@ -1,8 +1,8 @@
 """Archives behind HTTP: pywb, which was not written here, an aggregator of several, and archives that fail.
 
 pywb is licensed under the GPL and pins an old client of Redis: it is installed into an environment of its own and run
-a program, never imported. The aggregator answers as MemGator does (RFC 7089): archives that are dead are passed over, its
-relations are ``first last``, ``first``, ``last`` and ``memento``, never ``next``, and where nothing is held it says 404.
+as a program, never imported. The aggregator answers as MemGator does (RFC 7089): archives that are dead are passed
+over, relations are ``first last``, ``first``, ``last`` and ``memento``, never ``next``, and 404 says that none has it.
 """
 
 import re
