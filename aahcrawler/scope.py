@@ -63,6 +63,8 @@ class SourceRefusal(CountedName):
     """A complete listing names it, and it is a page of links, which the listing makes needless."""
     NOFOLLOW = "nofollow", "marked as not to be followed"
     """A page asks robots not to follow its link, and the definition obeys that (``politeness.nofollow``)."""
+    OFF_TOPIC = "off_topic", "on pages that are not relevant enough"
+    """The page with the link scores less than a page must for its links to be followed (``scoring.follow``)."""
     SOURCE = "source", "in feeds or documents that are not to be followed"
     """The URL is in a feed or document, and the definition forbids following these (``sources``)."""
 

@@ -25,7 +25,7 @@ from aahcrawler.objects.readings import graph_of
 from aahcrawler.objects.writer import CaptureDescription, statements
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import changes
-from aahcrawler.pipeline.score import score
+from aahcrawler.pipeline.score import score, times_of
 from aahcrawler.scope import Spelling
 from aahcrawler.segments import SegmentWriter, Series, extent
 from aahcrawler.tombstones import replace_durably
@@ -254,6 +254,8 @@ class _Captures:
 
     def _understood(self, page: Page, former: Metadata | None) -> _Understood:
         found = self.reader.read(page, former)
+        times = replace(times_of(page, found.objects), memento=True)
+        found = replace(found, document=replace(found.document, times=times))
         relevant_at = self.icd.relevant_at
         value = None if relevant_at is None else score(found, self.analysers, self.icd.scoring.weights).score
         said = replace(

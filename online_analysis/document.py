@@ -53,13 +53,29 @@ class Outlink:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """What is known of when a page was, beside its date of publication; all moments are aware and in UTC.
+
+    ``captured`` is the moment of its capture; of a page taken from an archive (``memento``) that is its
+    Memento-Datetime (RFC 7089), not the moment at which the archive was asked. ``modified`` is what the site itself
+    said of its last change (``Last-Modified``), ``shown`` the date of the text that the page is about, as its content
+    shows it; None where there is none.
+    """
+
+    captured: datetime
+    memento: bool = False
+    modified: datetime | None = None
+    shown: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A page as analysers see it. ``language`` is an ISO 639-1 code; ``published`` is aware and in UTC.
 
     ``application``, ``kind`` and ``level`` are names of the knowledge base (an application, its kind, its page level),
     empty where none was recognised. ``rest`` is text that belongs to the page's content and is in no part, such as an
     introduction to a list of posts; it is mostly empty. ``source`` is ``feed`` or ``document`` (such as PDF) for a
-    document that is not a page.
+    document that is not a page. ``times`` is None where nothing is known of its capture.
     """
 
     url: str
@@ -73,6 +89,7 @@ class Document:
     level: str = ""
     rest: str = ""
     source: SourceKind = ""
+    times: Times | None = None
 
     @property
     def text(self) -> str:

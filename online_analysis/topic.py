@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 from online_analysis.icd import Icd
@@ -68,6 +69,17 @@ class Topic:
         self.counting = Counting(self._lexicon)
         self._vectors: dict[str | None, TopicVector] = {}
 
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The keywords and entities as they were given, in the order of their letters."""
+        return self._phrases
+
+    def texts_in_words(self) -> Iterator[Sequence[str]]:
+        """Yield the lines of each reference text, of words that say something in the language of the text."""
+        for text in self._texts:
+            own = self._lexicon.language(self._lexicon.language_of(text))
+            yield [" ".join(own.words(line)) for line in text.split("\n")]
+
     def vector(self, code: str | None) -> TopicVector:
         """Return the topic in a language (ISO 639-1; None where it is unknown). Its directions may be empty."""
         language = self._lexicon.language(code)
@@ -117,9 +129,8 @@ class Topic:
         Words that say nothing in the language of a text say nothing in others either.
         """
         counts: Counter[str] = Counter()
-        for text in self._texts:
-            own = self._lexicon.language(self._lexicon.language_of(text))
-            for word, count in Counter(own.words(text)).items():
+        for lines in self.texts_in_words():
+            for word, count in Counter(chain.from_iterable(map(str.split, lines))).items():
                 for term in language.terms(word):
                     counts[term] += count
         return {term: count * math.sqrt(salience(language.idf[term])) for term, count in counts.items()}

@@ -160,7 +160,8 @@ class Page:
     case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown,
     ``repeated_lines`` the digests of lines that articles of its site have in common. ``rendered`` says that the body is
     not what the server sent, but the document that a browser made of it; ``document_url`` is the URL that it had then,
-    empty where that is ``url``, and ``sent_encoding`` the encoding of what the server sent.
+    empty where that is ``url``, and ``sent_encoding`` the encoding of what the server sent. ``memento`` says that
+    it was taken from an archive, so that ``fetched_at`` is its Memento-Datetime (RFC 7089).
     """
 
     url: str
@@ -177,6 +178,7 @@ class Page:
     rendered: bool = False
     document_url: str = ""
     sent_encoding: str = ""
+    memento: bool = False
 
     @cached_property
     def media_type(self) -> str:

@@ -40,6 +40,7 @@ _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 class LinkRules:
     """The rules for links: scope, traps, what else is not followed, and bounds on requisites (0: none).
 
+    Links of pages whose score is below ``follows_from`` are not followed; pages without a score are not meant.
     As what a crawl knows of links (``LinkJudge``) they serve the helper.
     """
 
@@ -47,6 +48,7 @@ class LinkRules:
     traps: Traps
     follows_feeds: bool = True
     obeys_nofollow: bool = False
+    follows_from: float = 0.0
     requisites_per_page: int = 0
     requisites_per_style_sheet: int = 0
     parts_per_stream: int = 0
@@ -190,6 +192,8 @@ def _follow(
     """
     after_others = _after_others(lease, metadata, links)
     source = SourceRefusal.SOURCE if metadata.source == "feed" and not rules.follows_feeds else None
+    if metadata.score is not None and metadata.score < rules.follows_from:
+        source = source or SourceRefusal.OFF_TOPIC
     offers: list[Offer] = []
     positions: dict[str, list[int]] = {}
     rejected: dict[str, list[Offer]] = {}

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.assistance import of_stages
 from aahcrawler.helper.site_memory import LinkJudge
 from aahcrawler.metadata import Metadata
-from aahcrawler.page import Page
+from aahcrawler.page import Page, dates
 from aahcrawler.page.page import FailedStages
+from aahcrawler.webobject import WebObject
 from online_analysis.aggregation import (
     UNSPENT,
     BudgetLeft,
@@ -21,7 +23,7 @@ from online_analysis.aggregation import (
     document_score,
     joined,
 )
-from online_analysis.document import Document, Outlink
+from online_analysis.document import Document, Outlink, Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,19 @@ def understand(
     its main content and all of its links. ``former`` is what an earlier crawl understood at the same URL.
     """
     assistance = helper.assist(page, former, judge)
-    return replace(assistance, document=respelled(assistance.document, spelling))
+    document = respelled(assistance.document, spelling)
+    return replace(assistance, document=replace(document, times=times_of(page, assistance.objects)))
+
+
+def times_of(page: Page, objects: Sequence[WebObject] = ()) -> Times:
+    """Return what a page's capture and its first object, which is what it is about, tell of when it was."""
+    shown = objects[0].first("date") if objects else None
+    return Times(
+        page.fetched_at.astimezone(UTC),
+        page.memento,
+        dates.parse(page.headers.get("Last-Modified"), now=page.fetched_at),
+        shown.astimezone(UTC) if isinstance(shown, datetime) else None,
+    )
 
 
 def understand_list(

@@ -13,7 +13,14 @@ from aahcrawler.traps.path_shape import Trap
 from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Revision
 
 _OF_THE_WAY = frozenset(
-    {Refusal.TOO_DEEP, Refusal.LANGUAGE, SourceRefusal.NOFOLLOW, Trap.NEAR_DUPLICATE, Trap.SOFT_404}
+    {
+        Refusal.TOO_DEEP,
+        Refusal.LANGUAGE,
+        SourceRefusal.NOFOLLOW,
+        SourceRefusal.OFF_TOPIC,
+        Trap.NEAR_DUPLICATE,
+        Trap.SOFT_404,
+    }
 )
 """Refusals for where a link stands: its URL may be queued all the same. Those by rules may be such."""
 

@@ -29,6 +29,7 @@ _WORDS: Final[Mapping[str, str]] = {
     Refusal.TOO_DEEP: "too many links from a seed",
     Refusal.LANGUAGE: "on a page in another language",
     SourceRefusal.NOFOLLOW: "marked as not to be followed",
+    SourceRefusal.OFF_TOPIC: "on a page that is not relevant enough",
     SourceRefusal.SOURCE: "of a source that is off",
     ROBOTS: "forbidden by robots.txt",
     "register": "a registration",
@@ -43,6 +44,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     Refusal.TOO_DEEP: "raise scope.depth",
     Refusal.LANGUAGE: "add the language to scope.languages",
     SourceRefusal.NOFOLLOW: "set politeness.nofollow to ignore",
+    SourceRefusal.OFF_TOPIC: "lower scoring.follow",
     SourceRefusal.SOURCE: "set sources.feeds to linked",
     ROBOTS: "ask the site's owner, or decide on politeness.robots in the definition",
 }

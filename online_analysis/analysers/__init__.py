@@ -1,10 +1,11 @@
 """The analysers that ship with the crawler, one a module."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.analysers.application import ApplicationAnalyser
 from online_analysis.analysers.entities import EntityAnalyser
+from online_analysis.analysers.relevance import OfLinks, RelevanceAnalyser
 from online_analysis.analysers.social import ScoredSeed, SocialAnalyser, seeds_of_posts
 from online_analysis.analysers.spam import SpamAnalyser
 from online_analysis.analysers.temporal import TemporalAnalyser
@@ -19,9 +20,14 @@ def analysers(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
     """Return the analysers of a crawl, including plug-ins that the ICD weighs; none of them raises.
 
     Left out are analysers without a weight in the ICD, and those without anything to compare with, such as the temporal
-    one without an event. Raises IcdError where a plug-in or a model is not available.
+    one without an event. With ``scoring.relevance`` all others speak of links alone. Raises IcdError where a plug-in or
+    a model is not available.
     """
-    return tuple(guarded(each) for each in (*_shipped(icd, topic), *load_plugins(icd, topic)))
+    others: Iterable[OnlineAnalyser] = (*_shipped(icd, topic), *load_plugins(icd, topic))
+    if icd.scoring.relevance is not None and (icd.topic.has_words or icd.event is not None):
+        words = topic if icd.topic.has_words else None
+        others = (RelevanceAnalyser(icd.scoring.relevance, words, icd.event, icd.posts), *map(OfLinks, others))
+    return tuple(guarded(each) for each in others)
 
 
 def _shipped(icd: Icd, topic: Topic) -> Iterator[OnlineAnalyser]:
@@ -59,6 +65,7 @@ def _entity_analyser(icd: Icd, topic: Topic) -> EntityAnalyser:
 __all__ = [
     "ApplicationAnalyser",
     "EntityAnalyser",
+    "RelevanceAnalyser",
     "ScoredSeed",
     "SocialAnalyser",
     "SpamAnalyser",

@@ -3,6 +3,7 @@
 import calendar
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
@@ -126,6 +127,24 @@ def date_in_anchor(anchor: str) -> Span | None:
         return _span(found[4], str(_MONTH_OF[found[2]]), found[1] or found[3])
     found = _YEAR_ALONE.fullmatch(anchor)
     return _span(found[1]) if found else None
+
+
+def dates_in_text(text: str) -> Iterator[Span]:
+    """Yield the days and months that a text names with their year, in no order; takes time linear in its length.
+
+    >>> [each.first.date().isoformat() for each in dates_in_text("Seit dem 17. Mai 2024 und bis Juni 2024, seit 1999")]
+    ['2024-05-17', '2024-06-01']
+    """
+    text = text.lower() if text.isascii() else _plain(text)
+    spans = (
+        *(_span(*found.groups()) for found in _YEAR_FIRST.finditer(text)),
+        *(
+            _either_order(found[1], found[3], found[4], day_first=found[2] == ".")
+            for found in _YEAR_LAST.finditer(text)
+        ),
+        *(_span(found[4], str(_MONTH_OF[found[2]]), found[1] or found[3]) for found in _NAMED.finditer(text)),
+    )
+    yield from (each for each in spans if each is not None)
 
 
 def _is_number_of_post(found: re.Match[str], target: str) -> bool:

@@ -7,7 +7,7 @@ from online_analysis.icd.postings import Post
 from online_analysis.icd.redefinition import Part, Redefinition, parts, redefined
 from online_analysis.icd.reference_files import PLUGINS, plain_text
 from online_analysis.icd.scoping import Scope
-from online_analysis.icd.scoring import ANALYSERS, DEFAULT_WEIGHTS, PostTo, Scoring
+from online_analysis.icd.scoring import ANALYSERS, DEFAULT_WEIGHTS, PostTo, Relevance, Scoring
 from online_analysis.icd.secrets import Value
 from online_analysis.icd.sections import (
     WHERE_SECRETS_ARE,
@@ -53,6 +53,7 @@ __all__ = [
     "PostTo",
     "Redefinition",
     "ReferenceUrl",
+    "Relevance",
     "Scope",
     "Scoring",
     "SessionNetwork",

@@ -66,6 +66,7 @@ event.start | From | The first day that the crawl is about.
 event.end | To | The last day that the crawl is about.
 event.lead | Talked about before | How long before its start it is talked about; pages that old count half.
 event.cool_down | Talked about after | How long after its end it is talked about; pages that late count half.
+event.grace | Grace | How long after its end nothing counts less than half, since archives take their time.
 scope | Scope | Which pages may be fetched.
 scope.sites | Sites | Whether the crawl stays on the sites of its seeds or goes wherever the subject leads.
 scope.allow | Only addresses like | URL patterns, one a line; where there are some, only pages that match are fetched.
@@ -128,6 +129,12 @@ scoring.update | A page found again | How another score changes that of a page t
 scoring.batch | Pages scored together | After how many pages their links are scored together.
 scoring.balance | Pages of a site in a row | How many pages are taken from one site before the next one's turn.
 scoring.relevant | Relevant from | The score, from 0 to 1, from which a page counts as relevant.
+scoring.follow | Follow links from | The score, from 0 to 1, below which links of a page are not followed.
+scoring.relevance | Collection about an event | How subject and time together make the score of a page.
+scoring.relevance.combination | Subject and time | How the nearness to the subject and to the time are combined.
+scoring.relevance.alpha | Weight of the subject | How much of a sum is the subject; the rest is the time.
+scoring.relevance.dates | Date of a page | In which order the date of a page is looked for.
+scoring.relevance.discussed | Dates it speaks of | Whether the dates that a text speaks of come before its own date.
 scoring.spam_hosts | Hosts to leave out | Hosts from which nothing is fetched, one a line.
 scoring.url_patterns | Scores of addresses | The score, from 0 to 1, of links that match a URL pattern.
 scoring.entity_model | Model for names | An installed spaCy model that finds names; it costs much time.
@@ -240,6 +247,15 @@ CHOICE_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "max": "take the highest score",
         "sum": "add the scores up",
         "avg": "take their mean",
+    },
+    "scoring.relevance.combination": {
+        "linear": "their weighted sum",
+        "product": "their product",
+        "gated": "the subject, less where the time is far",
+    },
+    "scoring.relevance.dates": {
+        "gossen": "publication, else the capture",
+        "klein": "capture within the event, else publication; without one the page is dismissed",
     },
     "traps.duplicates": {"skip": "leave them", "follow": "follow them"},
     "traps.soft_404": {"probe": "yes", "ignore": "no"},

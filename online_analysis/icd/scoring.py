@@ -16,6 +16,7 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "entities": 0.25,
     "social": 0.25,
     "application": 0.25,
+    "relevance": 1.0,
     "ranker": 20.0,
 }
 """The weight of each analyser that the ICD gives none.
@@ -29,7 +30,7 @@ ANALYSERS = tuple(DEFAULT_WEIGHTS)
 """The names of the analysers that ship; others may be weighted when the loader is given their names."""
 
 _SPEAK_OF_THE_TOPIC = frozenset({"text", "url"})
-"""They have something to say in any crawl with a topic; the other ones that ship may be silent throughout."""
+"""These have something to say in any crawl with a topic; the other ones that ship may be silent throughout."""
 
 
 def _analyser(name: str, info: ValidationInfo) -> str:
@@ -53,11 +54,25 @@ class PostTo(Section):
     at_least: Score = Field(default=0.0, examples=["0.2"])
 
 
+class Relevance(Section):
+    """How topic and time make the relevance of a page, for collections about an event.
+
+    ``alpha`` is the weight of the topic in a linear combination, the rest is that of time. ``dates`` says in which
+    order the date of a page is looked for. With ``discussed`` the dates that a text is about come before it.
+    """
+
+    combination: Literal["linear", "product", "gated"] = Field(default="linear", examples=["gated"])
+    alpha: Score = Field(default=0.5, examples=["0.5"])
+    dates: Literal["gossen", "klein"] = Field(default="gossen", examples=["klein"])
+    discussed: bool = Field(default=False, examples=["true"])
+
+
 class Scoring(Section):
     """Settings that turn scores into priorities.
 
     ``weights`` holds every analyser that ships, and those of plug-ins that the ICD weighs. ``batch`` counts pages.
-    ``explore`` is a share of the fetches. ``entity_model`` names a spaCy pipeline, empty for none.
+    ``explore`` is a share of the fetches. ``entity_model`` names a spaCy pipeline, empty for none. Links of pages that
+    score less than ``follow`` are not followed. With ``relevance`` that alone is the score of a page.
     """
 
     weights: Mapping[AnalyserName, Weight] = Field(default=DEFAULT_WEIGHTS, examples=["{text: 1, url: 0.5}"])
@@ -65,6 +80,8 @@ class Scoring(Section):
     batch: int = Field(default=1, ge=1, le=10**6, examples=["50"])
     balance: int = Field(default=1, ge=1, le=10**6, examples=["5"])
     relevant: Score = Field(default=0.2, examples=["0.2"])
+    follow: Score = Field(default=0.0, examples=["0.2"])
+    relevance: Relevance | None = Field(default=None, examples=["{combination: linear, alpha: 0.5}"])
     spam_hosts: tuple[Host, ...] = Field(default=(), examples=["[ads.example.net], or the name of a file"])
     url_patterns: Mapping[Pattern, Score] = Field(default={}, examples=['{"*/tag/solar/*": 0.9}'])
     entity_model: FileName = Field(default="", examples=["de_core_news_sm"])

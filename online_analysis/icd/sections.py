@@ -219,12 +219,17 @@ class TopicWords(Section):
 
 
 class Event(Section):
-    """A span of time that the crawl is about, both ends included, in UTC."""
+    """A span of time that the crawl is about, both ends included, in UTC.
+
+    ``lead`` and ``cool_down`` are half-lives before and after it; for ``grace`` after its end nothing counts less than
+    half.
+    """
 
     start: Moment = Field(examples=["2024-05-01"])
     end: Moment = Field(examples=["2024-05-31"])
     lead: Duration = Field(default=timedelta(0), examples=["30 days"])
     cool_down: Duration = Field(default=timedelta(0), examples=["12 weeks"])
+    grace: Duration = Field(default=timedelta(0), examples=["30 days"])
 
     @field_validator("end")
     @classmethod

@@ -64,6 +64,7 @@ class CrawlContext:
             self.traps,
             follows_feeds=self.icd.sources.feeds != "off",
             obeys_nofollow=self.icd.politeness.nofollow == "obey",
+            follows_from=self.icd.scoring.follow,
             requisites_per_page=limits.requisites_per_page,
             requisites_per_style_sheet=limits.requisites_per_style_sheet,
             parts_per_stream=limits.parts_per_stream,
