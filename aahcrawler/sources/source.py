@@ -10,14 +10,15 @@ class SourceError(Exception):
     """A source could not be asked, or what it said is of no use.
 
     ``archive`` is the one that failed, ``reason`` the word by which it is counted. ``may_pass`` says whether asking
-    again later may help.
+    again later may help; ``seconds`` is for how long an archive wants to be left in peace, 0 where it said nothing.
     """
 
-    def __init__(self, archive: str, reason: str, message: str, *, may_pass: bool) -> None:
+    def __init__(self, archive: str, reason: str, message: str, *, may_pass: bool, seconds: float = 0.0) -> None:
         super().__init__(f"{archive}: {message}")
         self.archive = archive
         self.reason = reason
         self.may_pass = may_pass
+        self.seconds = seconds
 
 
 class Source(Protocol):

@@ -89,7 +89,14 @@ class NoCaptureError(Exception):
 
 
 class SourcesUnavailableError(Exception):
-    """None of the sources has the URL, and some of them could not be asked."""
+    """None of the sources has the URL, and some of them could not be asked.
+
+    ``seconds`` is for how long they want to be left in peace, 0 where they said nothing.
+    """
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__("sources could not be asked")
+        self.seconds = seconds
 
 
 class UncapturedError(Exception):
@@ -334,12 +341,20 @@ class ResponseHandler:
 
     async def _end_by_type(self, lease: Lease, error: Exception) -> None:
         if isinstance(error, SourcesUnavailableError):
-            await self._retry(lease, SOURCES_UNAVAILABLE)
+            await self._wait_for_sources(lease, error)
         elif type(error) in _ENDINGS:
             await self._end(lease, *_ENDINGS[type(error)])
         else:
             logger.error("%s: unforeseen error", lease.url, exc_info=error)
             await self._end(lease, State.FAILED, type(error).__name__)
+
+    async def _wait_for_sources(self, lease: Lease, error: SourcesUnavailableError) -> None:
+        """Look a URL up again later; one whose sources asked for a rest is given back, and the attempt not counted."""
+        if not error.seconds:
+            await self._retry(lease, SOURCES_UNAVAILABLE)
+            return
+        await self._fetching.leases.give_back_behind(lease)
+        await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
 
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""

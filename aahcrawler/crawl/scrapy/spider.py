@@ -207,7 +207,7 @@ class AahSpider(Spider):
             await asyncio.wait(self._fetching)
 
     async def _fetched(self, lease: Lease, request: Request) -> None:
-        """Fetch what was leased, or take it from an archive that has it, the crawl's own or a source; handle the answer."""
+        """Fetch what was leased, or take it from an archive that has it, the crawl's own or a source; handle it."""
         asked: ConditionalRequest = request.meta[ASKED]
         try:
             recorded = await self._recorded(lease, request)
@@ -227,7 +227,8 @@ class AahSpider(Spider):
         """
         sources = self.job.sources
         if not sources.has_live:
-            raise SourcesUnavailableError if sources.may_pass(lease.url) else NoCaptureError
+            rest = sources.unavailable(lease.url)
+            raise NoCaptureError if rest is None else SourcesUnavailableError(rest)
         is_last = lease.attempt >= self.job.context.now.attempts
         try:
             response = await self._answer(request)

@@ -238,6 +238,7 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     policy = wire_settings(icd, folder.spool).addresses
     reporting = Reporting(_description(folder, known), peer_export(icd, policy), lambda: knowledge.used)
     job = assemble(context, stores, reporting, replace(others.options, credentials=credentials, sources=captures))
+    captures.wait_by(job.fetching.wait_within_visit, job.fetching.ending)
     _log_start(icd, folder, reporting.started_as)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     beside = _background(job, sources, connection.frontier, traps_file, fingerprints)

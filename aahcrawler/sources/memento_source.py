@@ -1,0 +1,242 @@
+"""A source that answers by the Memento protocol: an archive, or an aggregator of several (RFC 7089)."""
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from aahcrawler.exchange import Exchange
+from aahcrawler.page import Headers
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.sources.archive_client import is_memento
+from aahcrawler.sources.link_format import (
+    LINK_FORMAT,
+    MAX_LISTED,
+    Link,
+    ListedMemento,
+    NoTimeMapError,
+    TimeMap,
+    as_http_date,
+    http_date,
+    links_in,
+    read_time_map,
+)
+from aahcrawler.sources.remote_captures import MAX_HOPS, Candidate, RemoteCaptures, are_alike, pieces_of
+from aahcrawler.sources.snapshots import SnapshotChoice
+from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.time_map_cache import TimeMapCache
+from aahcrawler.wire.client import WireResponse
+from online_analysis.icd import MementoArchive
+
+MAX_PAGES: Final = 50
+"""Pages of the TimeMap of one URL that are read."""
+MAX_TIME_MAP: Final = 20_000_000
+"""Bytes of a page of a TimeMap that are read."""
+_TRIES: Final = 5
+"""Mementos that are asked for until one of them can be had."""
+_LEAST: Final = 64_000
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Negotiated:
+    """What a TimeGate has answered: the memento that it chose, and those before and behind it where it names them.
+
+    ``time_map`` is the address of the TimeMap that it names, empty where it names none.
+    """
+
+    chosen: Candidate | None
+    before: Candidate | None = None
+    behind: Candidate | None = None
+    time_map: str = ""
+
+
+class MementoSource:
+    """Takes captures from TimeGates and TimeMaps of one archive or aggregator.
+
+    A TimeGate is asked where one date tells which memento is taken, and TimeMaps where it does not say enough, or knows
+    nothing: aggregators count archives without a TimeGate as having nothing.
+    """
+
+    def __init__(
+        self, name: str, given: MementoArchive, choice: SnapshotChoice, remote: RemoteCaptures, cache: TimeMapCache
+    ) -> None:
+        self.name = name
+        self._given = given
+        self._choice = choice
+        self._remote = remote
+        self._cache = cache
+
+    async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
+        """See ``Source.captures``."""
+        failed: SourceError | None = None
+        tries, has_any = MAX_LISTED if self._choice.takes_all else _TRIES, False
+        tried: set[str] = set()
+        async for candidate in self._candidates(url):
+            if candidate.uri in tried or len(tried) == tries:
+                continue
+            tried.add(candidate.uri)
+            try:
+                exchange = await self._remote.taken(url, candidate, most)
+            except SourceError as error:
+                logger.warning("%s: a memento could not be had: %s", url, error)
+                failed = error
+                continue
+            if exchange is not None and not self._choice.admits(exchange.started_at):
+                exchange.close()
+                exchange = None
+            if exchange is not None:
+                has_any = True
+                yield exchange
+                if not self._choice.takes_all:
+                    return
+        if failed is not None and not has_any:
+            raise failed
+
+    def close(self) -> None:
+        """Close the cache of TimeMaps."""
+        self._cache.close()
+
+    async def _candidates(self, url: str) -> AsyncIterator[Candidate]:
+        """Yield the mementos of a URL that may be taken, the one to be taken first."""
+        time_map = "" if self._given.timemap is None else appended(self._given.timemap, url)
+        if self._given.timegate is not None:
+            negotiated = await self._negotiated(url, self._given.timegate)
+            time_map = time_map or negotiated.time_map
+            if not self._choice.takes_all:
+                first = self._decided(negotiated)
+                if first is not None:
+                    yield first
+                if not time_map:
+                    for each in (negotiated.behind, negotiated.chosen, negotiated.before):
+                        if each is not None and self._choice.admits(each.date):
+                            yield each
+        if time_map:
+            for listed in self._choice.ordered(await self._listed(url, time_map)):
+                yield Candidate(listed.uri, listed.date)
+
+    def _decided(self, negotiated: _Negotiated) -> Candidate | None:
+        """Return the memento that is to be taken, None where the answer of the TimeGate does not say which that is.
+
+        It chose the one nearest to the moment of the choice. Where that is at or after the moment, it is the earliest
+        one from there on, and where it is after an event, nothing of the event's time is nearer.
+        """
+        chosen, behind, choice = negotiated.chosen, negotiated.behind, self._choice
+        if chosen is None or choice.is_nearest or chosen.date >= choice.moment:
+            return chosen
+        if behind is None or behind.date < choice.moment:
+            return None
+        return choice.ordered([chosen, behind])[0]
+
+    async def _negotiated(self, url: str, timegate: str) -> _Negotiated:
+        """Ask a TimeGate for the moment of the choice. Raise ``SourceError``."""
+        uri, headers = appended(timegate, url), {"Accept-Datetime": as_http_date(self._choice.moment)}
+        date: datetime | None = None
+        links: Sequence[Link] = ()
+        found = ""
+        for _ in range(MAX_HOPS + 1):
+            answer = await self._remote.client.get(uri, headers=headers, most=_LEAST, wanted=lambda *_: False)
+            with closing(answer.exchange):
+                links = tuple(links_in(Headers(answer.headers).get("Link"))) or links
+                if answer.status in (404, 410) and not is_memento(answer):
+                    return _Negotiated(None, time_map=self._time_map_of(uri, links))
+                target = Headers(answer.headers).get("Location")
+                if is_memento(answer):
+                    found, date = _place(uri, answer), http_date(Headers(answer.headers).get("Memento-Datetime"))
+                    break
+                named = _memento_in(links, urljoin(uri, target) if target else "")
+                if named is not None:
+                    found, date = urljoin(uri, named.target), named.date
+                    break
+                if not 300 <= answer.status < 400 or not target:
+                    break
+            uri = urljoin(uri, target)
+        if not found or date is None:
+            self._remote.client.distrust(uri)
+            raise SourceError(
+                urlsplit(uri).netloc, "no TimeGate", f"{uri} does not answer as a TimeGate does", may_pass=False
+            )
+        before, behind = (_named(uri, links, relation) for relation in ("prev", "next"))
+        return _Negotiated(Candidate(found, date), before, behind, self._time_map_of(uri, links))
+
+    def _time_map_of(self, uri: str, links: Sequence[Link]) -> str:
+        named = (each for each in links if "timemap" in each.relations)
+        written = (each for each in named if each.parameters.get("type", LINK_FORMAT).startswith(LINK_FORMAT))
+        found = next(written, None)
+        return "" if found is None else urljoin(uri, found.target)
+
+    async def _listed(self, url: str, first: str) -> Sequence[ListedMemento]:
+        """Return what TimeMaps list of a URL, all pages of it. Raise ``SourceError``."""
+        known = self._cache.get(first)
+        if known is not None:
+            return known
+        pending, met = [first], {first}
+        mementos: list[ListedMemento] = []
+        while pending and len(met) <= MAX_PAGES and len(mementos) < MAX_LISTED:
+            page = pending.pop(0)
+            answer = await self._remote.client.get(page, headers={"Accept": LINK_FORMAT}, most=MAX_TIME_MAP)
+            with closing(answer.exchange):
+                if answer.status in (404, 410, 204):
+                    continue
+                found = self._read(page, answer)
+            mementos += found.mementos
+            pending += [each for each in found.pages if each not in met]
+            met.update(found.pages)
+        if pending:
+            self._remote.client.distrust(first)
+            logger.warning("%s: its TimeMap has more than %d pages or %d mementos", url, MAX_PAGES, MAX_LISTED)
+            if not mementos:
+                raise SourceError(urlsplit(first).netloc, "endless TimeMap", f"{first} has no end", may_pass=False)
+        now = self._remote.clock()
+        credible = tuple(each for each in mementos[:MAX_LISTED] if each.date <= now)
+        self._cache.put(first, credible)
+        return credible
+
+    def _read(self, page: str, answer: WireResponse) -> TimeMap:
+        head = Headers(answer.headers)
+        try:
+            if answer.status != 200:
+                raise NoTimeMapError(f"answered {answer.status}")
+            sent = b"".join(pieces_of(answer.exchange))
+            body = decode_content(sent, ", ".join(head.all("Content-Encoding")), MAX_TIME_MAP).body
+            return read_time_map(body.decode("utf-8", "replace"), head.media_type, page)
+        except NoTimeMapError as error:
+            self._remote.client.distrust(page)
+            raise SourceError(urlsplit(page).netloc, "no TimeMap", f"{page} {error}", may_pass=False) from error
+
+
+def appended(address: str, url: str) -> str:
+    """Return the address of a TimeGate or TimeMap for a URL.
+
+    >>> appended("http://archive.test/web", "http://a.test/?b")
+    'http://archive.test/web/http://a.test/?b'
+    """
+    return address + ("" if address.endswith(("/", "=", "?", "&")) else "/") + url
+
+
+def _place(uri: str, answer: WireResponse) -> str:
+    """Return the address of a memento that was given in the place of a redirect to it (RFC 7089, section 4.1.2)."""
+    said = Headers(answer.headers).get("Content-Location")
+    return urljoin(uri, said) if said else uri
+
+
+def _memento_in(links: Sequence[Link], target: str) -> Link | None:
+    """Return the link to the memento that a TimeGate chose: the one that it redirects to, or the only one it names."""
+    mementos = [each for each in links if "memento" in each.relations and each.date is not None]
+    at_target = [each for each in mementos if target and are_alike(each.target, target)]
+    if at_target or target:
+        return at_target[0] if at_target else None
+    others = ("first", "last", "prev", "next")
+    plain = [each for each in mementos if not each.relations.intersection(others)]
+    return plain[0] if len(plain) == 1 else None
+
+
+def _named(uri: str, links: Sequence[Link], relation: str) -> Candidate | None:
+    for each in links:
+        if relation in each.relations and "memento" in each.relations and each.date is not None:
+            return Candidate(urljoin(uri, each.target), each.date)
+    return None

@@ -1,0 +1,197 @@
+"""Makes a capture of what an archive sends: a memento, checked, and as its site had sent it."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, Final, cast
+from urllib.parse import urljoin, urlsplit
+
+from aahcrawler.archive.payload import HttpPayload
+from aahcrawler.exchange import Exchange, Memento, Truncation
+from aahcrawler.page import Headers
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.sources.archive_client import ArchiveClient, is_memento
+from aahcrawler.sources.link_format import http_date, links_in
+from aahcrawler.sources.snapshots import Clock, is_credible
+from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.unrewriting import MementoAddress, original_fields, unrewritten
+from aahcrawler.urls import canonicalize
+from aahcrawler.wire.client import WireResponse
+
+MAX_HOPS: Final = 5
+"""Redirects of an archive from one address of a memento to another."""
+MAX_REWRITTEN: Final = 10_000_000
+"""Bytes of a page whose links can be turned back."""
+_ALIKE: Final = timedelta(days=1)
+"""How far the moment that a memento's address names may be from the one that its head names."""
+_IN_MEMORY: Final = 1 << 20
+_PIECE: Final = 1 << 16
+_TEXTS: Final = ("text/", "application/xhtml", "application/xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memento that may be taken: its URI-M, and its moment as far as it is known."""
+
+    uri: str
+    date: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCaptures:
+    """Takes mementos of URLs from archives, for the source ``source`` of the definition."""
+
+    client: ArchiveClient
+    source: str
+    clock: Clock
+
+    async def taken(self, url: str, candidate: Candidate, most: int) -> Exchange | None:
+        """Return a memento as a capture: raw where the archive gives it so, else with its links turned back.
+
+        None where the archive has recorded an error, or has it no more. Raise ``SourceError`` where it cannot be asked,
+        or says what cannot be: another URL, another moment than its address names, a moment that is no past.
+        """
+        address = MementoAddress.read(candidate.uri)
+        for uri, is_raw in ((address.raw, True), (candidate.uri, False)) if address else ((candidate.uri, False),):
+            found = await self._followed(uri, most)
+            if found is None:
+                continue
+            place, answer = found
+            with closing(answer.exchange):
+                date = self._checked(url, place, answer)
+                if not _is_shown(answer.status):
+                    return None
+                if answer.exchange.truncated in (Truncation.DISCONNECT, Truncation.TIME):
+                    raise SourceError(urlsplit(place).netloc, "disconnect", f"{place} was cut off", may_pass=True)
+                memento = Memento(place, urlsplit(place).netloc, self.source, self.clock(), is_raw=is_raw)
+                return _capture(url, place, answer, date, memento)
+        return None
+
+    async def _followed(self, uri: str, most: int) -> tuple[str, WireResponse] | None:
+        """Return the memento that an address leads to, and its own address; None where it leads to none.
+
+        Archives redirect to the nearest moment that they have.
+        """
+        met = {uri}
+        for _ in range(MAX_HOPS + 1):
+            answer = await self.client.get(uri, most=most)
+            if is_memento(answer):
+                return uri, answer
+            target = Headers(answer.headers).get("Location")
+            answer.exchange.close()
+            if not 300 <= answer.status < 400 or not target:
+                return None
+            uri = urljoin(uri, target)
+            if uri in met or not uri.startswith(("http://", "https://")):
+                break
+            met.add(uri)
+        self.client.distrust(uri)
+        raise SourceError(urlsplit(uri).netloc, "redirects", f"{uri} redirects on and on", may_pass=False)
+
+    def _checked(self, url: str, uri: str, answer: WireResponse) -> datetime:
+        """Return when a memento was captured. Raise ``SourceError`` where what it says of itself cannot be."""
+        head = Headers(answer.headers)
+        date, address = http_date(head.get("Memento-Datetime")), MementoAddress.read(uri)
+        problem = ""
+        if date is None or not is_credible(date, self.clock()):
+            problem = f"says that it is of {head.get('Memento-Datetime')[:100]!r}"
+        elif address is not None and address.date is not None and abs(address.date - date) > _ALIKE:
+            problem = f"says that it is of {date:%Y-%m-%d}, and its address of {address.date:%Y-%m-%d}"
+        else:
+            for link in links_in(head.get("Link")):
+                if "original" in link.relations and not are_alike(link.target, url):
+                    problem = f"is one of {link.target[:200]}"
+        if problem or date is None:
+            self.client.distrust(uri)
+            raise SourceError(urlsplit(uri).netloc, "wrong memento", f"{uri} {problem}", may_pass=False)
+        return date
+
+
+def are_alike(first: str, second: str) -> bool:
+    """Return whether two URLs differ in their scheme, ``www.`` or a last slash at most.
+
+    >>> are_alike("http://www.a.test/x/", "https://a.test/x"), are_alike("http://a.test/x", "http://a.test/y")
+    (True, False)
+    """
+    plain = [
+        (canonicalize(each) or each).partition("://")[2].removeprefix("www.").removesuffix("/")
+        for each in (first, second)
+    ]
+    return plain[0] == plain[1]
+
+
+def _is_shown(status: int) -> bool:
+    return 200 <= status < 400 and status not in (HTTPStatus.NOT_MODIFIED, HTTPStatus.PARTIAL_CONTENT)
+
+
+def _capture(url: str, uri: str, answer: WireResponse, date: datetime, memento: Memento) -> Exchange:
+    """Return the capture that a memento stands for: the head as far as it is known, and the payload that was sent."""
+    fields = list(original_fields(answer.headers, uri, url))
+    coding = ", ".join(Headers(answer.headers).all("Content-Encoding"))
+    body = _payload(answer.exchange)
+    if not memento.is_raw and Headers(tuple(fields)).media_type.startswith(_TEXTS):
+        body, coding = _turned_back(body, coding, uri)
+    fields += [("Content-Encoding", coding)] if coding else []
+    size, digest = 0, hashlib.sha1(usedforsecurity=False)
+    body.seek(0)
+    while piece := body.read(_PIECE):
+        size += len(piece)
+        digest.update(piece)
+    body.seek(0)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in (*fields, ("Content-Length", str(size))))
+    head = f"HTTP/1.1 {answer.status} {answer.reason}\r\n{lines}\r\n".encode("latin-1", "replace")
+    whole = _stream()
+    whole.write(head)
+    while piece := body.read(_PIECE):
+        whole.write(piece)
+    body.close()
+    whole.seek(0)
+    return Exchange(
+        url=url,
+        method="GET",
+        request=b"",
+        response=whole,
+        response_size=len(head) + size,
+        payload_digest=digest.digest(),
+        ip_address="",
+        started_at=date,
+        truncated=answer.exchange.truncated,
+        head_size=len(head),
+        memento=memento,
+    )
+
+
+def _stream() -> BinaryIO:
+    return cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))
+
+
+def _payload(exchange: Exchange) -> BinaryIO:
+    body = _stream()
+    for piece in pieces_of(exchange):
+        body.write(piece)
+    return body
+
+
+def pieces_of(exchange: Exchange) -> Iterator[bytes]:
+    """Yield the payload of an exchange, without transfer coding; the response is read from its start."""
+    reading = HttpPayload()
+    exchange.response.seek(0)
+    while piece := exchange.response.read(_PIECE):
+        yield reading.feed(piece)
+
+
+def _turned_back(body: BinaryIO, coding: str, uri: str) -> tuple[BinaryIO, str]:
+    """Return a rewritten page with its links turned back, and its content coding; a large one is left as it is."""
+    body.seek(0)
+    sent = body.read(MAX_REWRITTEN + 1)
+    decoded = decode_content(sent, coding, MAX_REWRITTEN)
+    if len(sent) > MAX_REWRITTEN or not decoded.complete:
+        return body, coding
+    body.close()
+    turned = _stream()
+    turned.write(unrewritten(decoded.body, uri))
+    return turned, ""
