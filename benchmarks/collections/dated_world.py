@@ -17,7 +17,7 @@ from random import Random
 from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from benchmarks.collections.event_prose import FIELDS, Subject, edition, headline, paragraphs, subject
+from benchmarks.collections.event_prose import FIELDS, Subject, aspect, edition, headline, paragraphs, subject
 
 Kind = Literal["recurring", "single"]
 
@@ -28,6 +28,8 @@ COVERAGE: Final[Mapping[str, float]] = {"national": 0.72, "global": 0.38, "libra
 DEATHS: Final = (("gone", 0.5), ("soft", 0.2), ("sold", 0.15), ("moved", 0.15))
 """What becomes of pages, and how often: 404, an error with status 200, a page off topic, a way to the front page."""
 _LIFE = 4 * 365.0
+LATEST: Final = 150
+"""The most days after which an article still gets links to others, in lists beside it."""
 _FIRST, _NEXT = 50.0, 320.0
 """The mean days from publication to the first capture, and between captures."""
 _OLD_MARKUP = datetime(2003, 1, 1, tzinfo=UTC)
@@ -72,6 +74,7 @@ class Article:
 
     url: str
     published: datetime
+    event: Subject
     about: tuple[tuple[Subject, float], ...]
     title: str
     relevance: float
@@ -178,10 +181,10 @@ def _publish(
         if not BEGIN <= published <= BEGIN + timedelta(days=DAYS):
             continue
         is_main = lot.random() < 0.62
-        other = lot.choice(others)
-        shares = ((about, 0.8),) if is_main else ((about, 0.34), (other, 0.5))
+        share = lot.uniform(0.45, 0.85) if is_main else lot.uniform(0.15, 0.3)
+        beside = aspect(lot.choice(others), lot), (0.9 - share) * (0.5 if is_main else 0.9)
         relevance = (MAIN if is_main else PART) if relevant else 0.0
-        sites.publish(shares, published, relevance, lot)
+        sites.publish(about, ((aspect(about, lot), share), beside), published, relevance, lot)
 
 
 class Sites:
@@ -208,12 +211,17 @@ class Sites:
         return [f"http://{host}/{field_name}/" for host in self._hosts]
 
     def publish(
-        self, about: Sequence[tuple[Subject, float]], published: datetime, relevance: float, lot: Random
+        self,
+        event: Subject,
+        about: Sequence[tuple[Subject, float]],
+        published: datetime,
+        relevance: float,
+        lot: Random,
     ) -> None:
-        """Publish an article on a site by lot."""
+        """Publish an article on an event on a site by lot."""
         host = lot.choice((*self._hosts, *self._hosts, *self._blogs))
         number = len(self.articles) + 1
-        section = about[0][0].field
+        section = event.field
         day = published.strftime("%Y/%m")
         paths = (
             f"{section}/{number}.html",
@@ -224,7 +232,7 @@ class Sites:
         dies = published + timedelta(days=lot.expovariate(1 / _LIFE))
         fate = lot.choices([name for name, _ in DEATHS], [weight for _, weight in DEATHS])[0]
         article = Article(
-            url, published, tuple(about), headline(about[0][0], lot), relevance, host, section, dies, fate
+            url, published, event, tuple(about), headline(about[0][0], lot), relevance, host, section, dies, fate
         )
         self.articles[url] = article
         for each in (f"http://{host}/", f"http://{host}/{section}/"):
@@ -232,30 +240,26 @@ class Sites:
 
     def link(self, lot: Random) -> None:
         """Link each article to others: of its event, of its section at that time, of any."""
-        by_subject: dict[Subject, list[Article]] = {}
+        by_event: dict[Subject, list[Article]] = {}
         by_field: dict[str, list[Article]] = {}
         for article in self.articles.values():
-            by_subject.setdefault(article.about[0][0], []).append(article)
+            by_event.setdefault(article.event, []).append(article)
             by_field.setdefault(article.section, []).append(article)
         for each in self._lists.values():
             each.sort(key=lambda article: article.published)
         everything = list(self.articles.values())
         for article in everything:
-            for _ in range(lot.randrange(3, 7)):
+            for _ in range(lot.randrange(4, 10)):
                 draw = lot.random()
                 pool = (
-                    by_subject[article.about[0][0]]
-                    if draw < 0.5
-                    else by_field[article.section]
-                    if draw < 0.8
-                    else everything
+                    by_event[article.event] if draw < 0.5 else by_field[article.section] if draw < 0.8 else everything
                 )
                 near = sorted(
                     lot.sample(pool, min(6, len(pool))), key=lambda other: abs(other.published - article.published)
                 )
-                # Links lead to what was there when the article was written, or soon after in lists beside it.
+                # Links lead to what was there when the article was written, or later in lists beside it.
                 for other in near:
-                    if other is not article and other.published <= article.published + timedelta(days=20):
+                    if other is not article and other.published <= article.published + timedelta(days=LATEST):
                         article.links.append((other.url, other.title))
                         break
 

@@ -39,17 +39,25 @@ class Subject:
 
 def subject(field: str, lot: Random) -> Subject:
     """Make up an event of a field."""
-    incidents = tuple(f"the {lot.choice(_INCIDENT_WORDS)} {thing}" for thing in lot.sample(_INCIDENTS, 6))
-    people = tuple(f"{_name(lot)} {_name(lot)}" for _ in range(7))
-    return Subject(field, people, tuple(_name(lot) for _ in range(4)), incidents)
+    incidents = tuple(f"the {lot.choice(_INCIDENT_WORDS)} {thing}" for thing in lot.sample(_INCIDENTS, 12))
+    return Subject(field, _names(12, 2, lot), _names(6, 1, lot), incidents)
 
 
 def edition(first: Subject, lot: Random) -> Subject:
-    """Make up another edition of an event that recurs: half of its people and places are those of the first."""
+    """Make up another edition of an event that recurs: most of its people and places are those of the first."""
     other = subject(first.field, lot)
-    return Subject(
-        first.field, (*first.people[:3], *other.people[3:]), (*first.places[:2], *other.places[2:]), other.incidents
-    )
+    people, places = lot.sample(first.people, 8), lot.sample(first.places, 5)
+    return Subject(first.field, (*people, *other.people[8:]), (*places, *other.places[5:]), other.incidents)
+
+
+def aspect(whole: Subject, lot: Random) -> Subject:
+    """Return what one text tells of an event: a few of its people, places and incidents."""
+    chosen = (tuple(lot.sample(names, n)) for names, n in ((whole.people, 3), (whole.places, 2), (whole.incidents, 2)))
+    return Subject(whole.field, *chosen)
+
+
+def _names(count: int, words: int, lot: Random) -> tuple[str, ...]:
+    return tuple(" ".join(_name(lot) for _ in range(words)) for _ in range(count))
 
 
 def sentence(about: Subject, lot: Random) -> str:
