@@ -184,6 +184,19 @@ def pages(
         write(page_rows(crawl, number), sys.stdout)
 
 
+@app.command()
+def missing(crawl: CrawlFolder) -> None:
+    """Write the pages that no archive has from which a crawl takes its captures, one URL a line.
+
+    They can be the seeds of another crawl: aah icd new --seeds FILE. Those that could not be looked up are among them.
+    """
+    from aahcrawler.report import ReportError, missing_pages, read_failed
+
+    with exit_on_error(ReportError):
+        for url in missing_pages(read_failed(crawl)):
+            typer.echo(url)
+
+
 @archive_app.command("repair")
 def repair_archive(path: Folder) -> None:
     """Mend the files of a crawl, or of a folder of WARC files, and make their index anew.

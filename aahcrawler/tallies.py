@@ -12,6 +12,12 @@ from typing import Final, Self
 NOT_COUNTED: Final = "not yet counted"
 ENDED: Final = frozenset({"finished", "stopped"})
 """States of ``crawl.json`` in which a crawl has ended in good order."""
+NO_CAPTURE: Final = "no capture"
+"""Why a URL failed that no source of the definition has."""
+SOURCES_UNAVAILABLE: Final = "archive unavailable"
+"""Why a URL failed that no source has, where some of them could not be asked."""
+MISSING_REASONS: Final = frozenset({NO_CAPTURE, SOURCES_UNAVAILABLE})
+"""Why URLs are on the list of what is missing."""
 FAILURE: Final = "failed_url"
 """The counts of URLs that failed, by reason."""
 DENIED: Final = frozenset({"robots", "address"})

@@ -102,6 +102,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.data_templates": "browser",
     "aahcrawler.crawl.browsing": "browser",
     "aahcrawler.crawl.fetch": "wire, downloader",
+    "aahcrawler.sources": "wire, downloader",
     "aahcrawler.credentials": "wire, downloader",
     "aahcrawler.sessions": "wire, downloader",
     "aahcrawler.posted_forms": "wire, downloader",

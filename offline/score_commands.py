@@ -1,4 +1,4 @@
-"""``aah explain-score``: explains the score of a URL in a crawl.
+"""``aah explain-score`` explains the score of a URL in a crawl, ``aah off-topic`` finds captures that have drifted.
 
 The command imports its modules when it runs: help has to answer at once.
 """
@@ -37,3 +37,23 @@ def explain_score(
         explained = explain(crawl, url, quick=quick)
     write = write_json if as_json else write_tables
     write(explained, sys.stdout)
+
+
+@score_app.command("off-topic")
+def off_topic(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a crawl, or one with WARC files.")],
+) -> None:
+    """List captures that show something else than the first one of their URL, with tabs between columns.
+
+    They are off topic by their terms, or no pages at all: errors in disguise, parked domains, walls.
+    """
+    from aahcrawler.archive.folders import ArchiveError
+    from aahcrawler.captures import ArchivedCaptures
+    from aahcrawler.segments import SegmentError
+    from offline.off_topic import OffTopicSearch
+
+    with exit_on_error(ArchiveError, SegmentError, OSError), ArchivedCaptures(folder) as source:
+        typer.echo("url\tcaptured\twhy\tcosine\twords\tjaccard")
+        for each in OffTopicSearch(source).found():
+            measures = ("-" if value is None else f"{value:.2f}" for value in (each.cosine, each.words, each.jaccard))
+            typer.echo("\t".join((each.url, f"{each.date:%Y-%m-%dT%H:%M:%SZ}", ", ".join(each.why), *measures)))

@@ -14,14 +14,11 @@ from typing import Final
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
-from aahcrawler.refusals import Failed
 from aahcrawler.report.chart import WIDTH, Measure, bars, told
 from aahcrawler.urls import canonicalize
 
 LIVE: Final = "sites themselves"
 """What stands for an archive where a page was taken of its site."""
-NO_CAPTURE: Final = "no capture"
-"""The reason of a URL that failed since no source had it."""
 ERROR: Final = 400
 """The least HTTP status that is an error."""
 MAX_LISTED: Final = 50
@@ -59,13 +56,13 @@ class Contribution:
 
 @dataclass(frozen=True)
 class EventCollection:
-    """The captures of a crawl in the order in which they were got, and the URLs that failed.
+    """The captures of a crawl in the order in which they were got, and the URLs of pages that no source had.
 
     ``requests`` counts those to sites and archives together.
     """
 
     captures: Sequence[PageRow] = ()
-    failed: Sequence[Failed] = ()
+    missing: Sequence[str] = ()
     requests: int = 0
 
     @cached_property
@@ -103,11 +100,6 @@ class EventCollection:
         counted = relevant if relevant else pages
         made = (Contribution(name, n, relevant[name], counted[name] / counted.total()) for name, n in pages.items())
         return tuple(sorted(made, key=lambda each: (-each.share, -each.pages, each.archive)))
-
-    @cached_property
-    def missing(self) -> Sequence[str]:
-        """The URLs of pages that no source had: seeds of another crawl."""
-        return tuple(dict.fromkeys(each.failed for each in self.failed if _is_missing(each)))
 
     @property
     def had(self) -> int:
@@ -158,13 +150,9 @@ def got_at(row: PageRow) -> str:
     return row.obtained_at or row.fetched_at
 
 
-def event_collection(captures: Iterable[PageRow], failed: Sequence[Failed], requests: int) -> EventCollection:
+def event_collection(captures: Iterable[PageRow], missing: Sequence[str], requests: int) -> EventCollection:
     """Return what a crawl collected, of its captures in any order."""
-    return EventCollection(tuple(sorted(captures, key=got_at)), failed, requests)
-
-
-def _is_missing(each: Failed) -> bool:
-    return each.reason == NO_CAPTURE and each.kind == "page"
+    return EventCollection(tuple(sorted(captures, key=got_at)), missing, requests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +250,7 @@ def _retrieved(collection: EventCollection) -> str:
         "Relevance gathered": told(collection.accumulated, Measure.NUMBER),
     }
     rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in figures.items() if value)
-    missing = f"<p>Pages that no source had:</p>{_listed(collection.missing)}" if collection.missing else ""
-    return f"<table>{rows}</table>{missing}"
+    return f"<table>{rows}</table>"
 
 
 def _listed(urls: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.fingerprint import KnowledgeUsed
-from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
+from aahcrawler.layout import FORMER, LEARNED, MISSING, REPORT, SUMMARY
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
@@ -40,7 +40,7 @@ from aahcrawler.report.report_sections import (
 from aahcrawler.report.report_sections import read_failed as failed_of
 from aahcrawler.seeds import counted_in_words
 from aahcrawler.segments import DamageError, no_link
-from aahcrawler.tallies import CrawlCounts, said
+from aahcrawler.tallies import MISSING_REASONS, CrawlCounts, said
 from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
@@ -84,7 +84,6 @@ class Summary(BaseModel):
     new: int = 0
     gone: int = 0
     requests: int = 0
-    source_requests: int = 0
     answers: int
     objects: int
     objects_counted: int | None = None
@@ -102,6 +101,11 @@ class Summary(BaseModel):
     stream: dict[str, int] = {}
     coding: dict[str, int] = {}
     malformed: dict[str, int] = {}
+    source: dict[str, int] = {}
+    source_archive: dict[str, int] = {}
+    source_trouble: dict[str, int] = {}
+    source_requests: int = 0
+    from_sources: int = 0
     http: dict[str, int] = {}
     data: dict[str, int] = {}
     browser: dict[str, int] = {}
@@ -121,6 +125,11 @@ class Summary(BaseModel):
     frontier: dict[str, int]
     seeds: list[Seed] = []
     delivery: Delivery | None = None
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether pages were looked for in archives."""
+        return bool(self.from_sources or self.source_trouble or MISSING_REASONS & self.error.keys())
 
 
 @contextmanager
@@ -159,6 +168,9 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
             changes=object_changes(crawl, summary.crawl) if is_compared else None,
             files=read_files(crawl),
         )
+    if summary.has_sources:
+        with open(crawl / MISSING, "w", encoding="utf-8", opener=no_link) as file:
+            file.writelines(f"{url}\n" for url in missing_pages(kept.failed))
     target = crawl / REPORT
     with open(target, "w", encoding="utf-8", opener=no_link) as file:
         file.write(report(summary, kept))
@@ -174,7 +186,13 @@ def read_collection(crawl: Path) -> EventCollection:
 
 
 def _collection(summary: Summary, captures: Sequence[PageRow], failed: Sequence[Failed]) -> EventCollection:
-    return event_collection.event_collection(captures, failed, summary.requests + summary.source_requests)
+    requests = summary.requests + summary.source_requests
+    return event_collection.event_collection(captures, missing_pages(failed), requests)
+
+
+def missing_pages(failed: Iterable[Failed]) -> Sequence[str]:
+    """Return the URLs of pages that no source of their crawl has, or that could not be looked up."""
+    return tuple(each.failed for each in failed if each.kind == "page" and each.reason in MISSING_REASONS)
 
 
 def read_failed(crawl: Path) -> Sequence[Failed]:
@@ -256,6 +274,7 @@ def report(summary: Summary, kept: Kept) -> str:
         ),
         *((("Streams of film and sound", reasons(summary.stream, "", worded_stream)),) if summary.stream else ()),
         *((("Answers whose content coding is broken", bars(summary.coding, "")),) if summary.coding else ()),
+        *((("Captures from archives", report_sections.sources(_sources(summary))),) if summary.has_sources else ()),
         *((("Feeds and sitemaps with mistakes", bars(summary.malformed, "")),) if summary.malformed else ()),
         ("URLs not fetched, by reason", reasons(summary.blocked, "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
@@ -299,6 +318,12 @@ def _looks(summary: Summary) -> report_sections.RenderCounts:
         summary.browser_refused,
         summary.data,
     )
+
+
+def _sources(summary: Summary) -> report_sections.SourceCounts:
+    missing = sum(summary.error.get(reason, 0) for reason in MISSING_REASONS)
+    by = summary.source, summary.source_archive, summary.source_trouble
+    return report_sections.SourceCounts(*by, summary.source_requests, missing)
 
 
 def _places(frontier: Mapping[str, int]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence
-from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, LOG, OBJECTS, REFUSED, SUMMARY, TOPIC, WARC
+from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, LOG, MISSING, OBJECTS, REFUSED, SUMMARY, TOPIC, WARC
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.refusals import Failed, failures
 from aahcrawler.report.chart import bars
@@ -123,6 +123,32 @@ def _browser_row(name: str, counts: Mapping[str, int]) -> str:
     return (
         f"<tr><td>{name}</td><td>{pages:,}</td><td>{requests:,}</td><td>{size / 1e6:,.1f}</td><td>{seconds:,}</td></tr>"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCounts:
+    """The counts of a crawl that concern archives: captures by source and by archive, what went wrong, requests.
+
+    ``missing`` counts URLs that no source has, or that could not be looked up.
+    """
+
+    by_source: Mapping[str, int]
+    by_archive: Mapping[str, int]
+    troubles: Mapping[str, int]
+    requests: int
+    missing: int
+
+
+def sources(counts: SourceCounts) -> str:
+    """Return it as HTML: each archive's share, what nobody has, and what went wrong."""
+    total = sum(counts.by_archive.values())
+    shares = {f"{name} ({number / total:.1%})": number for name, number in counts.by_archive.items()}
+    asked = f"<p>Archives were asked {counts.requests:,} times.</p>" if counts.requests else ""
+    link = f'<a href="{MISSING}">the list of pages among them</a> can be the seeds of another crawl'
+    missing = f"<p>{counts.missing:,} URLs are in none of them: {link}.</p>" if counts.missing else ""
+    by_source = "" if len(counts.by_source) < 2 else f"<h3>By source</h3>{bars(counts.by_source, '')}"
+    troubles = f"<h3>What went wrong</h3>{bars(counts.troubles, '')}" if counts.troubles else ""
+    return f"{bars(shares, 'None was found.')}{by_source}{asked}{missing}{troubles}"
 
 
 MAX_ROWS = 500

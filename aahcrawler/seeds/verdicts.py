@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from aahcrawler.scope import RULE, Refusal, SourceRefusal
+from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
 from knowledge_base.url_rules import Reason
 
 ROBOTS: Final = "robots"
@@ -110,6 +111,10 @@ class Verdict(StrEnum):
     PRIVATE = "private network"
     PROXY = "proxy failed"
     PROXY_REFUSED = "proxy refused"
+    NO_CAPTURE = "in no archive"
+    """None of the sources that the definition names has it."""
+    ARCHIVE = "archive not reachable"
+    """No source has it that could be asked, and another one could not be."""
     ROBOTS = "robots.txt"
     ROBOTS_UNREACHABLE = "robots.txt not reachable"
     UNAUTHORIZED = "login asked for (401)"
@@ -159,6 +164,8 @@ _ADVICE: Final = {
     Verdict.PRIVATE: "if the host is one of yours, name its network under network.allow_private in the definition",
     Verdict.PROXY: "look into the log of the proxy; of the site nothing is known",
     Verdict.PROXY_REFUSED: "ask who runs the proxy, or name another one for the host under network.hosts",
+    Verdict.NO_CAPTURE: "name more archives under captures.sources in the definition, or `live`; aah missing lists all",
+    Verdict.ARCHIVE: "try again later; crawl.log says which archive could not be asked, and why",
     Verdict.ROBOTS: "ask the site's owner, or decide on politeness.robots in the definition",
     Verdict.ROBOTS_UNREACHABLE: "try again later; without its rules nothing is fetched from the site",
     Verdict.UNAUTHORIZED: "ask the site's owner for an account, and name it in network.accounts of the definition",
@@ -210,6 +217,8 @@ _FAILURES: Final = {
     "login": Verdict.LOGIN_FAILED,
     "robots": Verdict.ROBOTS,
     "robots.txt": Verdict.ROBOTS_UNREACHABLE,
+    NO_CAPTURE: Verdict.NO_CAPTURE,
+    SOURCES_UNAVAILABLE: Verdict.ARCHIVE,
 }
 
 

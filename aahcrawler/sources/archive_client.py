@@ -47,7 +47,8 @@ class ArchiveClient:
     """A client of archives. Each is asked one thing at a time, by the definition's delay, its Retry-After obeyed.
 
     One that fails, or says that it has too much to do, is left alone for a while, in which ``SourceError`` tells so at
-    once. ``pause`` waits between requests and may raise where the crawl ends; ``ending`` is set then. ``robots.txt`` is not asked for: a person names archives, and what is asked for is made for programs.
+    once. ``pause`` waits between requests and may raise where the crawl ends; ``ending`` is set then. ``robots.txt`` is
+    not asked for: a person names archives, and what is asked for is made for programs.
     """
 
     def __init__(

@@ -103,7 +103,10 @@ def read_time_map(text: str, media_type: str, url: str) -> TimeMap:
     if not written.startswith("<") or re.match(r"<(?:!|html|head|body|\?)", written, re.IGNORECASE):
         what = media_type or "something"
         raise NoTimeMapError(f"is {what} where a TimeMap was asked for" if written else "is empty")
-    return _of_links(links_in(written, MAX_LISTED), url)
+    links = tuple(links_in(written, MAX_LISTED))
+    if not links:
+        raise NoTimeMapError("holds no link")
+    return _of_links(links, url)
 
 
 def _of_links(links: Iterable[Link], url: str) -> TimeMap:

@@ -27,8 +27,8 @@ from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
 from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
 from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
-from aahcrawler.sources.snapshots import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
+from aahcrawler.sources.source import ArchiveFolderError, SourceError
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -137,7 +137,7 @@ class LocalArchives:
         known = memento_of(header)
         archive = found.folder.name if known is None else known.archive
         memento = Memento(header.record_id, archive, self.name, self._clock())
-        return _measured(replace(exchange, memento=memento))
+        return measured(replace(exchange, memento=memento))
 
 
 def _is_shown(recorded: RecordedResponse) -> bool:
@@ -189,7 +189,7 @@ def _shown_again(revisit: Exchange, original: Exchange) -> Exchange:
     return replace(shown, response=joined, response_size=size)
 
 
-def _measured(exchange: Exchange) -> Exchange:
+def measured(exchange: Exchange) -> Exchange:
     """Return an exchange with the size of its head and the digest of its payload, as its bytes have them."""
     reading, digest = HttpPayload(), hashlib.sha1(usedforsecurity=False)
     exchange.response.seek(0)
@@ -198,10 +198,6 @@ def _measured(exchange: Exchange) -> Exchange:
     exchange.response.seek(0)
     head_size = 0 if reading.head is None else len(reading.head)
     return replace(exchange, payload_digest=digest.digest(), head_size=head_size)
-
-
-class ArchiveFolderError(Exception):
-    """An archive that a definition names cannot be used; the message tells cause and remedy."""
 
 
 def open_archives(

@@ -25,7 +25,7 @@ from aahcrawler.sources.link_format import (
     read_time_map,
 )
 from aahcrawler.sources.remote_captures import MAX_HOPS, Candidate, RemoteCaptures, are_alike, pieces_of
-from aahcrawler.sources.snapshots import SnapshotChoice
+from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import SourceError
 from aahcrawler.sources.time_map_cache import TimeMapCache
 from aahcrawler.wire.client import WireResponse

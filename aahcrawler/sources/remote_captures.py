@@ -16,7 +16,7 @@ from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.sources.archive_client import ArchiveClient, is_memento
 from aahcrawler.sources.link_format import http_date, links_in
-from aahcrawler.sources.snapshots import Clock, is_credible
+from aahcrawler.sources.snapshot_choice import Clock, is_credible
 from aahcrawler.sources.source import SourceError
 from aahcrawler.sources.unrewriting import MementoAddress, original_fields, unrewritten
 from aahcrawler.urls import canonicalize

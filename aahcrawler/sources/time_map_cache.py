@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 class TimeMapCache:
     """The cache in the file ``path``; None keeps nothing. Faults of the disk are logged, and nothing is kept then.
 
-    Several processes may use one file. ``clock`` gives seconds since 1970.
+    Several processes may use one file, and several threads the cache, one after another. ``clock`` gives seconds since
+    1970.
     """
 
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.time) -> None:
@@ -65,7 +66,7 @@ class TimeMapCache:
 
     @staticmethod
     def _opened(path: Path) -> sqlite3.Connection:
-        base = sqlite3.connect(path, timeout=5.0)
+        base = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
         try:
             base.execute("PRAGMA journal_mode = WAL")
             base.execute("PRAGMA synchronous = OFF")

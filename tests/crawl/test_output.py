@@ -45,11 +45,21 @@ CALLS = [
 BYTES = ["bytes", "requisite_bytes"]
 DERIVED = [
     *("seconds", "failed_actions", "reread", "items", "items_dropped", "items_failed"),
-    *("browser_requests", "browser_answered_from_archive", "from_archive", "harvest_ratio"),
+    *("browser_requests", "browser_answered_from_archive", "from_archive"),
+    *("from_sources", "source_requests", "source_bytes", "harvest_ratio"),
 ]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error", "failed_url"]
 ADAPTED = ["failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"]
-BUDGETS = ["stream", "coding", "malformed", "domain_pages", "domain_bytes"]
+BUDGETS = [
+    "source",
+    "source_archive",
+    "source_trouble",
+    "stream",
+    "coding",
+    "malformed",
+    "domain_pages",
+    "domain_bytes",
+]
 LOOKS = ["http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]

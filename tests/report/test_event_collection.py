@@ -12,7 +12,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.objects.capture_statements import PageRow
-from aahcrawler.refusals import Failed, failures
+from aahcrawler.refusals import failures
 from aahcrawler.report import write_report
 from aahcrawler.report.event_collection import LIVE, compared, event_collection, sections
 from aahcrawler.report.report_page import read_collection
@@ -40,8 +40,7 @@ def made() -> list[PageRow]:
 
 
 def test_relevance_depths_and_shares() -> None:
-    missing = [Failed(failed=f"http://a.test/m{n}", reason="no capture") for n in range(2)]
-    found = event_collection(made(), [*missing, Failed(failed="http://a.test/x", reason="dns")], 12)
+    found = event_collection(made(), ["http://a.test/m0", "http://a.test/m1"], 12)
     assert [row.url[-1] for row in found.pages] == ["2", "3", "4", "1"], "in the order in which they were got"
     assert found.accumulated == pytest.approx(2.4)
     assert [(each.depth, each.pages, each.relevant) for each in found.depths] == [(0, 1, 1), (1, 2, 1), (2, 1, 1)]
@@ -51,7 +50,6 @@ def test_relevance_depths_and_shares() -> None:
         LIVE: (1, 1),
     }
     assert sum(each.share for each in found.contributions) == pytest.approx(1)
-    assert found.missing == ("http://a.test/m0", "http://a.test/m1")
     assert found.retrieval_rate == pytest.approx(3 / 5)
     assert found.requests_per_relevant == 4
     assert [row.url[-1] for row in found.chain] == ["1", "2", "4"]

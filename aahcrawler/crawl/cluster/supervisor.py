@@ -38,6 +38,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     say,
     tell_browser,
     tell_seeds,
+    tell_sources,
     tell_undelivered,
 )
 from aahcrawler.crawl.reporting.live_display import Activity, Show, display, together
@@ -129,6 +130,7 @@ def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_change
             code = supervisor.run(show)
         tell_seeds(console, supervisor.view)
         tell_browser(console, supervisor.view)
+        tell_sources(console, supervisor.view)
         say(console, outcome(supervisor.folder.root, supervisor.view, supervisor.failure))
     tell_undelivered(console, supervisor.folder.root, supervisor.view.delivery)
     return code

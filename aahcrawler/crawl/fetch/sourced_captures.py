@@ -3,27 +3,24 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
-from aahcrawler.layout import SOURCES, SPOOL, TIME_MAPS
+from aahcrawler.exchange import Memento
+from aahcrawler.layout import SPOOL
+from aahcrawler.page import Page
 from aahcrawler.sources.archive_client import ArchiveClient, Pause
-from aahcrawler.sources.local_archives import open_archives
-from aahcrawler.sources.memento_source import MementoSource
-from aahcrawler.sources.remote_captures import RemoteCaptures
-from aahcrawler.sources.resolution import Resolution, captures
-from aahcrawler.sources.snapshots import SnapshotChoice
-from aahcrawler.sources.source import Source
-from aahcrawler.sources.time_map_cache import TimeMapCache
+from aahcrawler.sources.snapshot_choice import SnapshotChoice
+from aahcrawler.sources.source import Resolution, Source, captures
+from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
 from aahcrawler.wire.client import WireClient
 from aahcrawler.wire.replay import replayed
 from aahcrawler.wire.settings import Limits, Timeouts
-from online_analysis.icd import CaptureSource, Icd
+from online_analysis.icd import Icd
 
 TROUBLE: Final = "source_trouble"
 """The counts of what went wrong with sources, by archive and reason."""
@@ -34,6 +31,15 @@ PATIENCE: Final = 30.0
 """Seconds that it may be silent, at most: others wait for their turn meanwhile."""
 TOTAL_PATIENCE: Final = 120.0
 """Seconds for a whole answer of an archive."""
+
+
+class NotTakenError(Exception):
+    """None of the sources has a URL, for ``reason``; ``seconds`` is for how long they want to be left in peace."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(f"none of the sources has it ({reason})")
+        self.reason = reason
+        self.seconds = seconds
 
 
 @dataclass(slots=True)
@@ -71,6 +77,21 @@ class SourcedCaptures:
             while len(self._unavailable) > _MAX_REMEMBERED:
                 self._unavailable.popitem(last=False)
 
+    async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
+        """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""
+        async with aclosing(self.captures(url, sources, None)) as responses:
+            async for response in responses:
+                with closing(response.exchange) as exchange:
+                    page = replayed(exchange, self.page_bytes, as_sent=True)
+                    return None if page is None else (page, exchange.memento)
+        return None
+
+    def require_live(self, url: str) -> None:
+        """Raise ``NotTakenError`` for a URL that was not found, where the live web is no source."""
+        if not self.has_live:
+            rest = self.unavailable(url)
+            raise NotTakenError(NO_CAPTURE if rest is None else SOURCES_UNAVAILABLE, rest or 0.0)
+
     def unavailable(self, url: str) -> float | None:
         """Return for how many seconds sources ask to be left in peace because of which a URL was not found.
 
@@ -105,28 +126,17 @@ def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptu
     if given.is_live:
         return SourcedCaptures()
     client = None
-    if any(each.memento for each in given.sources):
+    if any(each.memento or each.cdx for each in given.sources):
         settings = wire_settings(icd, folder / SPOOL)
         patience = min(PATIENCE, icd.politeness.timeout.total_seconds())
         timeouts = Timeouts(min(CONNECT_PATIENCE, patience), patience, patience, TOTAL_PATIENCE)
         wire = WireClient(replace(settings, timeouts=timeouts))
         client = ArchiveClient(wire, icd.politeness, request_headers(icd))
+    from aahcrawler.sources.opening import open_source  # noqa: PLC0415 - no crawl of the live web waits for it
+
     live = next((at for at, each in enumerate(given.sources) if each.live), len(given.sources))
     before, behind = (
-        [_opened(each, folder, choice, client) for each in sources if not each.live]
+        [open_source(each, folder, choice, client) for each in sources if not each.live]
         for sources in (given.sources[:live], given.sources[live:])
     )
     return SourcedCaptures(before, behind, given.has_live, icd.limits.page_bytes, client)
-
-
-def _opened(given: CaptureSource, folder: Path, choice: SnapshotChoice, client: ArchiveClient | None) -> Source:
-    if given.memento is None or client is None:
-        return open_archives(given.name, given.archive, folder / SOURCES, choice, _now)
-    address = given.memento.timegate or given.memento.timemap or ""
-    name = given.name or urlsplit(address).netloc
-    cache = TimeMapCache(folder / SOURCES / TIME_MAPS)
-    return MementoSource(name, given.memento, choice, RemoteCaptures(client, name, _now), cache)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -8,11 +8,12 @@ from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.reporting.summary import Countable, lines, results
 from aahcrawler.crawl.stats.crawl_log import concealed
+from aahcrawler.tallies import SOURCES_UNAVAILABLE
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
 """Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended; the crawl
 ended in good order, and at least one of its seeds was no way into its site, or it had no browser for pages that its
-definition wants looked at in one."""
+definition wants looked at in one, or an archive that it names could not be asked."""
 
 
 MISSING = "browser_missing"
@@ -41,12 +42,25 @@ def tell_browser(console: Console, crawl: Countable) -> None:
         say(console, f"kept as they came for want of a browser: {pages:,} {'page' if pages == 1 else 'pages'}. {why}")
 
 
+def tell_sources(console: Console, crawl: Countable) -> None:
+    """Say which archives could not be asked, or said what is of no use, and how often."""
+    for what, times in crawl.stats.group("source_trouble").items():
+        say(console, f"archive {what}, {times:,} {'time' if times == 1 else 'times'}; crawl.log says more")
+
+
+def _lacks_archive(crawl: Countable) -> bool:
+    """Return whether URLs could not be looked up, or an archive was in trouble and gave nothing at all."""
+    giving = crawl.stats.group("source_archive")
+    in_trouble = {what.rpartition(": ")[0] for what in crawl.stats.group("source_trouble")}
+    return bool(in_trouble - giving.keys()) or SOURCES_UNAVAILABLE in crawl.stats.group("error")
+
+
 def ended_well(crawl: Countable) -> int:
     """Return the exit code of a crawl of which no store failed."""
     is_demanded = crawl.icd.browser.use == "always" or bool(crawl.icd.browser.pages)
     lacks_browser = is_demanded and bool(crawl.stats.group(MISSING))
     gave_nothing = any(each.gave_nothing for each in results(crawl))
-    return SEED_GAVE_NOTHING if gave_nothing or lacks_browser else DONE
+    return SEED_GAVE_NOTHING if gave_nothing or lacks_browser or _lacks_archive(crawl) else DONE
 
 
 def tell_undelivered(console: Console, folder: Path, delivery: Delivery | None) -> None:

@@ -34,6 +34,7 @@ from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
+from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.health.outages import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError, StoppedError
 from aahcrawler.crawl.peers import PeerExport
@@ -57,7 +58,7 @@ from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.scope import SCOPE, Refusal, Spelling
-from aahcrawler.tallies import DENIED, FAILURE
+from aahcrawler.tallies import DENIED, FAILURE, NO_CAPTURE
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.urls import queue_of
@@ -84,29 +85,10 @@ class RequestIgnoredError(Exception):
     """A middleware does not want the URL to be fetched, or its answer to be handled."""
 
 
-class NoCaptureError(Exception):
-    """None of the sources of the definition has the URL."""
-
-
-class SourcesUnavailableError(Exception):
-    """None of the sources has the URL, and some of them could not be asked.
-
-    ``seconds`` is for how long they want to be left in peace, 0 where they said nothing.
-    """
-
-    def __init__(self, seconds: float = 0.0) -> None:
-        super().__init__("sources could not be asked")
-        self.seconds = seconds
-
-
 class UncapturedError(Exception):
     """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
 
 
-NO_CAPTURE: Final = "no capture"
-"""Why a URL failed that no source of the definition has."""
-SOURCES_UNAVAILABLE: Final = "archive unavailable"
-"""Why a URL failed that no source has, where some of them could not be asked."""
 FROM_SOURCES: Final = "from_sources"
 """The count of captures that were taken from archives."""
 _NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
@@ -118,7 +100,6 @@ _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
     RequestIgnoredError: (State.BLOCKED, "ignored"),
     RequestReplacedError: (State.FAILED, "replaced"),
     UncapturedError: (State.FAILED, "uncaptured"),
-    NoCaptureError: (State.FAILED, NO_CAPTURE),
 }
 """What becomes of a URL, for an error that says all there is to say."""
 
@@ -340,21 +321,26 @@ class ResponseHandler:
                 await self._end_by_type(lease, error)
 
     async def _end_by_type(self, lease: Lease, error: Exception) -> None:
-        if isinstance(error, SourcesUnavailableError):
-            await self._wait_for_sources(lease, error)
+        if isinstance(error, NotTakenError):
+            await self._end_without_source(lease, error)
         elif type(error) in _ENDINGS:
             await self._end(lease, *_ENDINGS[type(error)])
         else:
             logger.error("%s: unforeseen error", lease.url, exc_info=error)
             await self._end(lease, State.FAILED, type(error).__name__)
 
-    async def _wait_for_sources(self, lease: Lease, error: SourcesUnavailableError) -> None:
-        """Look a URL up again later; one whose sources asked for a rest is given back, and the attempt not counted."""
-        if not error.seconds:
-            await self._retry(lease, SOURCES_UNAVAILABLE)
-            return
-        await self._fetching.leases.give_back_behind(lease)
-        await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+    async def _end_without_source(self, lease: Lease, error: NotTakenError) -> None:
+        """End the lease of a URL that no source has, or look it up again later where some could not be asked.
+
+        One whose sources asked for a rest is given back, and the attempt not counted.
+        """
+        if error.reason == NO_CAPTURE:
+            await self._end(lease, State.FAILED, NO_CAPTURE)
+        elif error.seconds:
+            await self._fetching.leases.give_back_behind(lease)
+            await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+        else:
+            await self._retry(lease, error.reason)
 
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""

@@ -27,6 +27,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_browser,
     tell_items,
     tell_seeds,
+    tell_sources,
     tell_undelivered,
 )
 from aahcrawler.crawl.reporting.live_display import Show, display
@@ -81,6 +82,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
         _crawl(process, spider, job, nullcontext() if logs_to_terminal else display(console))
     tell_seeds(console, job.lifecycle)
     tell_browser(console, job.lifecycle)
+    tell_sources(console, job.lifecycle)
     tell_items(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
     say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))

@@ -26,11 +26,9 @@ from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
 from aahcrawler.crawl.response.handler import (
     EndsSessionError,
-    NoCaptureError,
     RequestIgnoredError,
     RequestReplacedError,
     RequisiteBudgetError,
-    SourcesUnavailableError,
     UncapturedError,
 )
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
@@ -223,12 +221,10 @@ class AahSpider(Spider):
     async def _live(self, lease: Lease, request: Request) -> CapturedResponse | None:
         """Return the answer of a site; None where it has the page no more, and it was taken from a source.
 
-        Raise ``NoCaptureError`` and ``SourcesUnavailableError`` where the live web is no source.
+        Raise ``NotTakenError`` where the live web is no source.
         """
         sources = self.job.sources
-        if not sources.has_live:
-            rest = sources.unavailable(lease.url)
-            raise NoCaptureError if rest is None else SourcesUnavailableError(rest)
+        sources.require_live(lease.url)
         is_last = lease.attempt >= self.job.context.now.attempts
         try:
             response = await self._answer(request)

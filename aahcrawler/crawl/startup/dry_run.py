@@ -11,18 +11,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from aahcrawler import urls
+from aahcrawler.crawl.capture.recrawl import GONE
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
+from aahcrawler.crawl.fetch.sourced_captures import NotTakenError, SourcedCaptures, open_sources
 from aahcrawler.crawl.response.page_analyser import embedded_links, scored_page
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.startup.store_opening import SEED_SCORE
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document
+from aahcrawler.exchange import Memento
 from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
 from aahcrawler.page.onward import MAX_REDIRECTS
@@ -33,7 +37,8 @@ from aahcrawler.scope import ExternalUrl
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
 from aahcrawler.seeds.trail import Trail
 from aahcrawler.seeds.verdicts import links_in_words, none_followed, remedy
-from aahcrawler.wire.client import WireClient
+from aahcrawler.sources.snapshot_choice import SnapshotChoice
+from aahcrawler.wire.client import WireClient, WireError
 from aahcrawler.wire.polite_client import Manners, NotFetchedError, PoliteClient
 
 
@@ -52,7 +57,8 @@ class TriedSeed:
 
     ``verdict`` and ``advice`` are those of the crawl's report on seeds; ``detail`` says more where there is more.
     ``ended_at`` is where its redirects led, empty where it has none. ``status`` is None where there was no answer, and
-    ``score`` None where the page has none. ``followed`` counts links to pages that would be queued, ``avoided`` those
+    ``score`` None where the page has none. ``archive`` has the page, captured at ``captured_at`` (ISO 8601); both are
+    empty where its site was asked. ``followed`` counts links to pages that would be queued, ``avoided`` those
     that would not, by reason. ``best`` are the best of the former.
     """
 
@@ -74,6 +80,8 @@ class TriedSeed:
     followed: int = 0
     avoided: Mapping[str, int] = field(default_factory=dict)
     best: tuple[BestLink, ...] = ()
+    archive: str = ""
+    captured_at: str = ""
 
     @property
     def gives(self) -> bool:
@@ -126,6 +134,8 @@ class TriedSeed:
             ],
             "best": [{"url": each.url, "anchor": each.anchor, "score": round(each.score, 6)} for each in self.best],
             "hints": list(self.hints),
+            "archive": self.archive,
+            "captured_at": self.captured_at,
         }
 
 
@@ -143,9 +153,34 @@ class _Looked:
     """The last answer of a seed; nothing where there was none."""
 
     page: Page | None = None
+    memento: Memento | None = None
     found: PageAnalysis | None = None
     links: DiscoveredLinks = NO_LINKS
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What has the pages of a definition: its sources, and the sites of today where it names them."""
+
+    polite: PoliteClient
+    sources: SourcedCaptures
+
+    async def page(self, url: str) -> tuple[Page, Memento | None]:
+        """Return a page as the crawl would have it. Raise one of ``NotFetchedError``, and ``NotTakenError``."""
+        taken = await self.sources.page(url, self.sources.preferred)
+        if taken is not None:
+            return taken
+        self.sources.require_live(url)
+        try:
+            page = await self.polite.page(url)
+        except WireError:
+            taken = await self.sources.page(url, self.sources.others)
+            if taken is None:
+                raise
+            return taken
+        taken = await self.sources.page(url, self.sources.others) if page.status in GONE else None
+        return taken or (page, None)
 
 
 class DryRun:
@@ -171,7 +206,10 @@ class DryRun:
     async def _all(self, seeds: Sequence[str], spool: Path, told: Callable[[TriedSeed], None]) -> None:
         icd = self._context.icd
         client = WireClient(wire_settings(icd, spool))
-        asking = PoliteClient(client, icd.politeness, Manners(request_headers(icd), icd.limits.page_bytes))
+        polite = PoliteClient(client, icd.politeness, Manners(request_headers(icd), icd.limits.page_bytes))
+        choice = SnapshotChoice.of(icd, datetime.now(UTC))
+        sources = open_sources(icd, spool, choice)
+        asking = _Asking(polite, sources)
         ends = time.monotonic() + self._all_seconds
         gate = asyncio.Semaphore(AT_ONCE)
 
@@ -186,12 +224,13 @@ class DryRun:
         try:
             await asyncio.gather(*map(of_site, by_site.values()))
         finally:
+            await sources.close()
             await client.close()
 
     def _canonical(self, seed: str) -> str:
         return self._context.scope.spelling.url(seed) or ""
 
-    async def _within(self, seed: str, asking: PoliteClient, ends: float) -> TriedSeed:
+    async def _within(self, seed: str, asking: "_Asking", ends: float) -> TriedSeed:
         begun = time.monotonic()
         left = min(self._seed_seconds, ends - begun)
         if left <= 0:
@@ -209,7 +248,7 @@ class DryRun:
             return TriedSeed(seed, verdict.verdict, verdict.advice, f"given up after {left:.0f} s", seconds=left)
         return replace(tried, seconds=time.monotonic() - begun)
 
-    async def _tried(self, seed: str, asking: PoliteClient) -> TriedSeed:
+    async def _tried(self, seed: str, asking: "_Asking") -> TriedSeed:
         url, stats = self._canonical(seed), Stats()
         looked = _Looked()
         if url and self._refusal(url) is None:
@@ -222,24 +261,25 @@ class DryRun:
     def _refusal(self, url: str) -> str | None:
         return self._context.scope.admit(ExternalUrl(url, urls.queue_of(url)))
 
-    async def _looked(self, lease: Lease, asking: PoliteClient, stats: Stats) -> _Looked:
+    async def _looked(self, lease: Lease, asking: "_Asking", stats: Stats) -> _Looked:
         """Follow a seed's redirects to a page, and note what the crawl would note of each answer."""
         trail = SeedTrail(CurrentContext(self._context), stats, self._reading)
         first, met = lease.url, {lease.url}
         while True:
             try:
-                page = await asking.page(lease.url)
-            except NotFetchedError as error:
+                page, memento = await asking.page(lease.url)
+            except (*NotFetchedError, NotTakenError) as error:
                 stats.merge(trail.failed(lease, State.FAILED, error.reason))
                 return _Looked(problem=str(error))
-            await self._look_for_ids(lease, page, asking)
+            if memento is None:
+                await self._look_for_ids(lease, page, asking.polite)
             found = await self._analysed(lease, page)
             links = discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
             stats.merge(await trail.answered(lease, page, found, links))
             target = links.redirect
             is_judged = Trail.of(stats.counts).end_of(first)[1] is not None
             if target is None or is_judged or target in met or len(met) > MAX_REDIRECTS:
-                return _Looked(page, found, links)
+                return _Looked(page, memento, found, links)
             met.add(target)
             lease = _redirected(links, target)
 
@@ -302,6 +342,8 @@ class DryRun:
             followed=len(pages),
             avoided=_avoided(found, looked.links),
             best=tuple(_best(pages, looked.links)),
+            archive="" if looked.memento is None else looked.memento.archive,
+            captured_at="" if looked.memento is None else page.fetched_at.isoformat(),
         )
 
 

@@ -37,6 +37,7 @@ def try_seeds(
     from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
     from aahcrawler.crawl.startup.dry_run_tables import lines_of, print_table, summary
     from aahcrawler.segments import DamageError
+    from aahcrawler.sources.source import ArchiveFolderError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
     from online_analysis.icd import IcdError
@@ -63,7 +64,8 @@ def try_seeds(
 
     for note in opened.notes:
         typer.echo(json.dumps({"kind": "note", "text": note}) if as_json else note, err=not as_json)
-    DryRun(opened.context, seed_seconds=seconds).run(wanted, tell)
+    with exit_on_error(ArchiveFolderError):
+        DryRun(opened.context, seed_seconds=seconds).run(wanted, tell)
     if is_table:
         print_table(tried, Console())
     if as_json:

@@ -19,6 +19,8 @@ def lines_of(tried: TriedSeed) -> Iterator[str]:
     yield f"{tried.url}: {tried.verdict}{detail}{where}"
     if tried.status is not None:
         yield f"  {_page(tried)}"
+    if tried.archive:
+        yield f"  captured {tried.captured_at[:10]}, {_plain(tried.archive)}"
     if tried.gives:
         yield f"  {_links(tried)}"
         yield from (f"  {each.score:.3f} {each.url}{_anchor(each.anchor)}" for each in tried.best)

@@ -70,8 +70,8 @@ from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons, ScoreLog
 from aahcrawler.segments import DamageError
-from aahcrawler.sources.local_archives import ArchiveFolderError
-from aahcrawler.sources.snapshots import SnapshotChoice
+from aahcrawler.sources.snapshot_choice import SnapshotChoice
+from aahcrawler.sources.source import ArchiveFolderError
 from aahcrawler.tombstones import TakenDown
 from knowledge_base.file_selection import folders_for
 from online_analysis.analysers import analysers, seeds_of_posts

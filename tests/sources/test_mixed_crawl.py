@@ -1,0 +1,97 @@
+"""Crawls whose pages come from archives and from sites."""
+
+from pathlib import Path
+
+from aahcrawler.objects.reader import page_rows
+from tests.crawl.crawling import aah
+from tests.crawl.site import Reply, Site, serving
+from tests.crawl.world import NOWHERE, crawl, define, network
+from tests.sources.dated import Dated, page, write_archive
+
+OLD = [
+    Dated("http://dikes.test/", "2013-06-05T10:00:00Z", page("Flood", "/both", "/live", "/neither")),
+    Dated("http://dikes.test/both", "2013-06-06T10:00:00Z", page("Then")),
+    Dated("http://dikes.test/both", "2013-06-26T10:00:00Z", page("Later", "/later")),
+    Dated("http://dikes.test/gone", "2013-06-06T10:00:00Z", page("Gone since")),
+]
+
+
+def live() -> Site:
+    site = Site({"/robots.txt": Reply(status=404)})
+    site.pages["/"] = Reply(page("Today", "/both", "/gone", "/neither").encode())
+    site.pages["/both"] = Reply(page("Today, too").encode())
+    site.pages["/live"] = Reply(page("Only today").encode())
+    return site
+
+
+def test_what_no_archive_has_is_fetched_and_what_nobody_has_is_listed(tmp_path: Path) -> None:
+    sources = [{"archive": str(write_archive(tmp_path / "old.warc.gz", OLD))}, "live"]
+    with serving(live()) as site:
+        crawled = crawl(
+            tmp_path / "c",
+            ["http://dikes.test/"],
+            captures={"sources": sources, "snapshot": "all"},
+            network=network(site, "dikes.test"),
+        )
+        asked = set(site.paths())
+    assert crawled.ended.code == 0, crawled.ended.err
+    assert asked == {"/live", "/neither", "/later"}
+    found = sorted((row.url.rpartition("/")[2], row.fetched_at[:7], row.archive) for row in page_rows(crawled.folder))
+    told = [each for each in found if each[2] is not None]
+    assert told == [
+        ("", "2013-06", "old.warc.gz"),
+        ("both", "2013-06", "old.warc.gz"),
+        ("both", "2013-06", "old.warc.gz"),
+    ]
+    assert next(each for each in found if each[2] is None and each[0] == "live")[1] > "2020"
+    assert crawled.summary["from_sources"] == 3
+    assert crawled.summary["pages"] == 4
+
+
+def test_what_a_site_has_no_more_is_taken_from_an_archive(tmp_path: Path) -> None:
+    sources = ["live", {"archive": str(write_archive(tmp_path / "old.warc.gz", OLD))}]
+    seeds = ["http://dikes.test/", "http://dead.test/"]
+    dead = Dated("http://dead.test/", "2013-06-07T10:00:00Z", page("Dead"))
+    write_archive(tmp_path / "old.warc.gz", [*OLD, dead])
+    with serving(live()) as site:
+        crawled = crawl(
+            tmp_path / "c",
+            seeds,
+            captures={"sources": sources},
+            network=network(site, "dikes.test", **{"dead.test": NOWHERE}),
+            politeness={"robots": "ignore"},
+        )
+    found = {row.url: (row.fetched_at[:4], row.archive) for row in page_rows(crawled.folder) if row.status == 200}
+    assert found["http://dikes.test/gone"] == ("2013", "old.warc.gz")
+    assert found["http://dead.test/"] == ("2013", "old.warc.gz")
+    assert found["http://dikes.test/both"][1] is None
+    assert crawled.summary["status"]["404"] == 2  # /gone and /neither, as the site answered them.
+
+
+def test_missing_pages_are_seeds_of_another_crawl(tmp_path: Path) -> None:
+    sources = [{"archive": str(write_archive(tmp_path / "old.warc.gz", OLD))}]
+    crawled = crawl(tmp_path / "c", ["http://dikes.test/"], captures={"sources": sources})
+    missing = aah("missing", crawled.folder)
+    assert missing.out.split() == [f"http://dikes.test/{name}" for name in ("live", "neither", "later")]
+    assert (crawled.folder / "missing.txt").read_text("utf-8").split() == missing.out.split()
+    assert "missing.txt" in (crawled.folder / "report.html").read_text("utf-8")
+
+
+def test_a_dead_archive_is_told_in_words_and_by_the_exit_code(tmp_path: Path) -> None:
+    dead = {"memento": {"timegate": f"http://{NOWHERE}/"}}
+    old = {"archive": str(write_archive(tmp_path / "old.warc.gz", OLD[:2]))}
+    crawled = crawl(tmp_path / "c", ["http://dikes.test/both"], captures={"sources": [dead, old]})
+    assert crawled.summary["pages"] == 1
+    assert crawled.ended.code == 3
+    assert f"archive {NOWHERE}: connect, 1 time" in crawled.ended.err
+
+
+def test_seeds_are_looked_up_before_a_crawl(tmp_path: Path) -> None:
+    sources = [{"archive": str(write_archive(tmp_path / "old.warc.gz", OLD))}]
+    seeds = ["http://dikes.test/", "http://dikes.test/neither"]
+    found = aah("icd", "try", define(tmp_path / "c", seeds, captures={"sources": sources}))
+    assert "http://dikes.test/: fetched" in found.out
+    assert "captured 2013-06-05, old.warc.gz" in found.out
+    assert "http://dikes.test/neither: in no archive" in found.out
+    assert found.code == 1
+    assert not (tmp_path / "c" / "crawl").exists()
