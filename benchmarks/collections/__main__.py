@@ -169,7 +169,7 @@ def paired(rows: Sequence[Row], better: str, other: str, key: str) -> Iterator[R
         if not differences:
             continue
         low, high = interval(differences)
-        totals = [fmean(float(pair[at]) for pair in found if isinstance(pair[at], int | float)) for at in (0, 1)]
+        totals = [fmean(value for pair in found if isinstance(value := pair[at], int | float)) for at in (0, 1)]
         yield {
             "kind": kind,
             "measure": key,

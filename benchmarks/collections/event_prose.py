@@ -16,8 +16,8 @@ _COMMON: Final = _WORDS["common"].split()
 _COMMON_VERBS: Final = _WORDS["common_verbs"].split()
 _INCIDENTS: Final = _WORDS["incidents"].split()
 _INCIDENT_WORDS: Final = _WORDS["incident_words"].split()
-_FRAMES: Final = _WORDS["frames"]
-_SMALL_TALK: Final = _WORDS["small_talk"]
+_FRAMES: Final[Sequence[str]] = _WORDS["frames"]
+_SMALL_TALK: Final[Sequence[str]] = _WORDS["small_talk"]
 _SOUNDS: Final = [_WORDS[each].split() for each in ("onsets", "vowels", "ends", "vowels", "ends")]
 
 

@@ -145,7 +145,7 @@ def of_triples(folder: Path) -> list[dict[str, str]]:
     found = []
     for graph in store.named_graphs():
         quads = store.quads_for_pattern(graph, None, None, graph)
-        said = {re.split("[:/#]", quad.predicate.value)[-1]: quad.object.value for quad in quads}
+        said = {re.split("[:/#]", quad.predicate.value)[-1]: str(getattr(quad.object, "value", "")) for quad in quads}
         found.append({name: said.get(name, "") for name in names})
     return found
 
