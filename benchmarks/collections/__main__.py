@@ -3,7 +3,8 @@
     python -m benchmarks.collections --json FILE [--seeds N] [--size N] [--pages N] [--quick]
 
 Worlds of events that recur and of events that happen once are made of the numbers from 0 on, which nothing was chosen
-by; choices were made on those from 100 on. Pages are those of three archives that overlap in part.
+by; choices were made on those from 100 on. Pages are those of three archives that overlap in part. With ``--json``,
+worlds that were measured are kept in lines of JSON beside it, and a run that was ended goes on from there.
 
 - ``precision``, ``recall`` and ``break_even`` are of the pages that a crawl got, the last one of their order by score;
   ``break_even_held`` is that of everything that archives hold, the same for all configurations. Relevant is what is
@@ -12,27 +13,34 @@ by; choices were made on those from 100 on. Pages are those of three archives th
   ``looked_up_a_relevant`` how many were looked up for each relevant page.
 - Differences are paired over worlds, with the 95 % interval of 2,000 resamples.
 - ``live`` and ``archive`` are crawls of the sites and of the archives as they were so long after the event.
-- Rates are of processor time, from archives that lie here, for one core.
+- Rates are of processor time, from archives that lie here, for one core. How fast a capture is found among 10 million
+  is measured by ``benchmarks.importing --captures 10000000``.
+- Archives that fail stand beside three that pywb serves, and are asked before them: one where nobody listens, and one
+  that takes connections and never answers. ``more_time`` is by how much longer all look-ups take with them.
 """
 
 import argparse
 import asyncio
+import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from itertools import repeat
 from pathlib import Path
 from random import Random
 from statistics import fmean
 from time import process_time
 from typing import Final
 
+from aahcrawler.exchange import Exchange
 from aahcrawler.page.generic import links, main_content
 from aahcrawler.sources.local_archives import open_archives
+from aahcrawler.sources.source import Source
 from aahcrawler.wire.replay import replayed
+from benchmarks.collections.archives import NotHadError, environment
 from benchmarks.collections.crawling import (
     BOTH,
     CONTENT,
@@ -54,6 +62,7 @@ from benchmarks.collections.crawling import (
     scored,
 )
 from benchmarks.collections.dated_world import PART, DatedWorld, Kind, build, write
+from benchmarks.collections.failing import failing_rows
 from benchmarks.results import Row, report
 from online_analysis.analysers import analysers
 from online_analysis.topic import build_topic
@@ -63,6 +72,7 @@ CONFIGURATIONS: Final = (UNFOCUSED, CONTENT, TEMPORAL, BOTH, KLEIN, OURS, WIDE, 
 DISTANCES: Final = (7, 2 * 365, 6 * 365, 8 * 365)
 """Days between the event and the crawls that are compared."""
 RESAMPLES: Final = 2_000
+MOST_BYTES: Final = 10_000_000
 _PAIRS: Final = (
     ("temporal", "temporal, fixed decay"),
     ("both", "both, fixed decay"),
@@ -91,7 +101,7 @@ def break_even(scores: Sequence[tuple[float, float]]) -> float | None:
     return sum(truth >= PART for _, truth in ordered[:relevant]) / relevant if relevant else None
 
 
-def world_rows(kind: Kind, scale: Scale, seed: int) -> list[Row]:
+def world_rows(kind: Kind, seed: int, scale: Scale) -> list[Row]:
     """Return a row for each configuration on the world of a number, and for crawls at distances from the event."""
     world, read = build(kind, seed, scale.size), Reading()
     with tempfile.TemporaryDirectory(prefix="aah-collections-") as name:
@@ -201,10 +211,10 @@ def cost_rows(size: int) -> Iterator[Row]:
         )
         urls = list(dict.fromkeys(each.url for each in world.captures))
         began = process_time()
-        exchanges = asyncio.run(_taken(source.captures, urls))
+        exchanges = asyncio.run(_taken(source, urls))
         looked_up = process_time() - began
         began = process_time()
-        pages = [page for each in exchanges if (page := replayed(each, 10_000_000)) is not None and page.status < 300]
+        pages = [page for each in exchanges if (page := replayed(each, MOST_BYTES)) is not None and page.status < 300]
         for each in exchanges:
             each.close()
         trees = [page.tree for page in pages]
@@ -231,11 +241,8 @@ def cost_rows(size: int) -> Iterator[Row]:
     understood = read.seconds / read.pages
     for stage, seconds in stages.items():
         yield {"stage": stage, "ms_a_capture": 1000 * seconds, "captures_a_second": 1 / seconds}
-    yield {
-        "stage": "all of these",
-        "ms_a_capture": 1000 * sum(stages.values()),
-        "captures_a_second": 1 / sum(stages.values()),
-    }
+    whole = sum(stages.values())
+    yield {"stage": "all of these", "ms_a_capture": 1000 * whole, "captures_a_second": 1 / whole}
     yield {
         "stage": "understood, objects and dates",
         "ms_a_capture": 1000 * understood,
@@ -243,22 +250,29 @@ def cost_rows(size: int) -> Iterator[Row]:
     }
 
 
-async def _taken(captures: Callable[[str, int], object], urls: Sequence[str]) -> list:  # type: ignore[type-arg]
-    return [each for url in urls async for each in captures(url, 10_000_000)]  # type: ignore[attr-defined]
+async def _taken(source: Source, urls: Sequence[str]) -> Sequence[Exchange]:
+    return [each for url in urls async for each in source.captures(url, MOST_BYTES)]
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def measured(scale: Scale, processes: int) -> list[Row]:
-    """Return the rows of all worlds, in the order of kinds and numbers."""
+def measured(scale: Scale, processes: int, kept: Path | None) -> list[Row]:
+    """Return the rows of all worlds; those that a file of lines of JSON has are not measured again, others added."""
     rows: list[Row] = []
+    if kept is not None and kept.exists():
+        rows = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
+    known = {(row["kind"], row["seed"]) for row in rows}
+    wanted = [(kind, seed) for seed in range(scale.seeds) for kind in KINDS if (kind, seed) not in known]
     with ProcessPoolExecutor(processes) as pool:
-        for kind in KINDS:
-            for number, found in enumerate(pool.map(partial(world_rows, kind, scale), range(scale.seeds)), 1):
-                rows += found
-                print(f"{kind}: {number} of {scale.seeds} worlds", file=sys.stderr, flush=True)
+        kinds, seeds = [kind for kind, _ in wanted], [seed for _, seed in wanted]
+        for number, found in enumerate(pool.map(world_rows, kinds, seeds, repeat(scale)), 1):
+            rows += found
+            if kept is not None:
+                with kept.open("a", encoding="utf-8") as file:
+                    file.writelines(f"{json.dumps(row)}\n" for row in found)
+            print(f"{number} of {len(wanted)} worlds", file=sys.stderr, flush=True)
     return rows
 
 
@@ -285,8 +299,14 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="two small worlds of each kind")
     options = parser.parse_args()
     scale = Scale(2, 200, 40) if options.quick else Scale(options.seeds, options.size, options.pages)
-    found = tables(measured(scale, options.processes))
-    for name, rows in {**found, "cost": list(cost_rows(scale.size))}.items():
+    lines = options.json and options.json.with_suffix(f".{scale.size}-{scale.pages}.jsonl")
+    found = tables(measured(scale, options.processes, lines))
+    try:
+        failing = list(failing_rows(scale.size, environment()))
+    except NotHadError as error:
+        print(f"archives that fail were not measured: {error}", file=sys.stderr)
+        failing = []
+    for name, rows in {**found, "cost": list(cost_rows(scale.size)), "failing": failing}.items():
         report(rows, options.json and options.json.with_suffix(f".{name}.json"))
     return 0
 

@@ -12,6 +12,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from benchmarks.collections import archives
+from benchmarks.collections.__main__ import KINDS, Scale, break_even, interval, measures, paired, tables, world_rows
+from benchmarks.collections.crawling import CONTENT, OURS, Course, Fetched, archived, choice_of, definition
 from benchmarks.collections.dated_world import COVERAGE, DatedWorld, build, write
 
 ORIGINAL = "http://www.site.test/page?a=1"
@@ -121,3 +123,49 @@ def test_an_aggregator_passes_over_archives_that_fail() -> None:
         assert fields["Vary"] == "accept-datetime"
         nobody = stack.enter_context(archives.aggregator(failing[:1], seconds=0.3))
         assert asked(nobody, f"timemap/link/{ORIGINAL}")[0] == 404
+
+
+def test_a_crawl_of_a_world_finds_pages_of_its_event() -> None:
+    rows = world_rows("recurring", 1, Scale(1, 120, 20))
+    by_name = {row["configuration"]: row for row in rows}
+    assert by_name["content"]["relevant"]
+    assert by_name["archive, 2920 days after"]["relevant"], "archives keep what sites have forgotten"
+    assert all(0 <= float(row["precision"] or 0) <= 1 for row in rows)
+    shown = tables(rows)
+    assert {row["kind"] for row in shown["configurations"]} == {KINDS[0]}
+    assert any(row["of"] == OURS.name and row["beside"] == CONTENT.name for row in shown["goals"])
+
+
+def test_the_capture_that_is_taken_is_of_the_event_where_one_is(world: DatedWorld, tmp_path: Path) -> None:
+    icd = definition(world, CONTENT, tmp_path)
+    find = archived(world, choice_of(icd, world))
+    begin, end = world.event.begin, world.event.end
+    for url in world.articles:
+        of_url = [each.moment for each in world.captures if each.url == url and each.answer.status < 400]
+        within = [moment for moment in of_url if begin <= moment <= end]
+        found = find(url)
+        assert (found is None) == (not of_url)
+        if found is not None and within:
+            assert found.moment == min(within)
+
+
+def test_measures_of_a_course() -> None:
+    fetched = [
+        Fetched(f"u{n}", score, 0, truth, "") for n, (score, truth) in enumerate([(0.9, 1), (0.5, 0), (0.4, 0.5)])
+    ]
+    found = measures(Course(fetched, looked_up=4, missing=["m"], considered=9), there=4)
+    assert (found["precision"], found["recall"], found["accumulated"]) == (2 / 3, 0.5, 1.5)
+    assert (found["break_even"], found["retrieval_rate"], found["looked_up_a_relevant"]) == (0.5, 0.75, 2)
+    assert break_even([(0.5, 0.0)]) is None
+
+
+def test_differences_are_paired_over_worlds() -> None:
+    rows = [
+        {"kind": "single", "seed": seed, "configuration": name, "accumulated": value + seed}
+        for seed in range(6)
+        for name, value in (("a", 3.0), ("b", 1.0))
+    ]
+    (found,) = paired(rows, "a", "b", "accumulated")
+    assert (found["difference"], found["low"], found["high"]) == (2, 2, 2)
+    low, high = interval([0.0, 1.0, 2.0, 3.0])
+    assert 0 <= low < 1.5 < high <= 3
