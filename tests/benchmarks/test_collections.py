@@ -15,6 +15,7 @@ from benchmarks.collections import archives
 from benchmarks.collections.__main__ import KINDS, Scale, break_even, interval, measures, paired, tables, world_rows
 from benchmarks.collections.crawling import CONTENT, OURS, Course, Fetched, archived, choice_of, definition
 from benchmarks.collections.dated_world import COVERAGE, DatedWorld, build, write
+from benchmarks.results import Row
 
 ORIGINAL = "http://www.site.test/page?a=1"
 
@@ -160,7 +161,7 @@ def test_measures_of_a_course() -> None:
 
 
 def test_differences_are_paired_over_worlds() -> None:
-    rows = [
+    rows: list[Row] = [
         {"kind": "single", "seed": seed, "configuration": name, "accumulated": value + seed}
         for seed in range(6)
         for name, value in (("a", 3.0), ("b", 1.0))
