@@ -244,12 +244,17 @@ def report(
         typer.Option("--graph", metavar="FILE", help="With that, write links between sites as .graphml or .gexf."),
     ] = None,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write archive.html to this file.")] = None,
+    curated: Annotated[
+        Path | None,
+        typer.Option("--curated", metavar="FILE", help="Compare what was collected with a list of seeds of people."),
+    ] = None,
 ) -> None:
     """Write report.html anew from what a crawl has kept; or, of any number of archives, what they hold together."""
     import sqlite3
 
     from aahcrawler.overview.overview_report import OverviewError, report_archives
     from aahcrawler.report import ReportError, failed_lines, read_failed, read_seeds, seed_lines, write_report
+    from online_analysis.icd.seed_list import read_seed_list
 
     with exit_on_error(ReportError, OverviewError, OSError, sqlite3.Error):
         if archive or graph is not None or to is not None:
@@ -268,7 +273,10 @@ def report(
         elif seeds:
             typer.echo("\n".join(seed_lines(read_seeds(crawl))))
         else:
-            typer.echo(write_report(crawl))
+            chosen = read_seed_list(curated.read_text("utf-8", "replace")).seeds if curated is not None else ()
+            if curated is not None and not chosen:
+                raise ReportError(f"{curated}: names no URL to compare with; write one a line")
+            typer.echo(write_report(crawl, chosen))
 
 
 ServedFolders = Annotated[

@@ -56,9 +56,10 @@ class PageRow:
     number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture with the same
     payload, and so the same objects; a page that answered 304 counts as a page as well. The contents are those of its
     latest reading, and ``method`` says how that was made. ``title`` is the page's own. ``archive`` is the archive that
-    it was taken from, and ``memento`` what it was there (``exchange.Memento.uri``); None where its site was asked.
-    ``trap`` says that it repeats another page of the site (``near_duplicate``), or is an error page sent with a status
-    of success (``soft_404``). The rest is as in ``CaptureDescription``, None where that is empty.
+    it was taken from, ``memento`` what it was there (``exchange.Memento.uri``) and ``obtained_at``, ISO 8601 in UTC,
+    when it was taken; None where its site was asked. ``trap`` says that it repeats another page of the site
+    (``near_duplicate``), or is an error page sent with a status of success (``soft_404``). The rest is as in
+    ``CaptureDescription``, None where that is empty.
     """
 
     url: str
@@ -82,6 +83,7 @@ class PageRow:
     title: str | None = None
     archive: str | None = None
     memento: str | None = None
+    obtained_at: str | None = None
 
     @property
     def is_page(self) -> bool:
@@ -186,6 +188,7 @@ class CaptureStatements:
             title=first(v.TITLE),
             archive=first(v.SOURCE_ARCHIVE),
             memento=first(v.PRIMARY_SOURCE),
+            obtained_at=first(v.OBTAINED_AT),
         )
 
     @cached_property

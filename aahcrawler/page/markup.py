@@ -115,13 +115,32 @@ def with_inner_documents(tree: HtmlElement) -> HtmlElement:
         outer = [frame for each in outer for frame in each.iterdescendants("iframe") if frame.get("srcdoc")][:left]
         left -= len(outer)
         for frame in outer:
-            _fill(frame)
+            _fill(frame, frame.get("srcdoc") or "")
     return tree
 
 
-def _fill(frame: HtmlElement) -> None:
-    """Put the document of a frame in place of what the frame has for readers who see no frames."""
-    written = frame.get("srcdoc") or ""
+def with_early_elements(tree: HtmlElement) -> HtmlElement:
+    """Return a document in which elements of early HTML can be read whose content the parser takes for text.
+
+    What a set of frames has for readers who see no frames becomes markup: it is all that the document itself says.
+    Elsewhere ``noframes`` and ``noembed`` are emptied, as nobody sees what they hold. The preformatted ``xmp`` and
+    ``plaintext`` become ``pre``.
+    """
+    found = list(tree.iter("noframes", "noembed", "xmp", "plaintext"))
+    is_of_frames = bool(found) and next(tree.iter("frameset"), None) is not None
+    for element in found:
+        if element.tag in ("xmp", "plaintext"):
+            element.tag = "pre"
+        elif element.tag == "noframes" and is_of_frames:
+            element.tag = "div"
+            _fill(element, element.text or "")
+        else:
+            element.text, element[:] = None, []
+    return tree
+
+
+def _fill(frame: HtmlElement, written: str) -> None:
+    """Put a document in place of what an element has for readers who see no frames."""
     inner = parse(written.encode("utf-8", "replace")) if len(written) <= MAX_INNER_LENGTH else empty()
     if any(each.get("href") is not None for each in inner.iter("base")):
         inner = empty()
@@ -228,6 +247,10 @@ _ORPHAN = re.compile(
 )
 """A sign of Thai that belongs above or below a consonant, or a vowel that belongs before one, elsewhere."""
 _MANY_FAULTS = 4
+_HIGH = re.compile(rb"[\x80-\xff]")
+_HIGH_RUN = re.compile(rb"[\xa1-\xff]{4,}")
+_MIN_UNUSUAL = 40
+_FEW_LETTERS = 5
 _VALID_FOR_A_FAULT = 10
 """Characters of UTF-8 that stand against one sequence of bytes which is none."""
 
@@ -318,13 +341,25 @@ def declared(body: bytes, media_type: str) -> str:
 def fails(body: bytes, codec: str) -> bool:
     """Return whether most of what is no ASCII in the beginning of a body means nothing in an encoding.
 
-    A body in UTF-16 has NUL bytes. One that was cut within a character is none the worse for it.
+    A body in UTF-16 has NUL bytes. One that was cut within a character is none the worse for it. No language that is
+    written in windows-1252 has words of letters with accents alone.
     """
     head = body[:_CHECKED_BYTES]
     if codec.startswith("utf-16"):
         return b"\0" not in head
+    if codec == "windows-1252":
+        return _is_not_western(head)
     faults, valid = _counts(head, codec)
     return faults > valid
+
+
+def _is_not_western(sample: bytes) -> bool:
+    """Return whether most bytes that are no ASCII stand in long runs of several letters; rules and lines are none."""
+    unusual = len(_HIGH.findall(sample))
+    if unusual < _MIN_UNUSUAL:
+        return False
+    words = (run for run in _HIGH_RUN.findall(sample) if len(frozenset(run)) > min(len(run) // 2, _FEW_LETTERS))
+    return 2 * sum(map(len, words)) > unusual
 
 
 def believed(body: bytes, codecs: Iterable[str]) -> str:
@@ -338,7 +373,9 @@ def believed(body: bytes, codecs: Iterable[str]) -> str:
     fit = next((codec for codec in named if not fails(body, codec)), "")
     if fit or not named:
         return fit
-    return named[0] if _counts(body[:_CHECKED_BYTES], named[0])[0] < _MANY_FAULTS else ""
+    head = body[:_CHECKED_BYTES]
+    is_foreign = named[0] == "windows-1252" and _is_not_western(head)
+    return named[0] if not is_foreign and _counts(head, named[0])[0] < _MANY_FAULTS else ""
 
 
 def guessed(body: bytes, top_level_domain: str = "") -> str:

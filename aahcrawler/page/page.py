@@ -250,7 +250,7 @@ class Page:
             return markup.empty()
         raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
         html = markup.as_html(raw, xhtml_prefix(raw) or b"") if self.media_type == XHTML else raw
-        tree = markup.with_shadow_roots(markup.parse(html))
+        tree = markup.with_early_elements(markup.with_shadow_roots(markup.parse(html)))
         return markup.with_inner_documents(tree) if b"srcdoc" in raw.lower() else tree
 
     def of_site(

@@ -421,7 +421,7 @@ def _unescaped(match: re.Match[str]) -> str:
 MAX_FRAMES: Final = 100
 """The most frames of one page that are found."""
 
-_NAMES: Final = {"frame": "src", "iframe": "src", "embed": "src", "object": "data"}
+_NAMES: Final = {"frame": "src", "iframe": "src", "embed": "src", "object": "data", "layer": "src", "ilayer": "src"}
 _DOCUMENTS: Final = frozenset({"", "text/html", "application/xhtml+xml", "application/pdf", "text/plain"})
 """Declared types of what ``embed`` and ``object`` show that may be a document with links."""
 _PICTURES_AND_MEDIA: Final = re.compile(
@@ -436,7 +436,8 @@ _LAZY: Final = ("data-src", "data-lazy-src")
 def frames(page: Page) -> tuple[str, ...]:
     """Return the canonical http(s) URLs of documents within a page, each once, in their order.
 
-    They are those of ``frame``, ``iframe``, ``embed`` and ``object``; what declares to be no document is none.
+    They are those of ``frame``, ``iframe``, ``embed`` and ``object``, and of ``layer`` and ``ilayer``, the frames of
+    Netscape 4; what declares to be no document is none.
     """
     found: dict[str, None] = {}
     for reference in _document_references(page):

@@ -18,8 +18,9 @@ from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
-from aahcrawler.report import report_sections
+from aahcrawler.report import event_collection, report_sections
 from aahcrawler.report.chart import Axis, Line, Measure, bars, html_page, line_chart, over_pages
+from aahcrawler.report.event_collection import Comparison, EventCollection, compared, got_at
 from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
     ArchiveFile,
@@ -47,8 +48,6 @@ from online_analysis.topic_learning import NOTHING, Learned
 _BLUE, _BROWN = "#4a7fb5", "#b5694a"
 MAX_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
-_ERROR = 400
-"""The least HTTP status that is an error."""
 
 
 class ReportError(Exception):
@@ -144,22 +143,26 @@ def _reporting(crawl: Path) -> Iterator[None]:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
 
 
-def write_report(crawl: Path) -> Path:
+def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
     """Write ``report.html`` into the folder of a crawl and return its path: of several crawls, that of the last.
 
-    Raise ``ReportError``.
+    With URLs that people chose for a collection, it compares that with the crawl's. Raise ``ReportError``.
     """
     with _reporting(crawl):
         summary = _read(crawl / SUMMARY)
         before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
         captures = _captures(crawl, summary.crawl)
         is_compared = summary.crawl > 1 and summary.objects <= _MAX_COMPARED
+        failed = _failed(crawl, summary.crawl, captures)
+        collection = _collection(summary, captures, failed)
         kept = Kept(
-            rows=tuple(row for row in captures if row.is_page),
+            rows=collection.pages,
+            collection=collection,
+            comparison=compared(collection, curated) if curated else None,
             former=_read(before) if before.exists() else None,
             learned=Overlay(crawl / LEARNED).evidence(),
             topic=read_learned(crawl),
-            failed=_failed(crawl, summary.crawl, captures),
+            failed=failed,
             complete=object_counts(crawl, summary.crawl if summary.crawl > 1 else None).complete,
             objects=sampled(objects_of(crawl, sampled_captures(row for row in captures if row.is_page))),
             changes=object_changes(crawl, summary.crawl) if is_compared else None,
@@ -172,6 +175,19 @@ def write_report(crawl: Path) -> Path:
     with open(target, "w", encoding="utf-8", opener=no_link) as file:
         file.write(report(summary, kept))
     return target
+
+
+def read_collection(crawl: Path) -> EventCollection:
+    """Return what the last crawl of a folder collected. Raise ``ReportError``."""
+    with _reporting(crawl):
+        summary = _read(crawl / SUMMARY)
+        captures = _captures(crawl, summary.crawl)
+        return _collection(summary, captures, _failed(crawl, summary.crawl, captures))
+
+
+def _collection(summary: Summary, captures: Sequence[PageRow], failed: Sequence[Failed]) -> EventCollection:
+    requests = summary.requests + summary.source_requests
+    return event_collection.event_collection(captures, missing_pages(failed), requests)
 
 
 def missing_pages(failed: Iterable[Failed]) -> Sequence[str]:
@@ -192,7 +208,7 @@ def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
 
 
 def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
-    return failed_of(crawl, number, {row.url for row in captures if row.status < _ERROR})
+    return failed_of(crawl, number, {row.url for row in captures if row.status < event_collection.ERROR})
 
 
 def read_seeds(crawl: Path) -> Sequence[Seed]:
@@ -211,10 +227,13 @@ class Kept:
 
     ``former`` is the crawl before, None where there was none, ``learned`` all that this crawl and those before it have
     learned of sites, and ``topic`` of their topic. ``complete`` tells how many web objects have which field,
-    ``objects`` are some of them, ``changes`` those of all since the crawl before, ``files`` WARC files.
+    ``objects`` are some of them, ``changes`` those of all since the crawl before, ``files`` WARC files. ``collection``
+    is what the crawl collected for its subject, ``comparison`` that beside a list of seeds.
     """
 
     rows: Sequence[PageRow] = ()
+    collection: EventCollection = field(default_factory=EventCollection)
+    comparison: Comparison | None = None
     former: Summary | None = None
     learned: Sequence[Evidence] = ()
     topic: Learned = NOTHING
@@ -237,6 +256,7 @@ def report(summary: Summary, kept: Kept) -> str:
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
         ("The course of the crawl", _course(rows)),
+        *event_collection.sections(kept.collection, kept.comparison),
         *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(dict(applications), "No page yet.")),
@@ -367,12 +387,16 @@ def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
 
 def _course(rows: Sequence[PageRow]) -> str:
     """Draw relevance over pages and over time; where no page has any, since the crawl has no subject, its pages."""
-    rows = sorted(rows, key=lambda row: row.fetched_at)
+    rows = sorted(rows, key=got_at)
     if rows and all(row.score is None for row in rows):
         return line_chart("Pages", [Line("pages so far", _BLUE, range(1, len(rows) + 1))], _over_time(rows))
     relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
     scores = [row.score or 0.0 for row in rows]
-    gathered = [Line("scores of all pages so far, added up", _BLUE, list(accumulate(scores)))]
+    members = accumulate(score if row.relevant else 0.0 for row, score in zip(rows, scores, strict=True))
+    gathered = [
+        Line("scores of all pages so far, added up", _BLUE, list(accumulate(scores))),
+        Line("of relevant pages", _BROWN, list(members)),
+    ]
     window = max(10, len(rows) // 50)
     means = _means(scores, window)
     best = max(means, default=0.0) or 1.0
@@ -398,8 +422,8 @@ def _means(values: Sequence[float], window: int) -> list[float]:
 
 
 def _over_time(rows: Sequence[PageRow]) -> Axis:
-    """Return the axis of the times at which pages were fetched, from the first on."""
-    times = [datetime.fromisoformat(row.fetched_at).timestamp() for row in rows]
+    """Return the axis of the times at which pages were got, from the first on."""
+    times = [datetime.fromisoformat(got_at(row)).timestamp() for row in rows]
     return Axis([each - times[0] for each in times], Measure.SECONDS)
 
 

@@ -84,6 +84,14 @@ def test_bytes_are_guessed_where_no_declaration_fits_them() -> None:
     assert page_of(b"<p>plain", "text/html; charset=utf-16le").text == "<p>plain"
 
 
+def test_a_western_declaration_does_not_count_for_words_without_plain_letters() -> None:
+    declared = "text/html; charset=iso-8859-1"
+    for text, encoding in ((RUSSIAN, "koi8-r"), (GREEK, "iso-8859-7"), (CHINESE, "gbk"), (KOREAN, "euc-kr")):
+        assert text * 3 in page_of(f"<p>{text * 3}".encode(encoding), declared).text
+    for text in (FRENCH * 3, "\xa0" * 90 + "·" * 90 + "«««»»»" * 20 + "déjà vu", "ÄÖÜ äöü " * 20):
+        assert text in page_of(f"<p>{text}".encode("cp1252"), declared).text
+
+
 def test_a_few_bad_bytes_do_not_make_it_another_encoding() -> None:
     body = f"<p>{RUSSIAN}".encode() + b" caf\xe9 " + RUSSIAN.encode()
     for field in ("text/html", "text/html; charset=utf-8"):

@@ -1,0 +1,305 @@
+"""What a crawl collected for its subject: relevance by depth and in order, archives, gaps, and a way that it went.
+
+The figures are those of Gossen, Risse and Demidova (Towards extracting event-centric collections from Web archives,
+sections 6 and 7) and of Klein, Balakireva and Van de Sompel (Focused crawl of Web archives to build event collections,
+section 5). All of them follow from the captures of a folder and its log of URLs that failed.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Final
+
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.report.chart import WIDTH, Measure, bars, told
+from aahcrawler.urls import canonicalize
+
+LIVE: Final = "sites themselves"
+"""What stands for an archive where a page was taken of its site."""
+ERROR: Final = 400
+"""The least HTTP status that is an error."""
+MAX_LISTED: Final = 50
+"""URLs of a list that are shown, the first ones."""
+_BLUE, _BROWN = "#4a7fb5", "#b5694a"
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class AtDepth:
+    """The pages so many links away from a seed, and how many of them are relevant."""
+
+    depth: int
+    pages: int
+    relevant: int
+
+    @property
+    def share(self) -> float:
+        """The share of relevant pages."""
+        return self.relevant / self.pages
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What came from one archive: pages, relevant ones, and its share of the latter; the shares sum to one.
+
+    Where no page is relevant they are shares of all pages.
+    """
+
+    archive: str
+    pages: int
+    relevant: int
+    share: float
+
+
+@dataclass(frozen=True)
+class EventCollection:
+    """The captures of a crawl in the order in which they were got, and the URLs of pages that no source had.
+
+    ``requests`` counts those to sites and archives together.
+    """
+
+    captures: Sequence[PageRow] = ()
+    missing: Sequence[str] = ()
+    requests: int = 0
+
+    @cached_property
+    def pages(self) -> Sequence[PageRow]:
+        """The pages among the captures."""
+        return tuple(row for row in self.captures if row.is_page)
+
+    @cached_property
+    def relevant(self) -> Sequence[PageRow]:
+        """The pages that belong to the collection."""
+        return tuple(row for row in self.pages if row.relevant)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether any page has a score: without a subject none has."""
+        return any(row.score is not None for row in self.pages)
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether any capture was taken from an archive."""
+        return any(row.memento is not None for row in self.captures)
+
+    @cached_property
+    def depths(self) -> Sequence[AtDepth]:
+        """Pages and relevant pages by depth, those whose depth is not known left out."""
+        pages = Counter(row.depth for row in self.pages if row.depth is not None)
+        relevant = Counter(row.depth for row in self.relevant)
+        return tuple(AtDepth(depth, pages[depth], relevant[depth]) for depth in sorted(pages))
+
+    @cached_property
+    def contributions(self) -> Sequence[Contribution]:
+        """What each archive contributed, and the sites where they were asked; the largest first."""
+        pages = Counter(map(archive_of, self.pages))
+        relevant = Counter(map(archive_of, self.relevant))
+        counted = relevant if relevant else pages
+        made = (Contribution(name, n, relevant[name], counted[name] / counted.total()) for name, n in pages.items())
+        return tuple(sorted(made, key=lambda each: (-each.share, -each.pages, each.archive)))
+
+    @property
+    def had(self) -> int:
+        """The number of pages and redirects that archives had."""
+        return sum(row.memento is not None and row.status < ERROR for row in self.captures)
+
+    @property
+    def retrieval_rate(self) -> float | None:
+        """The share of URLs that archives had, of those that they were asked for; None where that is none.
+
+        Redirects are had; errors that archives hold count for neither.
+        """
+        asked = self.had + len(self.missing)
+        return self.had / asked if asked else None
+
+    @property
+    def requests_per_relevant(self) -> float | None:
+        """Requests for each relevant page; None where no page is relevant."""
+        return self.requests / len(self.relevant) if self.relevant else None
+
+    @property
+    def accumulated(self) -> float:
+        """The scores of all pages, added up."""
+        return sum(row.score or 0.0 for row in self.pages)
+
+    @cached_property
+    def chain(self) -> Sequence[PageRow]:
+        """The captures from a seed to a relevant page as deep as any: of several, to the one with the best score."""
+        ends = [row for row in self.relevant if row.depth is not None]
+        if not ends:
+            return ()
+        known = {row.url: row for row in self.captures}
+        step: PageRow | None = max(ends, key=lambda row: (row.depth or 0, row.score or 0.0))
+        found: dict[str, PageRow] = {}
+        while step is not None and step.url not in found:
+            found[step.url] = step
+            step = known.get(step.via or "")
+        return tuple(reversed(found.values()))
+
+
+def archive_of(row: PageRow) -> str:
+    """Return the archive that a capture was taken from, ``LIVE`` for one of its site."""
+    return LIVE if row.memento is None else row.archive or row.memento
+
+
+def got_at(row: PageRow) -> str:
+    """Return when the crawl got a capture, ISO 8601: an archive may have made it years before."""
+    return row.obtained_at or row.fetched_at
+
+
+def event_collection(captures: Iterable[PageRow], missing: Sequence[str], requests: int) -> EventCollection:
+    """Return what a crawl collected, of its captures in any order."""
+    return EventCollection(tuple(sorted(captures, key=got_at)), missing, requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A collection beside a list of seeds that people chose, of ``curated`` URLs.
+
+    ``common`` are its pages that are in the list, ``relevant`` those of them that are relevant. The slopes are the
+    relevance gathered with each page: of the collection, and of what it has in common with the list, None where that
+    is nothing.
+    """
+
+    curated: int
+    common: int
+    relevant: int
+    slope: float | None
+    common_slope: float | None
+
+
+def compared(collection: EventCollection, curated: Iterable[str]) -> Comparison:
+    """Compare a collection with a list of URLs; URLs are compared in canonical form."""
+    wanted = {canonicalize(each) or each for each in curated}
+    common = [row for row in collection.pages if row.url in wanted]
+    return Comparison(
+        len(wanted), len(common), sum(bool(row.relevant) for row in common), _slope(collection.pages), _slope(common)
+    )
+
+
+def _slope(rows: Collection[PageRow]) -> float | None:
+    return sum(row.score or 0.0 for row in rows) / len(rows) if rows else None
+
+
+def sections(collection: EventCollection, comparison: Comparison | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the sections of a report on a collection: heading and HTML, with pictures that need no scripts."""
+    if collection.is_scored and len(collection.depths) > 1:
+        yield "Pages and relevant pages by depth", _by_depth(collection.depths)
+    if collection.is_archived:
+        yield "Contribution of each archive", _contributed(collection.contributions)
+        yield "What archives had", _retrieved(collection)
+    if collection.is_scored and len(collection.chain) > 1:
+        yield "From a seed to the deepest relevant page", _chain(collection.chain)
+    doubtful = [row.url for row in collection.captures if row.trap == v.SOFT_404]
+    if collection.is_archived and doubtful:
+        yield "Error pages that archives hold as pages", _listed(doubtful)
+    if comparison is not None:
+        yield "Beside a list of seeds", _beside(comparison)
+
+
+_ROW: Final = 44
+_BAR: Final = 14
+
+
+def _by_depth(depths: Sequence[AtDepth]) -> str:
+    most = max(each.pages for each in depths)
+    room = WIDTH - 190
+    drawn = []
+    for place, each in enumerate(depths):
+        y = place * _ROW
+        words = f"depth {each.depth}: {each.relevant:,} of {told(each.pages, Measure.PAGES)}"
+        bars_of = ((each.pages, y + 4, _BLUE), (each.relevant, y + 4 + _BAR, _BROWN))
+        drawn.append(
+            f'<g class="part"><title>{escape(words)}</title><text x="0" y="{y + 22}">depth {each.depth}</text>'
+            + "".join(
+                f'<rect x="70" y="{top}" width="{room * count / most:.1f}" height="{_BAR}" fill="{colour}"/>'
+                for count, top, colour in bars_of
+            )
+            + f'<text x="{WIDTH - 112}" y="{y + 22}">{each.relevant:,} of {each.pages:,}, '
+            f"{told(each.share, Measure.SHARE)}</text></g>"
+        )
+    label = "; ".join(f"depth {each.depth}: {each.relevant:,} of {each.pages:,} relevant" for each in depths)
+    return (
+        f'<figure class="plot"><figcaption>Pages, and relevant ones below them</figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {_ROW * len(depths)}" role="img" aria-label="{escape(label)}">'
+        f"{''.join(drawn)}</svg></figure>"
+    )
+
+
+def _contributed(contributions: Sequence[Contribution]) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(each.archive)}</th><td>{each.pages:,}</td><td>{each.relevant:,}</td>"
+        f'<td>{told(each.share, Measure.SHARE)}</td><td class="bar"><span style="width:{100 * each.share:.1f}%"></span>'
+        "</td></tr>"
+        for each in contributions
+    )
+    return f"<table><tr><th>Archive</th><td>pages</td><td>relevant</td><td>share</td><td></td></tr>{rows}</table>"
+
+
+def _retrieved(collection: EventCollection) -> str:
+    rate = collection.retrieval_rate
+    per_page = collection.requests_per_relevant
+    figures = {
+        "URLs that archives had": f"{collection.had:,}",
+        "URLs that none had": f"{len(collection.missing):,}",
+        "Share of URLs that archives had": "" if rate is None else told(rate, Measure.SHARE),
+        "Requests for each relevant page": "" if per_page is None else told(per_page, Measure.NUMBER),
+        "Relevance gathered": told(collection.accumulated, Measure.NUMBER),
+    }
+    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in figures.items() if value)
+    return f"<table>{rows}</table>"
+
+
+def _listed(urls: Sequence[str]) -> str:
+    shown = "".join(f"<li>{escape(url)}</li>" for url in urls[:MAX_LISTED])
+    left = len(urls) - MAX_LISTED
+    return f"<ul>{shown}</ul>{f'<p>{left:,} more are not listed.</p>' if left > 0 else ''}"
+
+
+_BOX: Final = 74
+
+
+def _chain(chain: Sequence[PageRow]) -> str:
+    """Draw the captures of a chain one below the other, with the archive, the moment and the score of each."""
+    drawn = []
+    for place, row in enumerate(chain):
+        y = place * (_BOX + 26)
+        name, archive = _short(row.title or row.url), archive_of(row)
+        score = "no score" if row.score is None else f"score {row.score:.2f}"
+        fate = "relevant" if row.relevant else "not relevant" if row.relevant is not None else f"status {row.status}"
+        colour = _BROWN if row.relevant else "#9aa4b2"
+        if place:
+            drawn.append(
+                f'<path d="M32 {y - 24}V{y - 4}M27 {y - 10}L32 {y - 4}L37 {y - 10}" fill="none" stroke="#5b6575"/>'
+            )
+        drawn.append(
+            f'<g class="part"><title>{escape(row.url)}</title>'
+            f'<rect x="1" y="{y + 1}" width="{WIDTH - 2}" height="{_BOX - 2}" rx="5" fill="none" stroke="{colour}"/>'
+            f'<text x="12" y="{y + 22}">{escape(name)}</text><text x="12" y="{y + 42}">{escape(_short(row.url))}</text>'
+            f'<text x="12" y="{y + 62}">depth {row.depth or 0}, {escape(_short(archive))}, {row.fetched_at[:10]}, '
+            f"{score}, {fate}</text></g>"
+        )
+    height = len(chain) * (_BOX + 26) - 26
+    label = " to ".join(f"{_short(row.title or row.url)} ({archive_of(row)})" for row in chain)
+    return (
+        f'<figure class="plot"><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">'
+        f"{''.join(drawn)}</svg></figure>"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _beside(comparison: Comparison) -> str:
+    counts: Mapping[str, int] = {
+        "URLs of the list": comparison.curated,
+        "pages of the collection that are in it": comparison.common,
+        "relevant ones of these": comparison.relevant,
+    }
+    slopes = (("of the collection", comparison.slope), ("of what is in both", comparison.common_slope))
+    words = "; ".join(f"{name} {told(value, Measure.NUMBER)}" for name, value in slopes if value is not None)
+    return bars(counts) + (f"<p>Relevance gathered with each page: {words}.</p>" if words else "")

@@ -1,0 +1,1 @@
+"""Worlds with dates, servers of archives, and what event collections are worth on them."""

@@ -1,0 +1,315 @@
+"""Measures collections about events on dated worlds: every configuration of both articles, and what archives cost.
+
+    python -m benchmarks.collections --json FILE [--seeds N] [--size N] [--pages N] [--quick]
+
+Worlds of events that recur and of events that happen once are made of the numbers from 0 on, which nothing was chosen
+by; choices were made on those from 100 on. Pages are those of three archives that overlap in part. With ``--json``,
+worlds that were measured are kept in lines of JSON beside it, and a run that was ended goes on from there.
+
+- ``precision``, ``recall`` and ``break_even`` are of the pages that a crawl got, the last one of their order by score;
+  ``break_even_held`` is that of everything that archives hold, the same for all configurations. Relevant is what is
+  about the event, mainly or in part; ``accumulated`` adds up what is so in truth of what a crawl got.
+- ``considered`` counts URLs that were met, ``retrieval_rate`` is the share of those looked up that archives have, and
+  ``looked_up_a_relevant`` how many were looked up for each relevant page.
+- Differences are paired over worlds, with the 95 % interval of 2,000 resamples.
+- ``live`` and ``archive`` are crawls of the sites and of the archives as they were so long after the event.
+- Rates are of processor time, from archives that lie here, for one core. How fast a capture is found among 10 million
+  is measured by ``benchmarks.importing --captures 10000000``.
+- Archives that fail stand beside three that pywb serves, and are asked before them: one where nobody listens, and one
+  that takes connections and never answers. ``more_time`` is by how much longer all look-ups take with them.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import repeat
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from time import process_time
+from typing import Final
+
+from aahcrawler.exchange import Exchange
+from aahcrawler.page.generic import links, main_content
+from aahcrawler.sources.local_archives import open_archives
+from aahcrawler.sources.source import Source
+from aahcrawler.wire.replay import replayed
+from benchmarks.collections.archives import NotHadError, environment
+from benchmarks.collections.crawling import (
+    BOTH,
+    CONTENT,
+    EFFECTS,
+    KLEIN,
+    OURS,
+    TEMPORAL,
+    UNFOCUSED,
+    WIDE,
+    Configuration,
+    Course,
+    Reading,
+    answers_of,
+    archived,
+    choice_of,
+    crawl,
+    definition,
+    live,
+    scored,
+)
+from benchmarks.collections.dated_world import PART, DatedWorld, Kind, build, write
+from benchmarks.collections.failing import failing_rows
+from benchmarks.results import Row, report
+from online_analysis.analysers import analysers
+from online_analysis.topic import build_topic
+
+KINDS: Final[Sequence[Kind]] = ("recurring", "single")
+CONFIGURATIONS: Final = (UNFOCUSED, CONTENT, TEMPORAL, BOTH, KLEIN, OURS, WIDE, *EFFECTS)
+DISTANCES: Final = (7, 2 * 365, 6 * 365, 8 * 365)
+"""Days between the event and the crawls that are compared."""
+RESAMPLES: Final = 2_000
+MOST_BYTES: Final = 10_000_000
+_PAIRS: Final = (
+    ("temporal", "temporal, fixed decay"),
+    ("both", "both, fixed decay"),
+    ("content", "content, no keywords"),
+    ("both", "both, no keywords"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured: worlds of each kind, articles of a world, and pages of a crawl."""
+
+    seeds: int
+    size: int
+    pages: int
+
+
+def break_even(scores: Sequence[tuple[float, float]]) -> float | None:
+    """Return precision and recall where they are equal, of scores with truths; None where nothing is relevant.
+
+    >>> break_even([(0.9, 1.0), (0.8, 0.0), (0.2, 0.5)])
+    0.5
+    """
+    ordered = sorted(scores, key=lambda each: -each[0])
+    relevant = sum(truth >= PART for _, truth in ordered)
+    return sum(truth >= PART for _, truth in ordered[:relevant]) / relevant if relevant else None
+
+
+def world_rows(kind: Kind, seed: int, scale: Scale) -> list[Row]:
+    """Return a row for each configuration on the world of a number, and for crawls at distances from the event."""
+    world, read = build(kind, seed, scale.size), Reading()
+    with tempfile.TemporaryDirectory(prefix="aah-collections-") as name:
+        folder = Path(name)
+        rows = [_row(world, configuration, folder, read, scale.pages) for configuration in CONFIGURATIONS]
+        rows += _distances(world, folder, read, scale.pages)
+    return [{"kind": kind, "seed": seed, **row} for row in rows]
+
+
+def _row(world: DatedWorld, configuration: Configuration, folder: Path, read: Reading, pages: int) -> Row:
+    icd = definition(world, configuration, folder, "first-after-event" if configuration is KLEIN else "auto")
+    find = archived(world, choice_of(icd, world))
+    held = scored(icd, answers_of(world, find), read)
+    course = crawl(icd, find, read, pages)
+    there = sum(truth >= PART for _, truth in held)
+    return {
+        "configuration": configuration.name,
+        **measures(course, there),
+        "break_even_held": None if configuration is UNFOCUSED else break_even(held),
+    }
+
+
+def measures(course: Course, there: int) -> Row:
+    """Return what a crawl is worth, where so many relevant pages were to be had."""
+    relevant = sum(each.relevance >= PART for each in course.fetched)
+    return {
+        "precision": relevant / max(1, len(course.fetched)),
+        "recall": relevant / max(1, there),
+        "break_even": break_even([(each.score, each.relevance) for each in course.fetched]),
+        "accumulated": sum(each.relevance for each in course.fetched),
+        "relevant": relevant,
+        "considered": course.considered,
+        "retrieval_rate": 1 - len(course.missing) / max(1, course.looked_up),
+        "looked_up_a_relevant": course.looked_up / relevant if relevant else None,
+    }
+
+
+def _distances(world: DatedWorld, folder: Path, read: Reading, pages: int) -> Iterator[Row]:
+    icd = definition(world, KLEIN, folder, "first-after-event")
+    for days in DISTANCES:
+        now = world.event.end + timedelta(days=days)
+        for name, find in (("live", live(world, now)), ("archive", archived(world, choice_of(icd, world), now))):
+            yield {
+                "configuration": f"{name}, {days} days after",
+                **measures(crawl(icd, find, read, pages), 0),
+                "recall": None,
+            }
+
+
+def means(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the means over worlds, by kind and configuration; what has no value in a world counts for none."""
+    for kind in KINDS:
+        of_kind = [row for row in rows if row["kind"] == kind]
+        for name in dict.fromkeys(row["configuration"] for row in of_kind):
+            same = [row for row in of_kind if row["configuration"] == name]
+            values = {key: _numbers(same, key) for key in same[0] if key not in ("kind", "seed", "configuration")}
+            yield {"kind": kind, "configuration": name, "worlds": len(same)} | {
+                key: fmean(found) if found else None for key, found in values.items()
+            }
+
+
+def _numbers(rows: Sequence[Row], key: str) -> list[float]:
+    return [float(value) for row in rows if isinstance(value := row.get(key), int | float)]
+
+
+def paired(rows: Sequence[Row], better: str, other: str, key: str) -> Iterator[Row]:
+    """Yield by kind how much more of something one configuration has than another, over the same worlds."""
+    for kind in KINDS:
+        by_seed: dict[object, dict[object, object]] = {}
+        for row in rows:
+            if row["kind"] == kind:
+                by_seed.setdefault(row["seed"], {})[row["configuration"]] = row.get(key)
+        found = [(each.get(better), each.get(other)) for each in by_seed.values()]
+        differences = [a - b for a, b in found if isinstance(a, int | float) and isinstance(b, int | float)]
+        if not differences:
+            continue
+        low, high = interval(differences)
+        totals = [fmean(value for pair in found if isinstance(value := pair[at], int | float)) for at in (0, 1)]
+        yield {
+            "kind": kind,
+            "measure": key,
+            "of": better,
+            "beside": other,
+            "difference": fmean(differences),
+            "low": low,
+            "high": high,
+            "ratio": totals[0] / totals[1] if totals[1] else None,
+        }
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of a mean, by resampling; always the same for the same values."""
+    lot = Random(0)
+    drawn = sorted(fmean(lot.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return drawn[RESAMPLES // 40], drawn[-1 - RESAMPLES // 40]
+
+
+def cost_rows(size: int) -> Iterator[Row]:
+    """Yield how many captures a second of one core are looked up, decoded, read and scored from WARC files."""
+    world = build("recurring", 100, size)
+    with tempfile.TemporaryDirectory(prefix="aah-collections-") as name:
+        folder = Path(name)
+        files = write(world, folder / "warc")
+        icd = definition(world, OURS, folder)
+        source = open_archives(
+            "archives", [str(each) for each in files.values()], folder / "imports", choice_of(icd, world), _now
+        )
+        urls = list(dict.fromkeys(each.url for each in world.captures))
+        began = process_time()
+        exchanges = asyncio.run(_taken(source, urls))
+        looked_up = process_time() - began
+        began = process_time()
+        pages = [page for each in exchanges if (page := replayed(each, MOST_BYTES)) is not None and page.status < 300]
+        for each in exchanges:
+            each.close()
+        trees = [page.tree for page in pages]
+        decoded = process_time() - began
+        began = process_time()
+        light = [(main_content(page), links(page)) for page in pages]
+        text = process_time() - began
+        read = Reading()
+        captures = answers_of(world, archived(world, choice_of(icd, world)))
+        documents = [read(each).document for each in captures]
+        judges = analysers(icd, build_topic(icd, {}))
+        began = process_time()
+        for document in documents:
+            for judge in judges:
+                judge.analyse(document)
+        score = process_time() - began
+    assert len(trees) == len(light)
+    stages = {
+        "looked up and taken": looked_up / len(urls),
+        "decoded and parsed": decoded / len(pages),
+        "text and links": text / len(pages),
+        "scored": score / len(documents),
+    }
+    understood = read.seconds / read.pages
+    for stage, seconds in stages.items():
+        yield {"stage": stage, "ms_a_capture": 1000 * seconds, "captures_a_second": 1 / seconds}
+    whole = sum(stages.values())
+    yield {"stage": "all of these", "ms_a_capture": 1000 * whole, "captures_a_second": 1 / whole}
+    yield {
+        "stage": "understood, objects and dates",
+        "ms_a_capture": 1000 * understood,
+        "captures_a_second": 1 / understood,
+    }
+
+
+async def _taken(source: Source, urls: Sequence[str]) -> Sequence[Exchange]:
+    return [each for url in urls async for each in source.captures(url, MOST_BYTES)]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def measured(scale: Scale, processes: int, kept: Path | None) -> list[Row]:
+    """Return the rows of all worlds; those that a file of lines of JSON has are not measured again, others added."""
+    rows: list[Row] = []
+    if kept is not None and kept.exists():
+        rows = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
+    known = {(row["kind"], row["seed"]) for row in rows}
+    wanted = [(kind, seed) for seed in range(scale.seeds) for kind in KINDS if (kind, seed) not in known]
+    with ProcessPoolExecutor(processes) as pool:
+        kinds, seeds = [kind for kind, _ in wanted], [seed for _, seed in wanted]
+        for number, found in enumerate(pool.map(world_rows, kinds, seeds, repeat(scale)), 1):
+            rows += found
+            if kept is not None:
+                with kept.open("a", encoding="utf-8") as file:
+                    file.writelines(f"{json.dumps(row)}\n" for row in found)
+            print(f"{number} of {len(wanted)} worlds", file=sys.stderr, flush=True)
+    return rows
+
+
+def tables(rows: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
+    """Return the tables of a measurement by their names."""
+    goals = [
+        row
+        for own, name in ((OURS.name, CONTENT.name), (OURS.name, BOTH.name), (WIDE.name, CONTENT.name))
+        for key in ("break_even_held", "break_even", "accumulated")
+        for row in paired(rows, own, name, key)
+    ]
+    effects = [row for name, other in _PAIRS for row in paired(rows, name, other, "accumulated")]
+    return {"configurations": list(means(rows)), "goals": goals, "effects": effects}
+
+
+def main() -> int:
+    """Run the benchmark from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, default=None, metavar="FILE")
+    parser.add_argument("--seeds", type=int, default=20, metavar="N", help="worlds of each kind")
+    parser.add_argument("--size", type=int, default=600, metavar="N", help="articles of a world, about")
+    parser.add_argument("--pages", type=int, default=150, metavar="N", help="pages that each crawl gets")
+    parser.add_argument("--processes", type=int, default=2, metavar="N")
+    parser.add_argument("--quick", action="store_true", help="two small worlds of each kind")
+    options = parser.parse_args()
+    scale = Scale(2, 200, 40) if options.quick else Scale(options.seeds, options.size, options.pages)
+    lines = options.json and options.json.with_suffix(f".{scale.size}-{scale.pages}.jsonl")
+    found = tables(measured(scale, options.processes, lines))
+    try:
+        failing = list(failing_rows(scale.size, environment()))
+    except NotHadError as error:
+        print(f"archives that fail were not measured: {error}", file=sys.stderr)
+        failing = []
+    for name, rows in {**found, "cost": list(cost_rows(scale.size)), "failing": failing}.items():
+        report(rows, options.json and options.json.with_suffix(f".{name}.json"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
