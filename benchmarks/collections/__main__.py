@@ -49,7 +49,6 @@ from benchmarks.collections.crawling import (
     OURS,
     TEMPORAL,
     UNFOCUSED,
-    WIDE,
     Configuration,
     Course,
     Reading,
@@ -68,7 +67,7 @@ from online_analysis.analysers import analysers
 from online_analysis.topic import build_topic
 
 KINDS: Final[Sequence[Kind]] = ("recurring", "single")
-CONFIGURATIONS: Final = (UNFOCUSED, CONTENT, TEMPORAL, BOTH, KLEIN, OURS, WIDE, *EFFECTS)
+CONFIGURATIONS: Final = (UNFOCUSED, CONTENT, TEMPORAL, BOTH, KLEIN, OURS, *EFFECTS)
 DISTANCES: Final = (7, 2 * 365, 6 * 365, 8 * 365)
 """Days between the event and the crawls that are compared."""
 RESAMPLES: Final = 2_000
@@ -280,7 +279,7 @@ def tables(rows: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
     """Return the tables of a measurement by their names."""
     goals = [
         row
-        for own, name in ((OURS.name, CONTENT.name), (OURS.name, BOTH.name), (WIDE.name, CONTENT.name))
+        for own, name in ((OURS.name, CONTENT.name), (OURS.name, BOTH.name))
         for key in ("break_even_held", "break_even", "accumulated")
         for row in paired(rows, own, name, key)
     ]

@@ -48,7 +48,7 @@ class Configuration:
     """How a crawl orders what it finds. ``relevance`` is that section of the definition, None for an unfocused crawl.
 
     ``alone``: only that orders links. ``lead`` and ``cool_down`` are days in the place of the event's own;
-    ``keywords`` tells whether the definition has any. ``wider`` multiplies the days.
+    ``keywords`` tells whether the definition has any.
     """
 
     name: str
@@ -57,23 +57,22 @@ class Configuration:
     lead: int | None = None
     cool_down: int | None = None
     keywords: bool = True
-    wider: int = 1
 
 
 UNFOCUSED: Final = Configuration("unfocused", None)
-CONTENT: Final = Configuration("content", {"alpha": 1.0})
-TEMPORAL: Final = Configuration("temporal", {"alpha": 0.0})
-BOTH: Final = Configuration("both", {"alpha": 0.5})
-OURS: Final = Configuration("ours", {"combination": "gated"}, alone=False)
-WIDE: Final = Configuration("ours, half-lives times four", {"combination": "gated"}, alone=False, wider=4)
-"""With a gate that leaves more around the event: four half-lives."""
-KLEIN: Final = Configuration("second article", {"alpha": 0.5, "dates": "klein"})
+CONTENT: Final = Configuration("content", {"combination": "linear", "alpha": 1.0})
+TEMPORAL: Final = Configuration("temporal", {"combination": "linear", "alpha": 0.0})
+BOTH: Final = Configuration("both", {"combination": "linear", "alpha": 0.5})
+OURS: Final = Configuration("ours", {}, alone=False)
+KLEIN: Final = Configuration("second article", {"combination": "linear", "alpha": 0.5, "dates": "klein"})
 FIXED_DAYS: Final = 30
 EFFECTS: Final = (
-    Configuration("temporal, fixed decay", {"alpha": 0.0}, lead=FIXED_DAYS, cool_down=FIXED_DAYS),
-    Configuration("both, fixed decay", {"alpha": 0.5}, lead=FIXED_DAYS, cool_down=FIXED_DAYS),
-    Configuration("content, no keywords", {"alpha": 1.0}, keywords=False),
-    Configuration("both, no keywords", {"alpha": 0.5}, keywords=False),
+    Configuration(
+        "temporal, fixed decay", {"combination": "linear", "alpha": 0.0}, lead=FIXED_DAYS, cool_down=FIXED_DAYS
+    ),
+    Configuration("both, fixed decay", {"combination": "linear", "alpha": 0.5}, lead=FIXED_DAYS, cool_down=FIXED_DAYS),
+    Configuration("content, no keywords", {"combination": "linear", "alpha": 1.0}, keywords=False),
+    Configuration("both, no keywords", {"combination": "linear", "alpha": 0.5}, keywords=False),
 )
 """What table 4 of the first article compares with."""
 
@@ -94,8 +93,8 @@ def definition(world: DatedWorld, configuration: Configuration, folder: Path, sn
         "event": {
             "start": event.begin.isoformat(),
             "end": event.end.isoformat(),
-            "lead": f"{configuration.wider * lead} days" if lead else 0,
-            "cool_down": f"{configuration.wider * cool_down} days" if cool_down else 0,
+            "lead": f"{lead} days" if lead else 0,
+            "cool_down": f"{cool_down} days" if cool_down else 0,
         },
     }
     if configuration.relevance is not None:

@@ -62,14 +62,16 @@ def thresholds(
     if len(references) < MIN_REFERENCES:
         return None
     chance, lexicon, taken = Random(seed), Lexicon(), round(TRAINED * len(references))
-    by_time = RelevanceAnalyser(Relevance(alpha=0, dates=dates), None, event)
+    by_time = RelevanceAnalyser(Relevance(combination="linear", alpha=0, dates=dates), None, event)
     times = [by_time.relevance(_dated(each)) for each in references]
     topics: list[float] = []
     nearnesses: list[float] = []
     for _ in range(SPLITS):
         order = chance.sample(range(len(references)), len(references))
         documents = [references[place].document.text for place in order[:taken]]
-        by_topic = RelevanceAnalyser(Relevance(alpha=1), Topic((), (text, *documents), lexicon), None)
+        by_topic = RelevanceAnalyser(
+            Relevance(combination="linear", alpha=1), Topic((), (text, *documents), lexicon), None
+        )
         topics.append(fmean(by_topic.relevance(references[place].document).score for place in order[taken:]))
         dated = [times[place].score for place in order[:taken] if times[place].date is not None]
         nearnesses += [fmean(dated)] if dated else []
@@ -316,7 +318,7 @@ class _Writing:
         yield ""
 
     def _scoring(self) -> Iterator[str]:
-        settings = Relevance(dates=self._sought.dates)
+        settings = Relevance(combination="linear", dates=self._sought.dates)
         found = None
         if self._event is not None:
             found = thresholds(self._page.text, self._had, self._event, settings.dates, self._sought.seed)

@@ -22,8 +22,8 @@ from online_analysis.pair_frequencies import PairFrequencies
 from online_analysis.reference_vector import References
 from online_analysis.topic import Topic
 
-GATE: Final = 0.5
-"""From this temporal relevance on the topic counts in full, where it is gated: a half-life away from the event."""
+GATE: Final = 1 / 16
+"""From this temporal relevance on the topic counts in full, where it is gated: up to four half-lives from the event."""
 MAX_DISCUSSED: Final = 1_000
 """Dates that are read of a text that discusses some."""
 _DAY: Final = timedelta(days=1)

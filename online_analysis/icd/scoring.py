@@ -1,9 +1,9 @@
 """Settings that turn scores into priorities."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from online_analysis.icd.section import Section, refuse
 from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, WebUrl
@@ -54,19 +54,30 @@ class PostTo(Section):
     at_least: Score = Field(default=0.0, examples=["0.2"])
 
 
+_EQUAL = 0.5
+"""Topic and time weigh the same."""
+
+
 class Relevance(Section):
     """How topic and time make the relevance of a page, for collections about an event.
 
-    ``alpha`` is the weight of the topic in a linear combination, the rest is that of time. ``dates`` says in which
-    order the date of a page is looked for. With ``discussed`` the dates that a text is about come before it.
-    ``bigrams`` names a file of pairs of words that were counted in an archive, empty for none.
+    ``alpha`` is the weight of the topic in a linear combination, the rest is that of time; no other takes it. ``dates``
+    says in which order the date of a page is looked for. With ``discussed`` the dates that a text is about come before
+    it. ``bigrams`` names a file of pairs of words that were counted in an archive, empty for none.
     """
 
-    combination: Literal["linear", "product", "gated"] = Field(default="linear", examples=["gated"])
-    alpha: Score = Field(default=0.5, examples=["0.5"])
+    combination: Literal["linear", "product", "gated"] = Field(default="gated", examples=["linear"])
+    alpha: Score = Field(default=_EQUAL, examples=["0.8"])
     dates: Literal["gossen", "klein"] = Field(default="gossen", examples=["klein"])
     discussed: bool = Field(default=False, examples=["true"])
     bigrams: FileName = Field(default="", examples=["bigrams.tsv"])
+
+    @model_validator(mode="after")
+    def _weigh_where_weights_count(self) -> Self:
+        if self.alpha != _EQUAL and self.combination != "linear":
+            advice = "write `combination: linear` beside it, or leave it out"
+            raise refuse(f"has an alpha, by which a combination that is {self.combination} does not weigh", advice)
+        return self
 
 
 class Scoring(Section):

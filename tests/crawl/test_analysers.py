@@ -84,7 +84,7 @@ event: {start: 2019-11-01, end: 2019-11-10, cool_down: 4 days}
 scoring:
   relevant: 0.6
   follow: 0.6
-  relevance: {alpha: 0.2}
+  relevance: {combination: linear, alpha: 0.2}
   weights: {relevance: 1, text: 0, url: 0, temporal: 0, social: 0, application: 0, ranker: 0}
 """
 

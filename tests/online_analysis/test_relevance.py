@@ -229,13 +229,13 @@ def test_the_first_mention_of_a_page_dates_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "combine"),
     [
-        ({}, lambda topic, time: 0.5 * topic + 0.5 * time),
-        ({"alpha": 0.8}, lambda topic, time: 0.8 * topic + 0.2 * time),
+        ({}, lambda topic, time: topic * min(1, 16 * time)),
+        ({"combination": "linear"}, lambda topic, time: 0.5 * topic + 0.5 * time),
+        ({"combination": "linear", "alpha": 0.8}, lambda topic, time: 0.8 * topic + 0.2 * time),
         ({"combination": "product"}, lambda topic, time: topic * time),
-        ({"combination": "gated"}, lambda topic, time: topic * min(1, 2 * time)),
     ],
 )
-@pytest.mark.parametrize("days", [3, 10, 25])
+@pytest.mark.parametrize("days", [3, 10, 50])
 def test_topic_and_time_are_combined_as_the_definition_says(settings, combine, days: int) -> None:  # type: ignore[no-untyped-def]
     icd = definition(EVENT, scoring(**settings))
     assert icd.event is not None
@@ -247,9 +247,9 @@ def test_topic_and_time_are_combined_as_the_definition_says(settings, combine, d
 
 def test_content_focus_asks_for_no_date_and_temporal_focus_for_no_text() -> None:
     undated = replace(page(ABOUT), times=None)
-    content = analyser(definition(EVENT, scoring(alpha=1))).relevance(undated)
+    content = analyser(definition(EVENT, scoring(combination="linear", alpha=1))).relevance(undated)
     assert content.score == content.topic != 0.0
-    time = analyser(definition(EVENT, scoring(alpha=0))).relevance(dated(ELSE, published=JUNE))
+    time = analyser(definition(EVENT, scoring(combination="linear", alpha=0))).relevance(dated(ELSE, published=JUNE))
     assert (time.score, time.topic) == (1.0, None)
 
 
@@ -291,3 +291,9 @@ def test_without_the_section_nothing_changes() -> None:
     icd = definition(EVENT)
     names = [each.name for each in analysers(icd, build_topic(icd, dict.fromkeys(icd.topic.documents, ARTICLE)))]
     assert "relevance" not in names
+
+
+def test_a_weight_that_no_combination_takes_is_refused() -> None:
+    with pytest.raises(ValueError, match="by which a combination that is gated does not weigh"):
+        Relevance(alpha=0.8)
+    assert Relevance.model_validate(Relevance().model_dump()) == Relevance()

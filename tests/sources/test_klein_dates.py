@@ -32,7 +32,12 @@ def test_captures_are_dated_by_memento_datetime_then_publication_then_last_chang
         [home],
         captures={"sources": [{"archive": str(archive)}], "snapshot": "first-after-event"},
         event=EVENT,
-        scoring={"relevant": 0.5, "follow": 0.5, "relevance": {"alpha": 0, "dates": "klein"}, "weights": ALONE},
+        scoring={
+            "relevant": 0.5,
+            "follow": 0.5,
+            "relevance": {"combination": "linear", "alpha": 0, "dates": "klein"},
+            "weights": ALONE,
+        },
     )
     assert crawled.ended.code == 0, crawled.ended.err
     scores = {row.url.rpartition("/")[2]: row.score for row in page_rows(crawled.folder)}
