@@ -232,6 +232,7 @@ def _work(arguments: list[str], environment: dict[str, str], files: Sequence[Con
     for number, file in enumerate(files):
         with file:
             os.dup2(file.fileno(), number)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - multiprocessing has set another one
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["aah", *arguments]
