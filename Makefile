@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check quick soak screenshots format clean chromium
+.PHONY: demo test check quick types contracts fast tests soak screenshots format clean chromium
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -14,8 +14,16 @@ check: $(READY)
 	@command -v chromium >/dev/null || echo "There is no Chromium: tests in a browser are skipped. make chromium"
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(MAKE) --no-print-directory --jobs 2 types tests contracts
+
+# Beside the tests, which wait for crawls, servers and browsers half of the time.
+types:
 	$(BIN)/mypy
+
+contracts:
 	$(BIN)/lint-imports
+
+tests:
 	$(BIN)/pytest -n 4 -m 'not soak'
 
 # The browser that tests drive: Debian's. As somebody else than root, with sudo.
@@ -27,7 +35,9 @@ chromium:
 quick: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(MAKE) --no-print-directory --jobs 2 types fast
+
+fast:
 	$(BIN)/pytest -n 2 -m 'not starts and not recorded and not slow and not soak' --hypothesis-profile=quick
 
 # What takes long: each property on many examples, new ones each time, and the tests that `make test` leaves out.

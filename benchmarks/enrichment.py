@@ -22,7 +22,7 @@ from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from aahcrawler.annotations import Annotation, Kind
 from benchmarks.enrichment_pictures import PlantedPicture, pictures
@@ -357,7 +357,7 @@ def _rows(name: str, seeds: Sequence[int], documents: int, *, building: bool) ->
         counts = [Count(*each["counts"][code]) for each in worlds if code in each["counts"]]
         precisions = [each.precision for each in counts if each.precision is not None]
         scores = [each.f1 for each in counts]
-        spread = student.ppf(0.975, len(scores) - 1) * stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else None
+        spread = stdtrit(len(scores) - 1, 0.975) * stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else None
         yield {
             "step": name,
             "language": code,

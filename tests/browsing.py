@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -38,6 +39,13 @@ sys.exit(ctypes.CDLL(None).unshare(0x10000000) != 0)  # CLONE_NEWUSER
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """Yield a browser; each test opens contexts of its own, which share nothing, and closes them."""
+    with launched() as browser:
+        yield browser
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Start a browser for the block; skip the test, or fail, where there is none."""
     executable = chromium_executable()
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:

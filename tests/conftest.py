@@ -16,18 +16,26 @@ from hypothesis.internal.conjecture import providers
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.binary import server_program
-from tests import browsing, collecting, shipped, starting
+from tests import browsing, collecting, forking, shipped, starting
 
 settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=25
+    "steady",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=25,
+    stateful_step_count=25,
 )
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
-settings.register_profile("soak", settings.get_profile("steady"), derandomize=False, max_examples=500)
+settings.register_profile(
+    "soak", settings.get_profile("steady"), derandomize=False, max_examples=500, stateful_step_count=50
+)
 settings.load_profile("steady")
 # Hypothesis draws constants from the source of all local modules that are imported. Which these are depends on the
 # tests that run together, so a failure among all tests would not come again in one file; and to read all takes seconds.
 providers._get_local_constants = lambda: providers._local_constants
 shipped.load_once()
+forking.fork_what_is_spawned()
 
 # Where the environment forbids bytecode, each process that a test starts would compile the whole project anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

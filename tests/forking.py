@@ -2,28 +2,54 @@
 
 What a crawl imports, and what it computes from files that come with it, costs more than most tests' crawls. A forked
 process has its own session, environment, folder and output, as one that is started has, and runs what the installed
-script runs.
+script runs. What the program spawns in a test's own process or in that of ``aah kb`` is forked as well, and so are the
+workers of a crawl.
 """
 
 import atexit
 import multiprocessing
 import os
+import socket
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from io import TextIOWrapper
+from multiprocessing import connection, context, forkserver
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from threading import Timer
-from typing import TextIO
+from types import SimpleNamespace
+from typing import Any, BinaryIO
 
 
-@cache
+class _Spawned(ForkServerProcess):
+    """A process that has the environment of the one that begins it, as a spawned one has."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._environment = dict(os.environ)
+
+    def run(self) -> None:
+        """Run what it was made for."""
+        os.environ.clear()
+        os.environ.update(self._environment)
+        super().run()
+
+
+class _Spawning(ForkServerContext):
+    Process = _Spawned
+
+
+def fork_what_is_spawned() -> None:
+    """Have each process that this one would spawn from now on forked, from one that has all of the project imported."""
+    _forks().set_forkserver_preload(["tests.preloaded"])
+    vars(context)["_concrete_contexts"]["spawn"] = _Spawning()
+
+
 def _forks() -> ForkServerContext:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.preloaded"])
-    return context
+    return multiprocessing.get_context("forkserver")
 
 
 class Forked:
@@ -81,6 +107,10 @@ class Forked:
         """End it."""
         self._process.kill()
 
+    def await_end(self) -> None:
+        """Wait for its end, whatever other threads ask of it."""
+        connection.wait([self._process.sentinel])
+
     def wait(self) -> int:
         """Return the exit code, once it has ended."""
         self._process.join()
@@ -104,7 +134,7 @@ def forked(code: str, *arguments: object) -> Forked:
     return Forked(list(map(str, arguments)), os.environ, code=code)
 
 
-def _text(pipe: Connection) -> TextIO:
+def _text(pipe: Connection) -> TextIOWrapper:
     with pipe:
         return open(os.dup(pipe.fileno()), encoding="utf-8")  # noqa: PTH123
 
@@ -127,9 +157,86 @@ def _run(
     os.chdir(cwd)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
     sys.argv = ["aah", *arguments]
+    if "--workers" in arguments or arguments[:1] == ["kb"]:
+        _serve_forks()
+        _fork_workers()
     with runs:
         runs.send(None)
     try:
         exec(code or "from aahcrawler import cli\ncli.main()", {"__name__": "__main__"})  # noqa: S102
     finally:
         atexit._run_exitfuncs()  # A process that multiprocessing has forked leaves them out.
+
+
+class _Worker:
+    """A worker of a crawl. It has what a supervisor uses of ``subprocess.Popen``."""
+
+    def __init__(
+        self, command: Sequence[str], *, stdin: int, stdout: BinaryIO, stderr: BinaryIO, env: Mapping[str, str]
+    ) -> None:
+        assert stdin == subprocess.PIPE
+        reading, writing = os.pipe()
+        self.stdin = open(writing, "wb", buffering=0)  # noqa: PTH123, SIM115 - it is open as long as the worker runs
+        arguments = list(command[command.index("aahcrawler.cli") + 1 :])
+        files = [Connection(number) for number in (reading, os.dup(stdout.fileno()), os.dup(stderr.fileno()))]
+        self._process = _forks().Process(target=_work, args=(arguments, dict(env), files))
+        self._process.start()
+        for file in files:
+            file.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, None while it runs."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while it runs."""
+        return self._process.exitcode
+
+
+def _serve_forks() -> None:
+    """Have what this process spawns forked from one that is as this one is now, in its session and group."""
+    address = vars(connection)["arbitrary_address"]("AF_UNIX")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        alive, held = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(held)
+                forkserver.main(listener.fileno(), alive, [])
+            finally:
+                os._exit(0)
+    os.close(alive)
+    server = vars(forkserver._forkserver)
+    server.update(_forkserver_address=address, _forkserver_alive_fd=held, _forkserver_pid=pid)
+    vars(context)["_concrete_contexts"]["spawn"] = _Spawning()
+
+
+def _fork_workers() -> None:
+    """Have workers of crawls forked that this process would start."""
+    from aahcrawler.crawl.cluster import supervisor
+
+    vars(supervisor)["subprocess"] = SimpleNamespace(Popen=_Worker, PIPE=subprocess.PIPE)
+
+
+def _work(arguments: list[str], environment: dict[str, str], files: Sequence[Connection]) -> None:
+    from aahcrawler import cli
+
+    for number, file in enumerate(files):
+        with file:
+            os.dup2(file.fileno(), number)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - multiprocessing has set another one
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["aah", *arguments]
+    try:
+        cli.main()
+    finally:
+        atexit._run_exitfuncs()

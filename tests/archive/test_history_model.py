@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -250,4 +249,3 @@ def cut_to(kept: HistoryRecord, ends: dict[int, int], size: int) -> HistoryRecor
 
 
 TestHistory = HistoryMachine.TestCase
-TestHistory.settings = settings(stateful_step_count=30)

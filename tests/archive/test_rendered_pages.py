@@ -21,7 +21,8 @@ from aahcrawler.segments import DiskFullError
 from aahcrawler.wire.replay import replayed
 from tests.archive.exchanges import INFO, exchange_of, identity, page_exchange, places, read_back, written_at
 from tests.archive.test_segments import files_up_to
-from tests.archive.test_writer import only_file, warcio_check
+from tests.archive.test_writer import only_file
+from tests.crawl.verifying import warcio_check
 
 URL = "http://forum.test/thread?id=1"
 SHELL = b"<div id=app></div><script src=/app.js></script>"
@@ -72,7 +73,7 @@ def test_they_are_records_of_their_own_that_never_stand_for_the_answer(tmp_path:
     places = [each.offset for each in capture.resources]
     whole = only_file(tmp_path).read_bytes()
     assert [gzip.decompress(whole[begin:])[:40].split(b"\r\n")[1] for begin in places] == [b"WARC-Type: resource"] * 3
-    assert warcio_check(only_file(tmp_path)).returncode == 0
+    assert warcio_check(only_file(tmp_path)).code == 0
     tally = Tally()
     assert list(check(only_file(tmp_path), tally)) == []
     assert tally.records == 7

@@ -14,7 +14,7 @@ from aahcrawler.cli import app
 from aahcrawler.segments import SegmentError
 from tests.archive.test_checking import check_members, crawl_of, only_file
 from tests.archive.test_segments import files_up_to
-from tests.archive.test_writer import warcio_check
+from tests.crawl.verifying import warcio_check
 
 
 def faults(path: Path) -> list[str]:
@@ -92,7 +92,7 @@ def test_earlier_torn_ends_are_kept(tmp_path: Path) -> None:
         (".torn.1", b"torn 1"),
         (".torn.2", b"torn 2"),
     ]
-    assert warcio_check(path).stdout.count("no request/response header") == 0
+    assert warcio_check(path).out.count("no request/response header") == 0
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:

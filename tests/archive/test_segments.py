@@ -26,7 +26,8 @@ from aahcrawler.segments import (
     segments,
 )
 from tests.archive.exchanges import INFO, page_exchange, read_back
-from tests.archive.test_writer import blocks_of, warcio_check
+from tests.archive.test_writer import blocks_of
+from tests.crawl.verifying import warcio_check
 from tests.forking import forked
 from tests.pace import at_most
 
@@ -175,7 +176,7 @@ def test_full_disk_loses_nothing_and_can_be_gone_on_from(tmp_path: Path) -> None
         writer.write(big)
     with big.response:
         assert blocks_of(tmp_path)[2] == big.response.read()
-    assert warcio_check(*tmp_path.iterdir()).returncode == 0
+    assert warcio_check(*tmp_path.iterdir()).code == 0
 
 
 def test_disk_full_from_the_beginning(tmp_path: Path) -> None:
@@ -216,7 +217,7 @@ def test_killed_process_loses_nothing_it_had_written(tmp_path: Path, seed: int) 
     assert kept[: len(told)] == told
     assert len(kept) <= len(told) + 1
     checked = warcio_check(*segments(tmp_path, "warc.gz"))
-    assert checked.returncode == 0, checked.stdout
+    assert checked.code == 0, checked.out
 
 
 def test_large_segments_are_recovered_quickly(tmp_path: Path) -> None:

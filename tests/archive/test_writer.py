@@ -28,6 +28,7 @@ from tests.archive.exchanges import (
     response_bytes,
     written_at,
 )
+from tests.crawl.verifying import warcio_check
 
 CODINGS = [(chunk, coded) for chunk in (False, True) for coded in (False, True)]
 
@@ -43,11 +44,6 @@ def blocks_of(folder: Path) -> list[bytes]:
         with exchange.response:
             blocks.append(exchange.response.read())
     return blocks
-
-
-def warcio_check(*paths: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "warcio.cli", "check", "-v", *map(str, paths)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_file_byte_for_byte(tmp_path: Path) -> None:
@@ -136,8 +132,8 @@ def test_warcio_check_passes(tmp_path: Path) -> None:
     paths = sorted(tmp_path.glob("*.warc.gz"))
     assert len(paths) > 5
     checked = warcio_check(*paths)
-    assert checked.returncode == 0, checked.stdout
-    assert checked.stdout.count("digest pass") == 40 + len(paths)
+    assert checked.code == 0, checked.out
+    assert checked.out.count("digest pass") == 40 + len(paths)
 
 
 @pytest.mark.parametrize("coded", [False, True])
@@ -148,7 +144,7 @@ def test_warcio_agrees_about_chunked_payloads(tmp_path: Path, coded: bool) -> No
         writer.write(exchange)
     label = labelled_digest(exchange.payload_digest)
     failures = [
-        line.strip() for line in warcio_check(tmp_path / only_file(tmp_path)).stdout.splitlines() if "fail" in line
+        line.strip() for line in warcio_check(tmp_path / only_file(tmp_path)).out.splitlines() if "fail" in line
     ]
     assert failures == [f"payload digest failed {label}"]
     with only_file(tmp_path).open("rb") as file:
@@ -164,7 +160,7 @@ def test_truncation_says_why(tmp_path: Path, truncated: Truncation) -> None:
     with only_file(tmp_path).open("rb") as file:
         records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
         assert [r.headers["WARC-Truncated"] for r in records] == [truncated.value, "disconnect"]
-    assert warcio_check(only_file(tmp_path)).returncode == 0
+    assert warcio_check(only_file(tmp_path)).code == 0
 
 
 def test_a_crawl_is_described_by_terms_of_dublin_core() -> None:
@@ -301,7 +297,7 @@ def test_unreadable_responses_leave_no_trace(tmp_path: Path) -> None:
             writer.write(exchange_of(Failing(bytes(300_000))))
         assert path.read_bytes() == before
         writer.write(page_exchange())
-    assert warcio_check(only_file(tmp_path)).returncode == 0
+    assert warcio_check(only_file(tmp_path)).code == 0
     assert len(blocks_of(tmp_path)) == 2
 
 

@@ -165,6 +165,7 @@ def test_the_command_reports(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 def test_all_of_fivefilters_configs_load(tmp_path: Path) -> None:
     archive = recorded.SHARED.parent / "ftr-site-config.tar.xz"
     if not archive.is_file():

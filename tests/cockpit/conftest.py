@@ -3,13 +3,22 @@
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
 from aahcrawler.service.cockpit.site import COOKIE
+from tests.browsing import launched
 from tests.cockpit.cockpit_browser import READER, Cockpit, serving
 from tests.cockpit.shown_crawl import CRAWL, crawled
 from tests.crawl.crawling import until
 from tests.crawl.site import Site
 from tests.crawl.site import serving as serving_site
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """Yield one browser for the whole folder: its tests run no event loop in this thread once there is a browser."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ def made(visitor: Visitor, path: str) -> str:
     assert begun.status == 303
     page = begun.headers["location"]
     job = page.rpartition("job=")[2]
-    until(lambda: "data-again" not in visitor.text(f"{path}/package/{job}"), 60)
+    until(lambda: "data-again" not in visitor.text(f"{path}/package/{job}"))
     return visitor.text(page)
 
 

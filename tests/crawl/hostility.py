@@ -6,7 +6,7 @@ from tests.crawl.site import Answer, Reply, html, links
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 MEBIBYTE = 1 << 20
-LARGE = 50 * MEBIBYTE
+LARGE = 16 * MEBIBYTE
 
 
 def page_with(link: str, before: bytes = b"", after: bytes = b"") -> bytes:

@@ -10,7 +10,13 @@ LEAST = {"recall": 0.99, "precision": 0.98, "title": 0.98, "author": 0.98, "date
 MOST = {"duplicate_share": 0.01, "requests_per_needed_page": 1.6, "false_objects": 0.02}
 
 
-@pytest.mark.parametrize("name", ["wordpress/twentytwentyone", "phpbb/prosilver", "mybb/default"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "phpbb/prosilver",
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("wordpress/twentytwentyone", "mybb/default")),
+    ],
+)
 def test_a_recorded_site_is_collected_whole_with_few_requests(name: str) -> None:
     row = measure(recorded_site(name), recorded.SHARED / "score.py")
     measured = {field: value for field, value in row.items() if isinstance(value, int | float)}

@@ -3,7 +3,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import networkx
 import pytest
 
 from aahcrawler.annotations import Annotation, Kind
@@ -167,6 +166,8 @@ def graphs() -> Iterator[tuple[int, Edges]]:
 
 @pytest.mark.parametrize(("people", "edges"), list(graphs()))
 def test_influence_is_page_rank(people: int, edges: Edges) -> None:
+    import networkx  # What it imports takes long.
+
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(people))
     graph.add_weighted_edges_from((*pair, weight) for pair, weight in edges.items())
@@ -176,6 +177,8 @@ def test_influence_is_page_rank(people: int, edges: Edges) -> None:
 
 @pytest.mark.parametrize(("people", "edges"), list(graphs()))
 def test_communities_are_as_well_told_apart_as_another_program_does(people: int, edges: Edges) -> None:
+    import networkx
+
     graph = networkx.Graph()
     graph.add_nodes_from(range(people))
     for (one, other), weight in edges.items():

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
-import spacy
-from spacy.pipeline import EntityRuler
 
 from aahcrawler.annotations import REFINES, Annotation, annotation_iri
 from offline.enrichment.annotator import ObjectText
@@ -30,6 +28,9 @@ def named(annotations: Sequence[Annotation]) -> list[tuple[str, str, str]]:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Save a pipeline that knows some names by heart, and return its folder."""
+    import spacy  # What it imports takes long.
+    from spacy.pipeline import EntityRuler
+
     pipeline = spacy.blank("en")
     ruler = pipeline.add_pipe("entity_ruler", name="ner")
     assert isinstance(ruler, EntityRuler)

@@ -366,7 +366,6 @@ def test_any_order_of_operations(
         machine,
         settings=settings(
             max_examples=settings().max_examples // 2,
-            stateful_step_count=40,
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -132,9 +132,10 @@ def enlarged(markup: str, item: str, size: int) -> bytes:
         ("mediawiki/article-vector", ".mw-parser-output > p"),
     ],
 )
-def test_regular_documents_of_megabytes_are_quick_enough(name: str, item: str) -> None:
+@pytest.mark.parametrize("size", [500_000, pytest.param(2_500_000, marks=pytest.mark.soak)])
+def test_large_regular_documents_are_quick_enough(name: str, item: str, size: int) -> None:
     (saved,) = (saved for saved in saved_pages() if saved.name == name)
-    page = html_page(saved.page.url, enlarged(saved.page.text, item, 2_500_000))
+    page = html_page(saved.page.url, enlarged(saved.page.text, item, size))
     found = ApplicationAwareHelper(shipped()).assist(page)
     assert found.objects
     assert {failure.failure for failure in found.failed_actions} <= {Failure.TOO_MUCH}

@@ -99,7 +99,7 @@ def test_a_repeated_import_adds_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_is_damaged_a_repeated_import_adds_nothing(tmp_path: Path, data: st.DataObject) -> None:
     text = data.draw(st.sampled_from((members(pages(4)), b"".join(each.text for each in pages(4)))))

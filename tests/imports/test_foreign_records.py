@@ -18,7 +18,7 @@ from tests.imports.archives import PAGE, Written, arc, damaged, damages, members
 RECORDS = pages(6)
 PLAIN = b"".join(each.text for each in RECORDS)
 PACKED = members(RECORDS)
-EXAMPLES = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def ends(pieces: list[bytes]) -> list[tuple[int, int]]:

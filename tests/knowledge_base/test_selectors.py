@@ -51,9 +51,10 @@ def all_selectors(knowledge_base: KnowledgeBase) -> list[Selector]:
 
 
 @pytest.mark.slow
-def test_narrowing_loses_nothing_on_some_saved_pages() -> None:
+@pytest.mark.parametrize("every", [75, pytest.param(15, marks=pytest.mark.soak)])
+def test_narrowing_loses_nothing_on_some_saved_pages(every: int) -> None:
     selectors = all_selectors(shipped())
-    for saved in saved_pages()[::15]:
+    for saved in saved_pages()[::every]:
         literals = SourceLiterals(saved.page.body.lower())
         for selector in selectors:
             narrowed = literals.narrow(selector)

@@ -138,10 +138,11 @@ def test_large_documents_have_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_of_the_knowledge_base_is_lost_on_saved_pages() -> None:
+@pytest.mark.parametrize("every", [100, pytest.param(25, marks=pytest.mark.soak)])
+def test_nothing_of_the_knowledge_base_is_lost_on_saved_pages(every: int) -> None:
     selectors = list({selector.source: selector for selector in all_selectors(shipped())}.values())
     looked_up = found = 0
-    for saved in saved_pages()[::25]:
+    for saved in saved_pages()[::every]:
         tree, literals = saved.page.tree, literals_of(saved.page)
         within = [each for each in tree.iter("div", "li", "article", "table") if len(each)][::40][:3]
         for selector in selectors:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import rdflib
-from pyshacl import validate
 
 import aahcrawler.objects
 from aahcrawler.layout import NQUADS
@@ -37,6 +36,8 @@ def crawl_violations(crawl: Path) -> list[str]:
 
 
 def _violations(graph: rdflib.Graph, wanted: rdflib.Graph) -> Iterator[str]:
+    from pyshacl import validate  # What it imports takes long.
+
     conforms, _, said = validate(graph, shacl_graph=wanted)
     if not conforms:
         yield str(said)

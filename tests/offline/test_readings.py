@@ -183,7 +183,8 @@ def test_pages_are_looked_up_as_they_were_read_last(crawl: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_writer_killed_at_any_byte_leaves_whole_readings(crawl: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [23, pytest.param(1, marks=pytest.mark.soak)])
+def test_a_writer_killed_at_any_byte_leaves_whole_readings(crawl: Path, tmp_path: Path, every: int) -> None:
     (first,) = [path for path in segments_of(crawl) if READINGS not in path.name]
     (later,) = [path for path in segments_of(crawl) if READINGS in path.name]
     whole = later.read_bytes()
@@ -194,7 +195,8 @@ def test_a_writer_killed_at_any_byte_leaves_whole_readings(crawl: Path, tmp_path
     texts = {0: "first 2", middle: "second", len(whole): "third"}
     torn = later.with_name(later.name + OPEN)
     later.rename(torn)
-    for size in range(len(whole) + 1):
+    near = {size + more for size in texts for more in (-1, 0, 1) if 0 <= size + more <= len(whole)}
+    for size in sorted({*range(0, len(whole) + 1, every), *near}):
         torn.write_bytes(whole[:size])
         kept = max(end for end in texts if end <= size)
         assert text_of(crawl)[f"{THREAD.format(2)}#p1"] == texts[kept]

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.replay.capture_lookup import SortedLines
@@ -16,7 +16,6 @@ LINES = st.lists(
 ).map(lambda found: sorted({key + b"x" * size + b"\n" for key, size in found}))
 
 
-@settings(max_examples=60, deadline=None)
 @given(LINES, KEYS, st.integers(0, 60))
 def test_lines_are_those_of_a_list(lines: list[bytes], key: bytes, at: int) -> None:
     with TemporaryDirectory() as folder:
