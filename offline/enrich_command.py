@@ -6,7 +6,7 @@ The command imports its modules when it runs: help has to answer at once.
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,9 +106,9 @@ def enrich(
                 continue
             with counting(*(step.name for step in chosen)) as count:
                 made = enriched(crawl, chosen, processes=processes, seen=count, leave_out=not named, lexicons=lexicons)
-                results = list(made)
-            _tell(crawl, results, as_json=as_json)
-            short += [each for each in results if each.done.failures or each.is_left_out]
+                for each in made:
+                    _tell(crawl, each, as_json=as_json)
+                    short += [each] if each.done.failures or each.is_left_out else []
             if steering:
                 changed = steer(RunningCrawl.of(crawl, client), SteeringBounds(terms, urls, move))
                 _tell_scores(crawl, "raised", changed, as_json=as_json)
@@ -116,22 +116,21 @@ def enrich(
         raise typer.Exit(NOT_WHOLE)
 
 
-def _tell(crawl: Path, results: "Iterable[StepResult]", *, as_json: bool) -> None:
-    for each in results:
-        done = each.done
-        if as_json:
-            said = {"crawl": str(crawl), "step": each.step, "captures": each.captures, "objects": done.objects}
-            said |= {"annotations": done.annotations, "failures": done.failures, "notes": list(each.notes)}
-            typer.echo(json.dumps({**said, "languages": dict(sorted(done.languages.items()))}, ensure_ascii=False))
-            continue
-        for note in each.notes:
-            typer.echo(f"note: {each.step}: {note}", err=True)
-        if done.failures:
-            typer.echo(f"note: {each.step}: fails on {done.failures:,} objects, which are left as they are", err=True)
-        if each.is_left_out:
-            continue
-        what = f"{done.annotations:,} annotations at {each.captures:,} captures" if each.captures else "nothing new"
-        typer.echo(f"{crawl}: {each.step}: {what}")
+def _tell(crawl: Path, result: "StepResult", *, as_json: bool) -> None:
+    """Say what a step has done, as soon as it ends."""
+    done = result.done
+    if as_json:
+        said = {"crawl": str(crawl), "step": result.step, "captures": result.captures, "objects": done.objects}
+        said |= {"annotations": done.annotations, "failures": done.failures, "notes": list(result.notes)}
+        typer.echo(json.dumps({**said, "languages": dict(sorted(done.languages.items()))}, ensure_ascii=False))
+        return
+    for note in result.notes:
+        typer.echo(f"note: {result.step}: {note}", err=True)
+    if done.failures:
+        typer.echo(f"note: {result.step}: fails on {done.failures:,} objects, which are left as they are", err=True)
+    if not result.is_left_out:
+        what = f"{done.annotations:,} annotations at {result.captures:,} captures" if result.captures else "nothing new"
+        typer.echo(f"{crawl}: {result.step}: {what}")
 
 
 def _tell_scores(crawl: Path, what: str, changed: "Sequence[Steered]", *, as_json: bool) -> None:

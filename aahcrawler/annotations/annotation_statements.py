@@ -9,6 +9,7 @@ and of PROV-O, as far as they have them.
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 from urllib.parse import quote, unquote
@@ -168,7 +169,12 @@ def _of(annotation: Annotation) -> Iterator[str]:
         elif detail == SAID_BY:
             yield f"{subject} <{v.DERIVED_FROM}> {iri(value)}"
         else:
-            yield f"{subject} <{v.DETAIL}{quote(detail, safe='')}> {text(value)}"
+            yield f"{subject} <{_detail(detail)}> {text(value)}"
+
+
+@lru_cache(maxsize=1024)
+def _detail(name: str) -> str:
+    return v.DETAIL + quote(name, safe="")
 
 
 def _read(stated: CaptureStatements, subject: str, capture: str, annotator: str, version: str) -> Annotation:
