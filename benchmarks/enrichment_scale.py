@@ -106,7 +106,8 @@ def without_models(setting: Setting) -> EntityAnnotator:
     return EntityAnnotator(setting.icd.topic.entities, {})
 
 
-def _steps(*, models: bool) -> Sequence[EnrichmentStep]:
+def enriching_steps(*, models: bool) -> Sequence[EnrichmentStep]:
+    """Return all steps, with the models that are installed or without any."""
     plain = EnrichmentStep("entities", f"{__name__}:without_models")
     return [plain if step.name == "entities" and not models else step for step in chosen_steps(())]
 
@@ -114,7 +115,7 @@ def _steps(*, models: bool) -> Sequence[EnrichmentStep]:
 def _enrich(crawl: Path, processes: int, *, models: bool) -> None:
     """Enrich a crawl in this process, and write a line of JSON for each step as it ends."""
     began = time.monotonic()
-    for result in enrich(crawl, _steps(models=models), processes=processes, leave_out=True):
+    for result in enrich(crawl, enriching_steps(models=models), processes=processes, leave_out=True):
         now = time.monotonic()
         told = {"step": result.step, "seconds": now - began, "objects": result.done.objects,
                 "annotations": result.done.annotations, "is_left_out": result.is_left_out}  # fmt: skip
