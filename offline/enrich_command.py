@@ -7,6 +7,7 @@ The command imports its modules when it runs: help has to answer at once.
 import json
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,15 @@ def enrich(
     processes: Annotated[
         int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
     ] = 1,
+    spark: Annotated[
+        str,
+        typer.Option(
+            "--spark",
+            metavar="MASTER",
+            help="Have the machines of a Spark cluster read the objects, such as spark://host:7077; the outcome is the "
+            "same.",
+        ),
+    ] = "",
     listing: Annotated[
         bool, typer.Option("--list", help="List the steps, in the order in which they are done.")
     ] = False,
@@ -77,7 +87,7 @@ def enrich(
 
     from aahcrawler.annotations.annotation_lock import AnnotationsBusyError
     from aahcrawler.definitions import DefinitionError
-    from aahcrawler.jobs import JobError
+    from aahcrawler.jobs import Job, JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import DamageError, SegmentError
     from aahcrawler.service_client import ServiceClient
@@ -85,6 +95,7 @@ def enrich(
     from offline.enrichment.crawl_steering import RunningCrawl, SteeringBounds, SteeringError, steer, undo
     from offline.enrichment.enriching import enrich as enriched
     from offline.enrichment.steps import EnrichError, all_steps, chosen_steps
+    from offline.spark.spark_job import spark_jobs
 
     if listing:
         for step in all_steps():
@@ -94,18 +105,27 @@ def enrich(
         typer.echo("name the folder of a crawl", err=True)
         raise typer.Exit(MISTAKE)
     mistakes = (AnnotationsBusyError, DamageError, DefinitionError, EnrichError, JobError, ReadError, SegmentError)
-    with exit_on_error(*mistakes, SteeringError, OSError, sqlite3.Error):
+    with ExitStack() as stack, exit_on_error(*mistakes, SteeringError, OSError, sqlite3.Error):
         client = ServiceClient(service, os.environ.get("AAH_SERVICE_TOKEN", ""))
         named = [name.strip() for name in steps.split(",") if name.strip()]
         chosen = chosen_steps(named)
         short: list[StepResult] = []
+        jobs = stack.enter_context(spark_jobs(spark)) if spark and not undoing else Job
         for crawl in crawls:
             if undoing:
                 back = undo(RunningCrawl.of(crawl, client))
                 _tell_scores(crawl, "put back", back, as_json=as_json)
                 continue
             with counting(*(step.name for step in chosen)) as count:
-                made = enriched(crawl, chosen, processes=processes, seen=count, leave_out=not named, lexicons=lexicons)
+                made = enriched(
+                    crawl,
+                    chosen,
+                    processes=processes,
+                    seen=count,
+                    leave_out=not named,
+                    lexicons=lexicons,
+                    jobs=jobs,
+                )
                 for each in made:
                     _tell(crawl, each, as_json=as_json)
                     short += [each] if each.done.failures or each.is_left_out else []

@@ -25,6 +25,7 @@ from aahcrawler.definitions import read_definition
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import DEFINITION, NQUADS
 from aahcrawler.segments import SegmentWriter, Series, recover
+from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.annotator import Annotator, MediaAnnotator, Medium, ObjectText
 from offline.enrichment.captured_media import MediaSources, MediaSurvey
 from offline.enrichment.object_texts import Sources, Survey, version_key, with_language
@@ -84,13 +85,15 @@ def enrich(
     seen: Callable[[str, int], object] = lambda _step, _captures: None,
     leave_out: bool = False,
     lexicons: Path | None = None,
+    jobs: Callable[..., Job[Annotated]] = Job,
 ) -> Iterator[StepResult]:
     """Have some steps annotate the objects of a crawl's folder, and yield what each has done.
 
     Steps are done in the order given; those that go by all objects are told what the ones before them said. ``seen`` is
     told how many more captures a step is done with. With ``leave_out``, a step that rests on a library which is not
-    installed is left out, and its result says so. ``lexicons`` is the operator's folder of them. Raises
-    ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
+    installed is left out, and its result says so. ``lexicons`` is the operator's folder of them. ``jobs`` makes jobs
+    for what goes object by object, which ``offline.spark`` spreads over machines; all else is done in this process.
+    Raises ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
     ``SegmentError`` and ``sqlite3.Error``.
     """
     setting = setting_of(crawl, lexicons)
@@ -101,7 +104,7 @@ def enrich(
         AnnotationIndex(crawl) as index,
     ):
         recover(folder, NQUADS)
-        enriching = _Enriching(setting, survey, index, writer, processes)
+        enriching = _Enriching(setting, survey, index, writer, processes, jobs)
         told: list[str] = []
         for step in steps:
             index.catch_up()
@@ -132,6 +135,7 @@ class _Enriching:
     index: AnnotationIndex
     writer: SegmentWriter
     processes: int
+    jobs: Callable[..., Job[Annotated]]
 
     def media(self, step: EnrichmentStep, seen: Callable[[str, int], object]) -> StepResult:
         """Have a step annotate the files that it has not annotated yet."""
@@ -151,8 +155,8 @@ class _Enriching:
         seen: Callable[[str, int], object],
     ) -> StepResult:
         done, captures = Annotated(), 0
-        job = Job(
-            AnnotatingStep(self.setting.crawl, step, annotator.version, _now(), self.setting.lexicons),
+        job = self.jobs(
+            AnnotatingStep(self.setting.crawl.resolve(), step, annotator.version, _now(), self.setting.lexicons),
             _NOTES,
             keep=self._keep,
             processes=self.processes,
@@ -226,7 +230,9 @@ class _Enriching:
             if row[0] in before:
                 total += int.from_bytes(blake2b("\0".join(row).encode(), digest_size=16).digest())
         known = (total % (1 << 128)).to_bytes(16)
-        return blake2b(self.survey.digest() + known + version.encode(), digest_size=12).hexdigest()
+        # A takedown leaves of a run what does not speak of what it removes: that is no whole run any more.
+        taken = "".join(stone.id for stone in read_tombstones(self.setting.crawl))
+        return blake2b(self.survey.digest() + known + f"{version}{taken}".encode(), digest_size=12).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
