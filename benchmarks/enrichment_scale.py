@@ -32,7 +32,7 @@ from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.layout import ANNOTATIONS, DEFINITION, NQUADS
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.segments import Members, open_segment, segments
-from aahcrawler.webobject import Person, WebObject
+from aahcrawler.webobject import Person, Value, WebObject
 from benchmarks.enrichment_world import world
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
@@ -96,9 +96,9 @@ def write_crawl(crawl: Path, given: Iterable[ObjectText]) -> int:
 
 
 def _object(given: ObjectText) -> WebObject:
-    properties = {"author": (Person(given.author),), "date": (given.published,), "body": (given.text,)}
-    present = {name: values for name, values in properties.items() if values != ("",)}
-    return WebObject(given.object, given.type, given.url, present, given.part_of or None)
+    properties: dict[str, tuple[Value, ...]] = {"author": (Person(given.author),), "body": (given.text,)}
+    properties |= {"date": (given.published,)} if given.published else {}
+    return WebObject(given.object, given.type, given.url, properties, given.part_of or None)
 
 
 def without_models(setting: Setting) -> EntityAnnotator:
