@@ -1,15 +1,16 @@
 """Selects the annotations that go along with exported captures, as they lie in a crawl's folder."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from aahcrawler.annotations import SAID_BY, AnnotationIndex, CaptureAnnotations
 from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.layout import ANNOTATIONS, NQUADS
 from aahcrawler.segments import Members, open_segment, segments
+from offline.selection.warc_selection import Names
 
 
-def exported_annotations(crawl: Path, captures: Container[str]) -> Iterator[bytes]:
+def exported_annotations(crawl: Path, captures: Names) -> Iterator[bytes]:
     """Yield the gzip members of the annotations that count and that rest on exported captures alone.
 
     What was made of many captures together goes along where all captures do that were annotated: elsewhere it may tell
@@ -37,6 +38,6 @@ def exported_annotations(crawl: Path, captures: Container[str]) -> Iterator[byte
                         yield packed.read(members.end - begin)
 
 
-def _rests_on(unit: CaptureAnnotations, captures: Container[str]) -> bool:
+def _rests_on(unit: CaptureAnnotations, captures: Names) -> bool:
     others = (value for each in unit.annotations for name, value in each.values if name == SAID_BY)
     return unit.capture in captures and all(other in captures for other in others)

@@ -37,7 +37,7 @@ list(enrich(Path(sys.argv[1]), enriching_steps(models=False)))
 def test_kills_change_nothing_that_any_step_says(tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     for crawl in (killed, whole):
-        write_crawl(crawl, posts(84))
+        write_crawl(crawl, posts(110))
     list(enrich(whole, enriching_steps(models=False)))
     with annotations_of(whole) as annotations:
         said = {each.annotator for each in annotations}
