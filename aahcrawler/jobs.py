@@ -166,7 +166,7 @@ class Job(Generic[Note]):
             journal.remove()
 
     def _do(self, journal: Journal) -> None:
-        for unit, made in self._made(self._left(journal)):
+        for unit, made in self.made(self._left(journal)):
             self.keep([kept for _, kept in made])
             journal.note(unit, (self.notes.dump_json(note) for note, _ in made))
             self.seen(len(made))
@@ -178,8 +178,8 @@ class Job(Generic[Note]):
             else:
                 yield unit
 
-    def _made(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Made[Note]]]:
-        """Yield what is made of each unit, in their order."""
+    def made(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Made[Note]]]:
+        """Yield what is made of each unit, in their order. Raises ``JobError``."""
         first = next(units, None)
         if first is None:
             return

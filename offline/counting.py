@@ -40,10 +40,12 @@ def telling() -> Iterator[Callable[[str, int], None]]:
 def counting(*what: str) -> Iterator[Callable[[str, int], None]]:
     """Show counts of ``what`` on a terminal within the context; the yielded function adds to one.
 
-    Shows nothing elsewhere.
+    Shows nothing elsewhere. What is written to standard output meanwhile appears above the counts where both are on a
+    terminal, and goes where it belongs otherwise.
     """
-    console = Console(stderr=True)
+    console, aside = Console(stderr=True), sys.stdout.isatty()
     columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    is_shown = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not is_shown, redirect_stdout=aside) as progress:
         tasks = {name: progress.add_task(name, total=None) for name in what}
         yield lambda name, more: progress.advance(tasks[name], more)

@@ -6,7 +6,8 @@ The command imports its modules when it runs: help has to answer at once.
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,15 @@ def enrich(
     processes: Annotated[
         int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
     ] = 1,
+    spark: Annotated[
+        str,
+        typer.Option(
+            "--spark",
+            metavar="MASTER",
+            help="Have the machines of a Spark cluster read the objects, such as spark://host:7077; the outcome is the "
+            "same.",
+        ),
+    ] = "",
     listing: Annotated[
         bool, typer.Option("--list", help="List the steps, in the order in which they are done.")
     ] = False,
@@ -77,7 +87,7 @@ def enrich(
 
     from aahcrawler.annotations.annotation_lock import AnnotationsBusyError
     from aahcrawler.definitions import DefinitionError
-    from aahcrawler.jobs import JobError
+    from aahcrawler.jobs import Job, JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import DamageError, SegmentError
     from aahcrawler.service_client import ServiceClient
@@ -85,6 +95,7 @@ def enrich(
     from offline.enrichment.crawl_steering import RunningCrawl, SteeringBounds, SteeringError, steer, undo
     from offline.enrichment.enriching import enrich as enriched
     from offline.enrichment.steps import EnrichError, all_steps, chosen_steps
+    from offline.spark.spark_job import spark_jobs
 
     if listing:
         for step in all_steps():
@@ -94,21 +105,30 @@ def enrich(
         typer.echo("name the folder of a crawl", err=True)
         raise typer.Exit(MISTAKE)
     mistakes = (AnnotationsBusyError, DamageError, DefinitionError, EnrichError, JobError, ReadError, SegmentError)
-    with exit_on_error(*mistakes, SteeringError, OSError, sqlite3.Error):
+    with ExitStack() as stack, exit_on_error(*mistakes, SteeringError, OSError, sqlite3.Error):
         client = ServiceClient(service, os.environ.get("AAH_SERVICE_TOKEN", ""))
         named = [name.strip() for name in steps.split(",") if name.strip()]
         chosen = chosen_steps(named)
         short: list[StepResult] = []
+        jobs = stack.enter_context(spark_jobs(spark)) if spark and not undoing else Job
         for crawl in crawls:
             if undoing:
                 back = undo(RunningCrawl.of(crawl, client))
                 _tell_scores(crawl, "put back", back, as_json=as_json)
                 continue
             with counting(*(step.name for step in chosen)) as count:
-                made = enriched(crawl, chosen, processes=processes, seen=count, leave_out=not named, lexicons=lexicons)
-                results = list(made)
-            _tell(crawl, results, as_json=as_json)
-            short += [each for each in results if each.done.failures or each.is_left_out]
+                made = enriched(
+                    crawl,
+                    chosen,
+                    processes=processes,
+                    seen=count,
+                    leave_out=not named,
+                    lexicons=lexicons,
+                    jobs=jobs,
+                )
+                for each in made:
+                    _tell(crawl, each, as_json=as_json)
+                    short += [each] if each.done.failures or each.is_left_out else []
             if steering:
                 changed = steer(RunningCrawl.of(crawl, client), SteeringBounds(terms, urls, move))
                 _tell_scores(crawl, "raised", changed, as_json=as_json)
@@ -116,22 +136,21 @@ def enrich(
         raise typer.Exit(NOT_WHOLE)
 
 
-def _tell(crawl: Path, results: "Iterable[StepResult]", *, as_json: bool) -> None:
-    for each in results:
-        done = each.done
-        if as_json:
-            said = {"crawl": str(crawl), "step": each.step, "captures": each.captures, "objects": done.objects}
-            said |= {"annotations": done.annotations, "failures": done.failures, "notes": list(each.notes)}
-            typer.echo(json.dumps({**said, "languages": dict(sorted(done.languages.items()))}, ensure_ascii=False))
-            continue
-        for note in each.notes:
-            typer.echo(f"note: {each.step}: {note}", err=True)
-        if done.failures:
-            typer.echo(f"note: {each.step}: fails on {done.failures:,} objects, which are left as they are", err=True)
-        if each.is_left_out:
-            continue
-        what = f"{done.annotations:,} annotations at {each.captures:,} captures" if each.captures else "nothing new"
-        typer.echo(f"{crawl}: {each.step}: {what}")
+def _tell(crawl: Path, result: "StepResult", *, as_json: bool) -> None:
+    """Say what a step has done, as soon as it ends."""
+    done = result.done
+    if as_json:
+        said = {"crawl": str(crawl), "step": result.step, "captures": result.captures, "objects": done.objects}
+        said |= {"annotations": done.annotations, "failures": done.failures, "notes": list(result.notes)}
+        typer.echo(json.dumps({**said, "languages": dict(sorted(done.languages.items()))}, ensure_ascii=False))
+        return
+    for note in result.notes:
+        typer.echo(f"note: {result.step}: {note}", err=True)
+    if done.failures:
+        typer.echo(f"note: {result.step}: fails on {done.failures:,} objects, which are left as they are", err=True)
+    if not result.is_left_out:
+        what = f"{done.annotations:,} annotations at {result.captures:,} captures" if result.captures else "nothing new"
+        typer.echo(f"{crawl}: {result.step}: {what}")
 
 
 def _tell_scores(crawl: Path, what: str, changed: "Sequence[Steered]", *, as_json: bool) -> None:

@@ -54,6 +54,9 @@ def export(
     ] = None,
     no_requisites: NoRequisitesOption = False,
     with_sessions: SessionsOption = False,
+    no_annotations: Annotated[
+        bool, typer.Option("--no-annotations", help="Leave out what enrichment says of the captures.")
+    ] = False,
     no_text: Annotated[
         bool, typer.Option("--no-text", help="Leave out the texts of pages, by which they are found.")
     ] = False,
@@ -107,7 +110,7 @@ def export(
         )
         criteria = reviewed(read, review)
         named = None if records is None else _records(records)
-        wanted = WantedPages(criteria, named, not no_requisites, with_sessions, not no_text)
+        wanted = WantedPages(criteria, named, not no_requisites, with_sessions, not no_text, not no_annotations)
         folders, described, missing = described_crawls(crawls)
         for line in missing:
             typer.echo(f"note: {line}", err=True)

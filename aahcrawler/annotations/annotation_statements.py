@@ -9,6 +9,7 @@ and of PROV-O, as far as they have them.
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 from urllib.parse import quote, unquote
@@ -24,6 +25,7 @@ REFINES: Final = "refines"
 SAID_BY: Final = "said-by"
 """The detail with the id of another capture that an annotation rests on: it goes when that is taken down."""
 _DERIVED: Final = re.compile(rb"<" + re.escape(v.DERIVED_FROM).encode() + rb"> <([^>]*)>")
+_MEANT: Final = re.compile(rb"<" + re.escape(f"{v.OA}hasBody").encode() + rb"> <([^>]*)>")
 _RECORD: Final = "urn:uuid:"
 _FIELDS: Final = tuple(each.name for each in fields(Annotation) if each.name != "confidence")
 
@@ -109,6 +111,26 @@ def rests_on(written: bytes, captures: Set[str]) -> bool:
     return any(found.decode() in captures for found in _DERIVED.findall(written))
 
 
+def meant_in(written: bytes) -> frozenset[str]:
+    """Return the IRIs of what the annotations in a graph mean."""
+    return frozenset(found.decode() for found in _MEANT.findall(written))
+
+
+def outlasts(written: bytes, taken: Set[str]) -> bool:
+    """Return whether a graph of a run says nothing of captures that are taken down, given what is meant in these.
+
+    Each of its annotations has to mean something else, or to stand on words of its own object's text. Who answers whom
+    never outlasts a takedown: the name of who is answered is said by another page.
+    """
+    try:
+        said = read_annotations(written).annotations
+    except (KeyError, ValueError):
+        return False
+    return all(
+        each.kind is not Kind.CONVERSATION and (each.iri not in taken if each.iri else each.start >= 0) for each in said
+    )
+
+
 def is_of_run(graph: str) -> bool:
     """Say whether annotations rest on more objects than those of their capture."""
     return graph.count(":") > v.ANNOTATIONS.count(":") + 2
@@ -168,7 +190,12 @@ def _of(annotation: Annotation) -> Iterator[str]:
         elif detail == SAID_BY:
             yield f"{subject} <{v.DERIVED_FROM}> {iri(value)}"
         else:
-            yield f"{subject} <{v.DETAIL}{quote(detail, safe='')}> {text(value)}"
+            yield f"{subject} <{_detail(detail)}> {text(value)}"
+
+
+@lru_cache(maxsize=1024)
+def _detail(name: str) -> str:
+    return v.DETAIL + quote(name, safe="")
 
 
 def _read(stated: CaptureStatements, subject: str, capture: str, annotator: str, version: str) -> Annotation:

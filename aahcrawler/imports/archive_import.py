@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from zipfile import BadZipFile
 
+from aahcrawler.annotations.annotation_lock import AnnotationsBusyError
 from aahcrawler.archive.folders import is_referred
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, PlaceNote, entries, note_all
 from aahcrawler.imports.import_writer import ImportLedger, ImportWriter, SourceFile
+from aahcrawler.imports.imported_annotations import take_annotations
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
-from aahcrawler.imports.wacz_package import ZIP, WaczPackage
+from aahcrawler.imports.wacz_package import ZIP, PackedArchive, WaczPackage
 from aahcrawler.jobs import own_processes
 from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTED, INDEXES, WARC
 from aahcrawler.segments import recover, segments
@@ -186,10 +188,25 @@ class ArchiveImport:
                     tell(packed.name, f"its digest is sha256:{source.sha256}, and the package says {claimed[:80]}")
                 self._copy(source, packed.file, importing, packed.offsets)
             package.check_indexes()
+            importing.ledger.commit()
+            for packed in package.annotations():
+                self._take_annotations(packed, importing, tell)
             if whole.sha256 not in self._noted:
                 notes.write(self.root, counts, "package")
                 self._noted.add(whole.sha256)
         self.counts.add(counts)
+
+    def _take_annotations(
+        self, packed: PackedArchive, importing: "_Importing", tell: Callable[[str, str], object]
+    ) -> None:
+        def has(capture: str) -> bool:
+            return importing.ledger.identity(capture) is not None
+
+        try:
+            for why in take_annotations(self.root, self.name, packed.file, has):
+                tell(packed.name, why)
+        except AnnotationsBusyError as error:
+            tell(packed.name, f"its annotations are not taken: {error}")
 
     def _tell(self, file: str, why: str) -> None:
         self.told(ImportFault(file, FilePlace(0), "", why, is_kept=False))

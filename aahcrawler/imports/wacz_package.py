@@ -17,8 +17,11 @@ from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, Final, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from aahcrawler.layout import NQUADS
+
 ZIP: Final = b"PK\x03\x04"
 _DATA: Final = "archive/"
+_ANNOTATIONS: Final = "annotations/"
 _INDEXES: Final = "indexes/"
 _PACKAGE: Final = "datapackage.json"
 _MAX_PACKAGE_LENGTH: Final = 64 << 20
@@ -94,9 +97,18 @@ class WaczPackage:
 
     def archives(self) -> Iterator[PackedArchive]:
         """Yield the archive files, each open until the next one is requested. Raises ``OSError``."""
+        for packed in self._in(_DATA):
+            self._offsets[packed.name.removeprefix(_DATA)] = packed.offsets
+            yield packed
+
+    def annotations(self) -> Iterator[PackedArchive]:
+        """Yield the files of annotations, as N-Quads in gzip members; otherwise as ``archives``."""
+        yield from (packed for packed in self._in(_ANNOTATIONS) if packed.name.endswith(f".{NQUADS}"))
+
+    def _in(self, folder: str) -> Iterator[PackedArchive]:
         seen: set[int] = set()
         for info in self._zip.infolist():
-            if info.is_dir() or not self._is_archive(info):
+            if info.is_dir() or not self._is_in(folder, info):
                 continue
             if info.header_offset in seen:
                 self._tell(info.filename, "its bytes are those of another file of the package")
@@ -106,7 +118,6 @@ class WaczPackage:
             if packed is None:
                 continue
             with closing(packed.file):
-                self._offsets[info.filename.removeprefix(_DATA)] = packed.offsets
                 yield packed
 
     def digests(self) -> dict[str, str]:
@@ -142,13 +153,14 @@ class WaczPackage:
             if wrong > _MAX_TOLD:
                 self._tell(info.filename, f"{wrong} lines lead to places where no record is")
 
-    def _is_archive(self, info: ZipInfo) -> bool:
+    def _is_in(self, folder: str, info: ZipInfo) -> bool:
         name = info.filename
         parts = name.replace("\\", "/").split("/")
         if ".." in parts or name.startswith(("/", "\\")):
-            self._tell(name, "its name leads out of the package: it is passed over")
+            if folder == _DATA:  # It is told once.
+                self._tell(name, "its name leads out of the package: it is passed over")
             return False
-        return name.startswith(_DATA)
+        return name.startswith(folder)
 
     def _opened(self, info: ZipInfo) -> PackedArchive | None:
         if info.flag_bits & _ENCRYPTED:

@@ -6,20 +6,22 @@ takedown means doing all of them from the beginning.
 
 import json
 import logging
+import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator, Set
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.annotations.annotation_lock import AnnotationsBusyError, annotating
-from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run, rests_on
+from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run, meant_in, outlasts, rests_on
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
@@ -44,6 +46,7 @@ from aahcrawler.layout import (
     SEARCH_TEXTS,
     SOURCES,
     STEERED,
+    STEERING,
     STORE,
     SUMMARY,
     TOPICS,
@@ -69,6 +72,10 @@ from aahcrawler.takedown.selection import Selected, pages_of, select
 from aahcrawler.tombstones import Lifted, TakenDown, Tombstone, read_tombstones, replace_durably, write_tombstones
 
 logger = logging.getLogger(__name__)
+
+
+_URL: Final = re.compile(r"https?://[^\s\"'<>…]+")
+_TAKEN: Final = "(taken down)"
 
 
 class TakedownError(Exception):
@@ -98,6 +105,8 @@ class _Journal(BaseModel):
     promoted: dict[str, str]
     files: tuple[str, ...]
     places: tuple[RecordPlace, ...] = ()
+    meant: tuple[str, ...] = ()
+    """What annotations of the captures mean, as names of people and topics."""
 
 
 def plan(crawl: Path, wanted: WantedRemoval) -> tuple[Selected, TakenDown]:
@@ -149,6 +158,7 @@ def remove(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[To
             promoted=selected.promoted,
             files=selected.files,
             places=selected.places,
+            meant=_meant(crawl, selected.captures),
         )
         replace_durably(crawl / REMOVING, journal.model_dump_json().encode())
         finish(crawl)
@@ -301,22 +311,41 @@ def _rewrite_logs(crawl: Path, journal: _Journal) -> None:
     for path in segments(crawl / OBJECTS, NQUADS):
         without_members(path, STATEMENTS, lambda text: graph(text.partition(b"\n")[0]) in gone)
     if gone:
-        _rewrite_annotations(crawl, gone)
+        _rewrite_annotations(crawl, gone, frozenset(journal.meant))
+    for name in (STEERED, STEERING):
+        _rewrite_steering(crawl / name, stone)
     for folder, extension in _LOGS[2:]:
         for path in segments(crawl / folder, extension):
             without_members(path, ENTRIES, lambda text: any(stone.covers(url) for url in _page_of(text)))
 
 
-def _rewrite_annotations(crawl: Path, gone: Set[str]) -> None:
-    """Take out what is said of captures, and all that rests on many: nobody knows what of it rests on these."""
+def _meant(crawl: Path, gone: Collection[str]) -> tuple[str, ...]:
+    """Return what annotations of some captures mean."""
+    known, found = frozenset(gone), set[str]()
+
+    def look(text: bytes) -> bool:
+        if annotated_capture(graph(text.partition(b"\n")[0])) in known:
+            found.update(meant_in(text))
+        return False
+
+    for path in segments(crawl / ANNOTATIONS, NQUADS):
+        without_members(path, STATEMENTS, look)
+    return tuple(sorted(found))
+
+
+def _rewrite_annotations(crawl: Path, gone: Set[str], meant: Set[str]) -> None:
+    """Take out what is said of captures, and what was made of many together and means what these do.
+
+    All that was made of many together is made anew by the next ``aah enrich``.
+    """
 
     def is_unwanted(text: bytes) -> bool:
         name = graph(text.partition(b"\n")[0])
-        return is_of_run(name) or annotated_capture(name) in gone or rests_on(text, gone)
+        is_of_these = annotated_capture(name) in gone or rests_on(text, gone)
+        return is_of_these or (is_of_run(name) and not outlasts(text, meant))
 
     with _annotations_alone(crawl) as paths:
         (crawl / ANNOTATIONS / TOPICS).unlink(missing_ok=True)
-        _forget_terms(crawl / STEERED)
         for path in paths:
             # Of what cannot be read nobody knows whose it is; it is made again.
             gaps = walk(path, STATEMENTS, read_whole)
@@ -324,8 +353,8 @@ def _rewrite_annotations(crawl: Path, gone: Set[str]) -> None:
             without_members(path, STATEMENTS, is_unwanted)
 
 
-def _forget_terms(path: Path) -> None:
-    """Take the words out that have steered the crawl: they rest on many captures, too. Scores and URLs stay."""
+def _rewrite_steering(path: Path, stone: Tombstone) -> None:
+    """Take the URLs out that are taken down, and the words that steered the crawl: they rest on many captures."""
     try:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
@@ -334,9 +363,28 @@ def _forget_terms(path: Path) -> None:
     for line in lines:
         with suppress(ValueError, RecursionError):
             said = json.loads(line)
-            kept += json.dumps({**said, "terms": []}).encode() + b"\n" if isinstance(said, dict) else b""
-    replace_durably(path, bytes(kept))
-    path.chmod(0o600)
+            if isinstance(said, dict) and not stone.covers(str(said.get("url", ""))):
+                plain = _without_urls({**said, "terms": []} if "terms" in said else said, stone)
+                kept += json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    if kept.splitlines() != lines:
+        replace_durably(path, bytes(kept))
+        path.chmod(0o600)
+
+
+def _without_urls_in(text: str, stone: Tombstone) -> str:
+    return _URL.sub(lambda found: _TAKEN if stone.covers(found[0]) else found[0], text)
+
+
+def _without_urls(value: JsonValue, stone: Tombstone) -> JsonValue:
+    """Return a value of JSON in which nothing names what is taken down."""
+    match value:
+        case str():
+            return _without_urls_in(value, stone)
+        case list():
+            return [_without_urls(each, stone) for each in value]
+        case dict():
+            return {_without_urls_in(name, stone): _without_urls(each, stone) for name, each in value.items()}
+    return value
 
 
 @contextmanager

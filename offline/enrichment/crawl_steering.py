@@ -9,7 +9,7 @@ import math
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aahcrawler.annotations import Kind, annotations_of
+from aahcrawler.annotations import Annotation, Kind, annotations_of
 from aahcrawler.annotations.annotation_lock import annotating
 from aahcrawler.captures import ArchivedCaptures, Damage
 from aahcrawler.definitions import read_definition
@@ -138,7 +138,7 @@ def _steered(crawl: RunningCrawl, bounds: SteeringBounds) -> list[Steered]:
     log = _Log(crawl.folder, crawl.number)
     risen, done = log.rises(), list[Steered]()
     with _told(crawl):
-        for asked, (url, named) in enumerate(_named_links(crawl.folder, terms)):
+        for asked, (url, named) in enumerate(named_links(_links(crawl.folder), terms)):
             if len(done) >= bounds.urls or asked >= _LOOK_UPS * bounds.urls:
                 break
             weight = max(terms[term] for term in named)
@@ -173,15 +173,27 @@ def steering_terms(crawl: Path, most: int) -> dict[str, float]:
     There are none where no page, or every page, is relevant. Raises ``ReadError``, ``OSError`` and ``sqlite3.Error``.
     """
     topic = read_definition(crawl / DEFINITION).topic
-    known = {_words(each) for each in (*topic.keywords, *topic.entities)}
-    with closing(sqlite3.connect("", isolation_level=None)) as base, annotations_of(crawl) as annotations:
-        base.executescript(_TABLES)
-        base.execute("BEGIN")
+    with annotations_of(crawl) as annotations:
         rows = (stated.row for stated in Statements.of(crawl).each(read_statements))
         pages = ((row.capture, row.relevant) for row in rows if row.relevant is not None)
+        return distinctive_names(annotations, pages, (*topic.keywords, *topic.entities), most)
+
+
+def distinctive_names(
+    annotations: Iterable[Annotation], pages: Iterable[tuple[str, bool]], known: Iterable[str], most: int
+) -> dict[str, float]:
+    """Return the names and keywords that objects of relevant pages have far more often than those of others.
+
+    ``pages`` are captures, each with whether it is relevant; what is ``known`` already is left out. Otherwise as
+    ``steering_terms``. Raises ``sqlite3.Error``.
+    """
+    left_out = {_words(each) for each in known}
+    with closing(sqlite3.connect("", isolation_level=None)) as base:
+        base.executescript(_TABLES)
+        base.execute("BEGIN")
         base.executemany("INSERT OR REPLACE INTO page VALUES (?, ?)", pages)
         for each in annotations:
-            if each.kind in STEERING_KINDS and (term := _words(each.label)) and term not in known:
+            if each.kind in STEERING_KINDS and (term := _words(each.label)) and term not in left_out:
                 base.execute(
                     "INSERT OR IGNORE INTO has SELECT ?, ?, capture, is_relevant FROM page WHERE capture = ?",
                     (term, each.object, each.capture),
@@ -203,18 +215,28 @@ def _words(text: str) -> str:
     return " ".join(tokenize(text[:200]))
 
 
-def _named_links(crawl: Path, terms: Mapping[str, float]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the URLs that links name by terms, in anchor or path, those of the greatest weight first."""
+def _links(crawl: Path) -> Iterator[tuple[str, str]]:
+    """Yield the links of all captured pages to pages: URL and anchor."""
+    with ArchivedCaptures(crawl, damaged=_passed_over) as source:
+        for capture in source.captures():
+            for link in capture.metadata.links if capture.metadata else ():
+                if link.type is LinkType.PAGE:
+                    yield link.url, link.anchor
+
+
+def named_links(links: Iterable[tuple[str, str]], terms: Mapping[str, float]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the URLs that links name by terms, in anchor or path, those of the greatest weight first.
+
+    Links are given by URL and anchor; they are not read where there are no terms.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     starts: dict[str, list[str]] = defaultdict(list)
     for term in terms:
         starts[term.split(" ")[0]].append(term)
-    with ArchivedCaptures(crawl, damaged=_passed_over) as source:
-        for capture in source.captures() if terms else ():
-            for link in capture.metadata.links if capture.metadata else ():
-                named = _terms_in(link.anchor, starts) | _terms_in(_path_words(link.url), starts)
-                if link.type is LinkType.PAGE and named and (link.url in found or len(found) < _MAX_CANDIDATES):
-                    found[link.url] |= named
+    for url, anchor in links if terms else ():
+        named = _terms_in(anchor, starts) | _terms_in(_path_words(url), starts)
+        if named and (url in found or len(found) < _MAX_CANDIDATES):
+            found[url] |= named
     weights = {url: max(terms[term] for term in named) for url, named in found.items()}
     for url in sorted(found, key=lambda url: (-weights[url], url)):
         yield url, frozenset(found[url])

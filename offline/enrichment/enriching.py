@@ -10,25 +10,25 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pydantic import TypeAdapter
 
 from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, CaptureAnnotations, Kind
 from aahcrawler.annotations.annotation_lock import annotating
-from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.definitions import read_definition
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import DEFINITION, NQUADS
 from aahcrawler.segments import SegmentWriter, Series, recover
+from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.annotator import Annotator, MediaAnnotator, Medium, ObjectText
 from offline.enrichment.captured_media import MediaSources, MediaSurvey
-from offline.enrichment.object_texts import Sources, Survey, with_language
+from offline.enrichment.object_texts import Sources, Survey, version_key, with_language
 from offline.enrichment.steps import EnrichError, EnrichmentStep, MissingLibraryError, Setting, Telling
 
 logger = logging.getLogger(__name__)
@@ -45,13 +45,15 @@ _AT_ONCE: Final = 16
 class Annotated:
     """What became of some captures: objects that an annotator was given, what it said, and of how many it failed.
 
-    ``languages`` counts the objects by language, the empty one where it cannot be told.
+    ``languages`` counts the objects by language, the empty one where it cannot be told; ``told`` are those that texts
+    tell, by the keys of the versions of objects in hexadecimal digits.
     """
 
     objects: int = 0
     annotations: int = 0
     failures: int = 0
     languages: Counter[str] = field(default_factory=Counter)
+    told: dict[str, str] = field(default_factory=dict)
 
     def __iadd__(self, other: "Annotated") -> "Annotated":
         self.objects += other.objects
@@ -83,13 +85,15 @@ def enrich(
     seen: Callable[[str, int], object] = lambda _step, _captures: None,
     leave_out: bool = False,
     lexicons: Path | None = None,
+    jobs: Callable[..., Job[Annotated]] = Job,
 ) -> Iterator[StepResult]:
     """Have some steps annotate the objects of a crawl's folder, and yield what each has done.
 
     Steps are done in the order given; those that go by all objects are told what the ones before them said. ``seen`` is
     told how many more captures a step is done with. With ``leave_out``, a step that rests on a library which is not
-    installed is left out, and its result says so. ``lexicons`` is the operator's folder of them. Raises
-    ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
+    installed is left out, and its result says so. ``lexicons`` is the operator's folder of them. ``jobs`` makes jobs
+    for what goes object by object, which ``offline.spark`` spreads over machines; all else is done in this process.
+    Raises ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
     ``SegmentError`` and ``sqlite3.Error``.
     """
     setting = setting_of(crawl, lexicons)
@@ -100,7 +104,7 @@ def enrich(
         AnnotationIndex(crawl) as index,
     ):
         recover(folder, NQUADS)
-        enriching = _Enriching(setting, survey, index, writer, processes)
+        enriching = _Enriching(setting, survey, index, writer, processes, jobs)
         told: list[str] = []
         for step in steps:
             index.catch_up()
@@ -131,6 +135,7 @@ class _Enriching:
     index: AnnotationIndex
     writer: SegmentWriter
     processes: int
+    jobs: Callable[..., Job[Annotated]]
 
     def media(self, step: EnrichmentStep, seen: Callable[[str, int], object]) -> StepResult:
         """Have a step annotate the files that it has not annotated yet."""
@@ -150,8 +155,8 @@ class _Enriching:
         seen: Callable[[str, int], object],
     ) -> StepResult:
         done, captures = Annotated(), 0
-        job = Job(
-            AnnotatingStep(self.setting.crawl, step, annotator.version, _now(), self.setting.lexicons),
+        job = self.jobs(
+            AnnotatingStep(self.setting.crawl.resolve(), step, annotator.version, _now(), self.setting.lexicons),
             _NOTES,
             keep=self._keep,
             processes=self.processes,
@@ -160,6 +165,7 @@ class _Enriching:
         )
         with job.run(self._left(annotator, survey)) as notes:
             for _, note in notes:
+                self.survey.know_languages(note.told)
                 done += note
                 captures += 1
         notes_told = tuple(annotator.told(done.languages)) if isinstance(annotator, Telling) and captures else ()
@@ -179,10 +185,11 @@ class _Enriching:
             for each in survey.captures():
                 row = base.execute("SELECT given FROM given WHERE capture = ?", (each.capture,)).fetchone()
                 if row is None or row[0] != each.given:
-                    yield each.site, json.dumps([each.capture, each.given, [key.hex() for key in each.keys]])
+                    keys = [key.hex() for key in each.keys]
+                    yield each.site, json.dumps([each.capture, each.given, keys, each.languages])
             for (capture,) in base.execute("SELECT capture FROM given WHERE given != '' ORDER BY capture"):
                 if not survey.has(capture):
-                    yield "", json.dumps([capture, "", []])
+                    yield "", json.dumps([capture, "", [], []])
 
     def collection(self, step: EnrichmentStep, told: Sequence[str], seen: Callable[[str, int], object]) -> StepResult:
         """Have a step annotate all objects together, unless it has done so with the very same."""
@@ -193,18 +200,17 @@ class _Enriching:
             return StepResult(step.name, 0, Annotated())
         done, captures, made_at = Annotated(), 0, _now()
         with closing(sqlite3.connect("", isolation_level=None)) as base:
-            base.execute("CREATE TABLE made (capture TEXT, place INTEGER, said BLOB, PRIMARY KEY (capture, place))")
+            base.execute("CREATE TABLE made (capture TEXT, place INTEGER, said TEXT, PRIMARY KEY (capture, place))")
             base.execute("BEGIN")
             for place, each in enumerate(annotator.annotate(self.survey.newest, lambda: annotations.by(before))):
                 _check(each, step.name, annotator.version)
-                said = bytes(CaptureAnnotations(each.capture, step.name, annotator.version, "", made_at, run, (each,)))
-                base.execute("INSERT INTO made VALUES (?, ?, ?)", (each.capture, place, said))
+                base.execute("INSERT INTO made VALUES (?, ?, ?)", (each.capture, place, json.dumps(astuple(each))))
                 done.annotations += 1
             rows = base.execute("SELECT capture, said FROM made ORDER BY capture, place")
-            for _, group in groupby(rows, lambda row: row[0]):
-                units = [read_annotations(row[1]) for row in group]
-                every = tuple(each for unit in units for each in unit.annotations)
-                self.writer.append((bytes(replace(units[0], annotations=every)),))
+            for capture, group in groupby(rows, lambda row: row[0]):
+                every = tuple(_annotation(*json.loads(row[1])) for row in group)
+                unit = CaptureAnnotations(capture, step.name, annotator.version, "", made_at, run, every)
+                self.writer.append((bytes(unit),))
                 captures += 1
                 seen(step.name, 1)
         self.writer.append((bytes(CaptureAnnotations("", step.name, annotator.version, "", made_at, run)),))
@@ -224,7 +230,9 @@ class _Enriching:
             if row[0] in before:
                 total += int.from_bytes(blake2b("\0".join(row).encode(), digest_size=16).digest())
         known = (total % (1 << 128)).to_bytes(16)
-        return blake2b(self.survey.digest() + known + version.encode(), digest_size=12).hexdigest()
+        # A takedown leaves of a run what does not speak of what it removes: that is no whole run any more.
+        taken = "".join(stone.id for stone in read_tombstones(self.setting.crawl))
+        return blake2b(self.survey.digest() + known + f"{version}{taken}".encode(), digest_size=12).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,14 +269,20 @@ class _Captures:
     def annotate(self, _: str, items: Sequence[str]) -> Made[Annotated]:
         return [self._annotated(*json.loads(item)) for item in items]
 
-    def _annotated(self, capture: str, given: str, keys: Sequence[str]) -> tuple[Annotated, bytes]:
+    def _annotated(
+        self, capture: str, given: str, keys: Sequence[str], languages: Sequence[str | None]
+    ) -> tuple[Annotated, bytes]:
         note, said = Annotated(), list[Annotation]()
+        known = dict(zip(keys, languages, strict=False))
         for each in self.sources.versions(capture, map(bytes.fromhex, keys)):
             note.objects += 1
             shown: ObjectText | Medium = each
             if isinstance(each, ObjectText):
-                told = with_language(each)
+                key = version_key(each).hex()
+                told = with_language(each, known.get(key))
                 note.languages[told.language] += 1
+                if not each.language and known.get(key) is None:
+                    note.told[key] = told.language
                 shown = each if self.annotator.name == LANGUAGE else told
             try:
                 own = dict.fromkeys(self._sound(shown))
@@ -291,6 +305,12 @@ class _Captures:
             if not is_of_it or (each.start >= 0 and text[each.start : each.end] != each.quote):
                 raise ValueError(f"it annotates other words than there are: {each}")
             yield each
+
+
+def _annotation(*fields: Any) -> Annotation:
+    """Return an annotation of which JSON has kept the fields."""
+    made = Annotation(*fields)
+    return replace(made, kind=Kind(made.kind), values=tuple((name, value) for name, value in made.values))
 
 
 def _check(annotation: Annotation, annotator: str, version: str) -> None:

@@ -5,8 +5,8 @@ from importlib.metadata import version
 from typing import Final
 
 from aahcrawler.annotations import Annotation, Kind
-from aahcrawler.page.generic import language as language_of
 from offline.enrichment.annotator import ObjectText
+from offline.enrichment.object_texts import told_language
 
 _EDITION: Final = "1"
 _CONFIDENCE: Final = 0.9
@@ -22,6 +22,6 @@ class LanguageAnnotator:
 
     def annotate(self, given: ObjectText) -> Iterator[Annotation]:
         """Yield the language of the text, by its code of ISO 639-1; nothing where it is known, or in doubt."""
-        code = None if given.language else language_of(given.text)
+        code = "" if given.language else told_language(given.text)
         if code:
             yield Annotation(given.object, given.capture, Kind.LANGUAGE, code, self.name, self.version, _CONFIDENCE)

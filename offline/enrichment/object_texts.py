@@ -1,16 +1,19 @@
 """The web objects of a crawl as annotators are given them, and which capture each of their versions is annotated at."""
 
+import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import astuple, replace
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from aahcrawler.captures.crawl_statements import CrawlStatements
+from aahcrawler.derived_index import transaction
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
@@ -24,12 +27,15 @@ MAX_TEXT: Final = 200_000
 _LANGUAGE: Final = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 _DESCRIPTION: Final = v.predicate("description")
 _IN_LANGUAGE: Final = v.predicate("language")
-_TABLE: Final = """CREATE TABLE version (
+_TABLES: Final = """
+CREATE TABLE version (
   key BLOB PRIMARY KEY, object BLOB NOT NULL, site TEXT NOT NULL, first TEXT NOT NULL, capture TEXT NOT NULL,
-  last TEXT NOT NULL
-) WITHOUT ROWID"""
+  last TEXT NOT NULL, language TEXT
+) WITHOUT ROWID;
+CREATE TABLE newest (place INTEGER PRIMARY KEY, text TEXT NOT NULL);
+"""
 _SEE: Final = """
-INSERT INTO version VALUES (:key, :object, :site, :at, :capture, :at) ON CONFLICT DO UPDATE SET
+INSERT INTO version VALUES (:key, :object, :site, :at, :capture, :at, NULL) ON CONFLICT DO UPDATE SET
   last = max(last, excluded.last),
   site = iif((excluded.first, excluded.capture) < (first, capture), excluded.site, site),
   capture = iif((excluded.first, excluded.capture) < (first, capture), excluded.capture, capture),
@@ -61,9 +67,20 @@ def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
         )
 
 
-def with_language(given: ObjectText) -> ObjectText:
-    """Return an object with the language of its text where the reading does not know it, and the text tells it."""
-    return given if given.language else replace(given, language=language_of(given.text) or "")
+def with_language(given: ObjectText, known: str | None = None) -> ObjectText:
+    """Return an object with the language of its text where the reading does not know it, and the text tells it.
+
+    ``known`` is what is known to come of that.
+    """
+    if given.language:
+        return given
+    return replace(given, language=told_language(given.text) if known is None else known)
+
+
+@lru_cache(maxsize=1)
+def told_language(text: str) -> str:
+    """Return the language that a text tells, by its code of ISO 639-1; empty where it is in doubt."""
+    return language_of(text) or ""
 
 
 def version_key(given: ObjectText) -> bytes:
@@ -74,11 +91,15 @@ def version_key(given: ObjectText) -> bytes:
 
 
 class Assigned(NamedTuple):
-    """The versions of objects that are annotated at a capture, by their keys: the first that has them."""
+    """The versions of objects that are annotated at a capture, by their keys: the first that has them.
+
+    ``languages`` are those of their texts as far as they have been told already, None where they have not.
+    """
 
     site: str
     capture: str
     keys: tuple[bytes, ...]
+    languages: tuple[str | None, ...] = ()
 
     @property
     def given(self) -> str:
@@ -89,17 +110,19 @@ class Assigned(NamedTuple):
 class Survey:
     """The versions of all objects in a crawl's folder, as they were when it was made.
 
-    Memory use does not grow with their number; captures that were taken down are left out.
+    Memory use does not grow with their number; captures that were taken down are left out. The texts of the newest
+    versions lie in a temporary file once they have been asked for, since steps read them many times.
     """
 
     def __init__(self, base: sqlite3.Connection, crawl: Path) -> None:
         self._base, self._crawl = base, crawl
+        self._is_read = False
 
     @classmethod
     def of(cls, crawl: Path) -> Self:
         """Survey a crawl's folder. Raises ``ReadError``."""
         base, taken = sqlite3.connect("", isolation_level=None), TakenDown.of(crawl)
-        base.execute(_TABLE)
+        base.executescript(_TABLES)
         base.execute("BEGIN")
         for stated in Statements.of(crawl).each(read_statements):
             if not taken.covers(stated.row.url):
@@ -116,9 +139,15 @@ class Survey:
 
     def captures(self) -> Iterator[Assigned]:
         """Yield each capture at which versions are annotated, site by site."""
-        rows = self._base.execute("SELECT site, capture, key FROM version ORDER BY site, capture, key")
+        rows = self._base.execute("SELECT site, capture, key, language FROM version ORDER BY site, capture, key")
         for (site, capture), group in groupby(rows, lambda row: (row[0], row[1])):
-            yield Assigned(site, capture, tuple(row[2] for row in group))
+            own = list(group)
+            yield Assigned(site, capture, tuple(row[2] for row in own), tuple(row[3] for row in own))
+
+    def know_languages(self, told: Mapping[str, str]) -> None:
+        """Keep what languages versions of objects are in, given by their keys in hexadecimal digits."""
+        rows = ((language, bytes.fromhex(key)) for key, language in told.items())
+        self._base.executemany("UPDATE version SET language = ? WHERE key = ?", rows)
 
     def has(self, capture: str) -> bool:
         """Return whether versions are annotated at a capture."""
@@ -126,14 +155,24 @@ class Survey:
 
     def newest(self) -> Iterator[ObjectText]:
         """Yield each object once, in its newest version, site by site. Raises ``ReadError``."""
+        if not self._is_read:
+            self._read_newest()
+            self._is_read = True
+        for (text,) in self._base.execute("SELECT text FROM newest ORDER BY place"):
+            yield ObjectText(*json.loads(text))
+
+    def _read_newest(self) -> None:
         rows = self._base.execute(
-            "SELECT capture, key FROM version kept WHERE NOT EXISTS (SELECT 1 FROM version later "
+            "SELECT capture, key, language FROM version kept WHERE NOT EXISTS (SELECT 1 FROM version later "
             "WHERE later.object = kept.object AND (later.last, later.key) > (kept.last, kept.key)) "
             "ORDER BY site, capture, key"
         )
-        with closing(Sources(self._crawl)) as sources:
+        with transaction(self._base), closing(Sources(self._crawl)) as sources:
             for capture, group in groupby(rows, lambda row: row[0]):
-                yield from map(with_language, sources.versions(capture, [row[1] for row in group]))
+                languages = {row[1]: row[2] for row in group}
+                for each in sources.versions(capture, languages):
+                    told = with_language(each, languages[version_key(each)])
+                    self._base.execute("INSERT INTO newest (text) VALUES (?)", (json.dumps(astuple(told)),))
 
     def digest(self) -> bytes:
         """Return what tells the newest versions of all objects from others."""

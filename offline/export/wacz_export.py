@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO, Final
@@ -24,13 +25,25 @@ from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.fingerprint import files_digest
 from aahcrawler.helper.assistance import RaisedTally
 from aahcrawler.jobs import Job, Work
-from aahcrawler.layout import ARCHIVE, DEFINITION, EXPORT_READING, INDEXES, NQUADS, OBJECTS, REMOVING, TOMBSTONES, WARC
+from aahcrawler.layout import (
+    ANNOTATIONS,
+    ARCHIVE,
+    DEFINITION,
+    EXPORT_READING,
+    INDEXES,
+    NQUADS,
+    OBJECTS,
+    REMOVING,
+    TOMBSTONES,
+    WARC,
+)
 from aahcrawler.segments import extent
 from knowledge_base.file_selection import folders_for
+from offline.export.exported_annotations import exported_annotations
 from offline.export.exported_records import WholeArchive, summed
 from offline.export.wacz_file import ExportError, Finished, Signer, WaczFile, packed_index, rfc3339, writing_wacz
 from offline.selection.criteria import Criteria
-from offline.selection.warc_selection import SelectedCaptures, Selection, chosen, copied, expanded, mark
+from offline.selection.warc_selection import Names, SelectedCaptures, Selection, chosen, copied, expanded, mark
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 
@@ -53,7 +66,7 @@ class WantedPages:
 
     ``records`` are the ids of response and revisit records, such as a search finds; None where none were named.
     Selected pages come with the records that ``aah select`` takes with them. ``text`` says whether the texts of pages
-    are included.
+    are included, ``annotations`` whether what enrichment says of the captures is.
     """
 
     criteria: Criteria = field(default_factory=Criteria)
@@ -61,6 +74,7 @@ class WantedPages:
     requisites: bool = True
     sessions: bool = False
     text: bool = True
+    annotations: bool = True
 
     @property
     def is_all(self) -> bool:
@@ -232,6 +246,7 @@ class _Export:
             ArchivedCaptures(crawl, seen=lambda: self.seen(CAPTURES_FOUND, 1)) as source,
             SelectedCaptures(source, with_sessions=self.wanted.sessions) as selected,
             closing(WholeArchive(source, selected)) as whole,
+            closing(Names()) as exported,
         ):
             if self.wanted.is_all:
                 whole.look_through()
@@ -247,10 +262,11 @@ class _Export:
                 self.raised.update(marked.raised)
                 records, newest, spans_of = selected.pages(), selected.newest, selected.spans
             before = self.captures
-            self._add_files(crawl, source, spans_of, newest)
+            self._add_files(crawl, source, spans_of, newest, exported)
             if self.captures == before:
                 self.empty.add(crawl)
                 return
+            self._add_annotations(crawl, exported, newest)
             self._add_pages(crawl, source, records)
             self.newest = max(self.newest, newest)
 
@@ -283,6 +299,7 @@ class _Export:
         source: ArchivedCaptures,
         spans_of: Callable[[int], Iterator[tuple[int, int]]],
         at: datetime,
+        exported: Names,
     ) -> None:
         for file in source.table.files():
             bounds, size = summed(spans_of(file))
@@ -293,11 +310,19 @@ class _Export:
             pieces = self._counted(copied(source, file, spans))
             member = self.wacz.add(f"{ARCHIVE}/{name}", pieces, at, is_packed=True, size=size)
             with self.wacz.stored(member) as stored:
-                self.lines.extend(self._index_lines(stored, name))
+                self.lines.extend(self._index_lines(stored, name, exported))
 
-    def _index_lines(self, stored: BinaryIO, name: str) -> Iterator[bytes]:
+    def _add_annotations(self, crawl: Path, exported: Names, at: datetime) -> None:
+        members = exported_annotations(crawl, exported) if self.wanted.annotations else iter(())
+        first = next(members, None)
+        if first is not None:
+            name = self._free_name(crawl, f"{crawl.name}.{NQUADS}")
+            self.wacz.add(f"{ANNOTATIONS}/{name}", chain((first,), members), at, is_packed=True)
+
+    def _index_lines(self, stored: BinaryIO, name: str, exported: Names) -> Iterator[bytes]:
         records = IndexedRecords(name)
         for record in scan(stored):
+            exported.add(record.header.record_id)
             for entry in records.take(record):
                 self.captures += 1
                 yield entry.line()

@@ -9,7 +9,9 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
+from sys import intern
 from typing import Final
 
 import yaml
@@ -39,7 +41,7 @@ class KeepProposal:
 
 @dataclass(slots=True)
 class _Page:
-    """What is known of the page at a URL, by all of its captures."""
+    """What is known of the page at a URL, by all of its captures; what many pages share is held once."""
 
     score: float = 0.0
     site: str = ""
@@ -124,18 +126,18 @@ def _pages(crawl: Path) -> Mapping[str, _Page]:
         of_capture[row.capture] = row.url
         page.score, page.site = max(page.score, row.score or 0.0), urls.queue_of(row.url)
         for each in stated.objects:
-            page.voices |= {f"{page.site} {each.author}"} if each.author else set()
-            page.month = min(filter(None, (page.month, (each.date or "")[:7])), default="")
+            page.voices |= {intern(f"{page.site} {each.author}")} if each.author else set()
+            page.month = intern(min(filter(None, (page.month, (each.date or "")[:7])), default=""))
         page.month = page.month or row.fetched_at[:7]
     with annotations_of(crawl) as annotations:
-        for said in annotations:
-            if said.capture not in of_capture or said.kind not in (Kind.TOPIC, Kind.CLUSTER):
+        for said in chain(annotations.of_kind(Kind.TOPIC), annotations.of_kind(Kind.CLUSTER)):
+            if said.capture not in of_capture:
                 continue
-            page, meant = found[of_capture[said.capture]], said.iri or said.label
+            page, meant = found[of_capture[said.capture]], intern(said.iri or said.label)
             if said.kind is Kind.CLUSTER:
                 page.clusters.add(meant)
             else:
-                page.topics[meant] = max(page.topics.get(meant, (0.0, "")), (said.confidence, said.label))
+                page.topics[meant] = max(page.topics.get(meant, (0.0, "")), (said.confidence, intern(said.label)))
     return {url: page for url, page in found.items() if url not in unwanted}
 
 

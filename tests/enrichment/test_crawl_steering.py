@@ -1,5 +1,6 @@
 """What enrichment finds on relevant pages steers the crawl that runs, within bounds, and can be undone."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.layout import STEERED
+from aahcrawler.layout import STEERED, STEERING
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
@@ -139,12 +140,19 @@ def test_a_crawl_without_its_service_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "crawl" / STEERED).exists()
 
 
-def test_the_terms_go_with_a_takedown(tmp_path: Path) -> None:
+def test_the_terms_and_the_urls_go_with_a_takedown(tmp_path: Path) -> None:
     root, file = tmp_path / "crawl", tmp_path / "others.warc.gz"
     file.write_bytes(members(pages(2)))
     imported(root, file)
     said = Steered(at="2026-01-02T03:04:05Z", crawl=1, url="http://a.test/", before=0.1, after=0.2, terms=("meresund",))
-    (root / STEERED).write_text(f"{said.model_dump_json()}\n[]\ncut off", "utf-8")
+    gone = said.model_copy(update={"url": "http://dikes.test/1"})
+    (root / STEERED).write_text(f"{said.model_dump_json()}\n{gone.model_dump_json()}\n[]\ncut off", "utf-8")
+    acts = [{"act": "rescore", "arguments": {"urls": ["http://dikes.test/1", "http://dikes.test/12"], "to": 0.5}}]
+    acts += [{"act": "pause", "arguments": {}}]
+    (root / STEERING).write_text("".join(f"{json.dumps(act)}\n" for act in acts), "utf-8")
     remove(root, WantedRemoval(urls=("http://dikes.test/1",)), "Ida", "asked for")
     (line,) = (root / STEERED).read_text("utf-8").splitlines()
     assert Steered.model_validate_json(line) == said.model_copy(update={"terms": ()})
+    rescored, paused = map(json.loads, (root / STEERING).read_text("utf-8").splitlines())
+    assert rescored["arguments"] == {"urls": ["(taken down)", "http://dikes.test/12"], "to": 0.5}
+    assert paused == acts[1]

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -10,13 +11,15 @@ from typer.testing import CliRunner, Result
 
 from aahcrawler.annotations import Annotation, annotations_of
 from aahcrawler.annotations.annotation_lock import annotating
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, STORE
 from aahcrawler.takedown.removal import TakedownError, WantedRemoval, remove
 from offline.enrichment import entity_annotator
 from offline.store.local import reading
 from tests.enrichment.archives import LONG, define, write_posts
-from tests.offline.crawls import THREAD
+from tests.imports.archives import imported, members, pages
+from tests.offline.crawls import THREAD, capture, post, writer
 
 TEXTS = [[("ann", f"We met Dr Ida Berg there. {LONG}")], [("bob", f"Then I. Berg of the Water Board left. {LONG}")]]
 
@@ -123,6 +126,34 @@ def test_nothing_is_said_of_what_was_taken_down(crawl: Path) -> None:
     assert [each.label for each in said(crawl) if each.kind != "language"] == ["I. Berg", "Water Board"]
     labels = asked(crawl, "SELECT ?label { GRAPH ?g { ?a aah:kind ?kind ; rdfs:label ?label } }")
     assert ["Ida Berg"] not in labels
+
+
+def test_what_does_not_speak_of_what_was_taken_down_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entity_annotator, "installed_models", dict)
+    crawl, file = tmp_path / "crawl", tmp_path / "others.warc.gz"
+    file.write_bytes(members(pages(3)))
+    imported(crawl, file)
+    define(crawl)
+    texts = (
+        "We met Dr Ida Berg there.",
+        "Then we saw I. Berg at the lock.",
+        "Some met Dr. Óscar Nilsen, and then Oscar Nilsen left.",
+    )
+    with writer(crawl) as objects, ArchivedCaptures(crawl) as source:
+        for number, (archived, text) in enumerate(zip(source.captures(), texts, strict=True), 1):
+            page = replace(capture(number), iri=archived.record_id, url=archived.target_uri)
+            objects.write(page, [post(number, 1, "ann", f"{text} {LONG}")])
+    steps = "language,entities,consolidation,keywords,conversations"
+    run("enrich", crawl, "--steps", steps)
+    before = {each for each in said(crawl) if each.annotator in ("consolidation", "keywords")}
+    removed = WantedRemoval(urls=("http://dikes.test/1",))
+    _, selected = remove(crawl, removed, "Ida", "asked for")
+    left = {each for each in before if each.capture not in selected.captures}
+    assert {each.label for each in left if each.annotator == "consolidation"} == {"Ida Berg", "Óscar Nilsen"}
+    after = {each for each in said(crawl) if each.annotator in ("consolidation", "keywords")}
+    assert after == {each for each in left if each.label != "Ida Berg"}
+    run("enrich", crawl, "--steps", steps)
+    assert {each.label for each in said(crawl) if each.annotator == "consolidation"} == {"Óscar Nilsen"}
 
 
 def test_nothing_is_taken_down_while_annotations_are_written(crawl: Path) -> None:

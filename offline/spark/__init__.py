@@ -1,0 +1,1 @@
+"""Spreads jobs over captures over the machines of an Apache Spark cluster."""
