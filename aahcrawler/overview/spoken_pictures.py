@@ -1,12 +1,13 @@
 """Pictures of what objects speak of: how much of each month topics have, and praise and blame over time."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from aahcrawler.overview.overview_sections import Lead, figure, part, short
+from aahcrawler.overview.overview_sections import Lead, figure, part, short, shortened
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.report.chart import WIDTH
 
@@ -55,6 +56,55 @@ def shares(title: str, rows: Sequence[Row], published: Mapping[str, int], lead: 
             drawn.append(part(disk, told, lead(place, name)))
     drawn += _times(list(whole), _NAMES, width, bottom + 18)
     return figure(title, "".join(drawn), bottom + 28, f"{len(rows):,} topics", "matrix")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A row of a picture of counts: by month or year, those ``within`` them, and where it leads as a whole."""
+
+    label: str
+    months: Mapping[str, int]
+    within: Mapping[str, int]
+    address: str
+
+
+def spread(title: str, rows: Sequence[Spread]) -> str:
+    """Return a figure with a row for each group: a ring for its pages of each period, filled as far as they are kept.
+
+    Empty where nothing has a month.
+    """
+    summed: Counter[str] = Counter()
+    for row in rows:
+        summed.update(row.months)
+    whole = periods(summed).counts
+    if not whole:
+        return ""
+    width = (WIDTH - _NAMES - 12) / len(whole)
+    most = min(width, _ROW) / 2 - 1
+    gathered = [(_gathered(row.months, whole), _gathered(row.within, whole)) for row in rows]
+    largest = max(max(counts.values()) for counts, _ in gathered) or 1
+    bottom, drawn = _TOP + _ROW * len(rows), list[str]()
+    labels = shortened([row.label for row in rows], 24)
+    for place, (row, (counts, within)) in enumerate(zip(rows, gathered, strict=True)):
+        y = _TOP + place * _ROW + _ROW / 2
+        drawn.append(f'<path class="rule" d="M{_NAMES} {y}H{WIDTH - 12}"/>')
+        name = f'<text x="0" y="{y + 5}">{escape(labels[place])}</text>'
+        drawn.append(part(name, row.label, row.address, labels[place]))
+        for at, (period, n) in enumerate(counts.items()):
+            if not n:
+                continue
+            x, radius, inner = (
+                _NAMES + (at + 0.5) * width,
+                *(most * math.sqrt(k / largest) for k in (n, within[period])),
+            )
+            told = f"{row.label}, {worded(period)}: {n:,} proposed, {within[period]:,} kept"
+            disk = f'<circle class="offered" cx="{x:.1f}" cy="{y}" r="{max(2.0, radius):.1f}"/>'
+            if inner:
+                disk += f'<circle class="held" cx="{x:.1f}" cy="{y}" r="{max(2.0, inner):.1f}"/>'
+            drawn.append(part(disk, told, ""))
+    drawn += _times(list(whole), _NAMES, width, bottom + 18)
+    told = f"{sum(summed.values()):,} pages in {len(rows):,} groups"
+    return figure(title, "".join(drawn), bottom + 28, told, "matrix")
 
 
 def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead) -> str:

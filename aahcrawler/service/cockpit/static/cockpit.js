@@ -176,6 +176,39 @@
     window.addEventListener("pointercancel", () => (first = null));
   };
 
+  // <div data-decides>: its forms are sent without leaving the place; keys press the buttons of the item with the focus.
+  const decides = (list) => {
+    const places = () => [...list.querySelectorAll("li[id]")].filter((each) => each.getClientRects().length);
+    const focus = (place) => (place?.querySelector("button") ?? place?.querySelector("a"))?.focus();
+    list.closest("section").querySelectorAll("[data-scripted]").forEach((each) => (each.hidden = false));
+    list.addEventListener("keydown", (event) => {
+      const place = event.target.closest("li[id]");
+      if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
+      const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const button = move ? null : place.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+      if (!move && !button) return;
+      event.preventDefault();
+      if (button) return button.click();
+      const all = places();
+      focus(all[all.indexOf(place) + move]);
+    });
+    list.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const form = event.target, place = form.closest("li[id]"), id = (place ?? form.closest("details")).id;
+      const next = event.submitter.value === "undecided" ? id : (places()[places().indexOf(place) + 1]?.id ?? id);
+      const open = [...list.querySelectorAll("details")].filter((each) => each.open).map((each) => each.id);
+      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
+      const read = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#main");
+      if (!read?.querySelector("[data-decides]")) return location.assign(answer.url);
+      main().innerHTML = read.innerHTML;
+      const now = main().querySelector("[data-decides]");
+      now.querySelectorAll("details").forEach((each) => (each.open = open.includes(each.id)));
+      main().querySelectorAll("[data-again]").forEach(again);
+      decides(now);
+      focus(document.getElementById(next));
+    });
+  };
+
   // <form data-at-once>: it is sent as soon as the page is there, as a frame's ticket is.
   document.querySelectorAll("form[data-at-once]").forEach((form) => form.submit());
   document.querySelectorAll("iframe[data-chosen]").forEach(chooser);
@@ -184,6 +217,7 @@
   document.querySelectorAll("[data-again]").forEach(again);
   document.querySelectorAll("[data-finds]").forEach(finder);
   document.querySelectorAll("[data-brush]").forEach(brush);
+  document.querySelectorAll("[data-decides]").forEach(decides);
   // On a narrow screen the tabs are wider than the window.
   document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   // After an act, say what came of it.
