@@ -13,10 +13,10 @@ from aahcrawler.overview.periods import worded
 from aahcrawler.overview.spoken_pictures import Spread, spread
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.package_pages import PATIENCE, JobName, Range, part_of, shown_package
-from aahcrawler.service.cockpit.rendering import visible
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.spoken_pages import as_csv
+from aahcrawler.service.cockpit.spoken_sections import shown_markup
 from aahcrawler.service.steering.keep_proposing import propose
 from aahcrawler.service.steering.packaging import KeptFile, Packing
 from aahcrawler.service.views.page_indexes import NO_FOLDER
@@ -215,4 +215,4 @@ def _picture(crawl: str, groups: Sequence[GroupToKeep]) -> Markup:
         for month, n in sorted(each.months.items())
     ]
     shown = drawn + table(("Group and time", "proposed", "kept"), lines) if drawn else ""
-    return Markup(visible(shown))  # noqa: S704 (it is escaped there)
+    return shown_markup(shown)

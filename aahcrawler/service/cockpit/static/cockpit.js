@@ -142,38 +142,61 @@
     });
   };
 
-  // <svg data-brush> with links for times: what is drawn over narrows the search to it. By keyboard, each bar is a link.
+  // <svg data-brush> with parts of times: what is drawn over narrows the page to it. By keyboard, shift and the arrows
+  // draw from the link that has the focus, and enter takes it; two fields for dates do the same everywhere.
   const brush = (line) => {
-    let first = null;
-    const bar = (event) => {
-      const { left, width } = line.getBoundingClientRect();
-      const bars = line.querySelectorAll("a[data-begin]");
-      return Math.min(bars.length - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * bars.length)));
-    };
-    const span = (event) => [first, bar(event)].sort((one, other) => one - other);
-    line.addEventListener("dragstart", (event) => event.preventDefault());
-    line.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) first = bar(event);
-    });
-    line.addEventListener("pointermove", (event) => {
-      if (first === null) return;
-      const [from, to] = span(event);
-      line.querySelectorAll("a[data-begin]").forEach((each, at) => each.classList.toggle("brushed", at >= from && at <= to));
-    });
-    const done = (event) => {
-      if (first === null) return;
-      const [from, to] = span(event);
-      first = null;
-      if (from === to) return;
-      const bars = line.querySelectorAll("a[data-begin]");
+    const parts = [...line.querySelectorAll("[data-begin]")];
+    const box = (each) => each.querySelector("rect").getBoundingClientRect();
+    const at = (x) => Math.max(0, parts.findLastIndex((each) => box(each).left <= x));
+    let first = null, last = null, isDrawn = false;
+    const shown = () => parts.forEach((each, number) =>
+      each.classList.toggle("brushed", first !== null && number >= Math.min(first, last) && number <= Math.max(first, last)));
+    const take = () => {
+      const [from, to] = [first, last].sort((one, other) => one - other);
       const asked = new URL(window.location.href);
-      asked.searchParams.set("since", bars[from].dataset.begin);
-      asked.searchParams.set("until", bars[to].dataset.end);
-      asked.searchParams.delete("offset");
+      asked.searchParams.set("since", parts[from].dataset.begin);
+      asked.searchParams.set("until", parts[to].dataset.end);
+      ["offset", "after"].forEach((name) => asked.searchParams.delete(name));
       window.location.assign(asked);
     };
-    window.addEventListener("pointerup", done);
-    window.addEventListener("pointercancel", () => (first = null));
+    line.addEventListener("dragstart", (event) => event.preventDefault());
+    line.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) [first, last, isDrawn] = [at(event.clientX), at(event.clientX), true];
+    });
+    line.addEventListener("pointermove", (event) => {
+      if (!isDrawn) return;
+      last = at(event.clientX);
+      if (first !== last) shown();
+    });
+    line.addEventListener("click", (event) => {
+      if (line.dataset.drawn) event.preventDefault();
+      delete line.dataset.drawn;
+    });
+    window.addEventListener("pointerup", () => {
+      if (!isDrawn) return;
+      isDrawn = false;
+      if (first === last) return;
+      line.dataset.drawn = "yes";  // The click that follows is none of the link beneath.
+      take();
+    });
+    window.addEventListener("pointercancel", () => (isDrawn = false));
+    line.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (event.shiftKey && step) {
+        const focused = event.target.closest("a")?.querySelector("rect, circle")?.getBoundingClientRect();
+        if (!focused) return;
+        event.preventDefault();
+        if (isDrawn || first === null) [first, last] = Array(2).fill(at(focused.left + focused.width / 2));
+        last = Math.min(parts.length - 1, Math.max(0, last + step));
+        shown();
+      } else if (event.key === "Enter" && first !== null && first !== last) {
+        event.preventDefault();
+        take();
+      } else if (event.key === "Escape") {
+        first = last = null;
+        shown();
+      }
+    });
   };
 
   // <div data-decides>: its forms are sent without leaving the place; keys press the buttons of the item with the focus.
