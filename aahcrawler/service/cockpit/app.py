@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp
 
 from aahcrawler.service.cockpit import (
+    all_spoken_pages,
     archive_pages,
     captured_pages,
     collection_pages,
@@ -48,6 +49,7 @@ ROUTES: Final = (
     captured_pages.routes,
     captured_pages.object_routes,
     archive_pages.routes,
+    all_spoken_pages.routes,
     spoken_pages.routes,
     conversation_pages.routes,
     picture_pages.routes,

@@ -225,8 +225,9 @@ class ShrunkenPictures:
                 with self._lock:
                     self._waiting -= 1
             _place(indexes, crawl, name)  # It may have been taken down meanwhile.
-            with suppress(OSError):  # Where the folder cannot be written to, pictures are made each time.
-                keep_picture(folder, key, made)
+            if made is not None:
+                with suppress(OSError):  # Where the folder cannot be written to, pictures are made each time.
+                    keep_picture(folder, key, made)
         if not made:
             raise ProblemError(NO_PICTURE, "the archive does not hold it whole, or it cannot be decoded")
         return made
@@ -238,24 +239,25 @@ class ShrunkenPictures:
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _made(self, body: bytes, side: int) -> bytes:
+    def _made(self, body: bytes, side: int) -> bytes | None:
+        """Return a JPEG, empty where the file is none that can be decoded, None where that was not found out."""
         if not body:
-            return b""
+            return None
         try:
             from offline.enrichment import media_metadata  # noqa: PLC0415 (an extra has what it needs)
         except ModuleNotFoundError:
-            return b""
+            return None
         with self._lock:
             if self._pool is None:
                 self._pool = own_processes(1, media_metadata.limit)
             pool = self._pool
         try:
             return pool.submit(media_metadata.in_small_within_limits, body, side).result()
-        except BrokenProcessPool:
+        except BrokenProcessPool:  # It was this file, or another one before it.
             with self._lock:
                 if self._pool is pool:
                     self._pool = None
-            return b""
+            return None
 
 
 def _place(indexes: PageIndexes, crawl: Crawl, record: str) -> tuple[CapturePlace, Path]:

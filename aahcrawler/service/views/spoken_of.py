@@ -218,12 +218,12 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
     found = enriched.within(span, dates)
 
     def most(kind: About, number: int = MOST) -> tuple[SpokenOf, ...]:
-        return tuple(_spoken(kind, each) for each in found.counts(kind, number))
+        return tuple(spoken(kind, each) for each in found.counts(kind, number))
 
     events = events_told(found)
     published = Counter(map(month_of, dates.values()))
     return CrawlSpokenOf(
-        topics=_topics(enriched.annotations, found, dates),
+        topics=topics_of(enriched.annotations, found, dates),
         organisations=most(About.ORGANISATION),
         places=most(About.PLACE),
         names=most(About.NAME),
@@ -286,7 +286,7 @@ def spoken_of(
     for each in all_told:
         praise, blame = months.get(month := month_of(each.published), (0, 0))
         months[month] = (praise + (each.polarity > 0), blame + (each.polarity < 0))
-    spoken = SpokenOf(
+    one = SpokenOf(
         kind=kind,
         of=of,
         label=label,
@@ -297,9 +297,9 @@ def spoken_of(
     )
     best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
     kinds = [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE) if settings.has_page(each)]
-    beside = [_spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
+    beside = [spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
     return SpokenOfOne(
-        spoken=spoken,
+        spoken=one,
         when=value_of(first, "when"),
         quotes=tuple(quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
         beside=tuple(beside),
@@ -339,7 +339,8 @@ def check_has_page(kind: About, settings: AnnotationSettings) -> None:
         raise ProblemError(NO_PAGE, f"{why}; the search finds and counts names")
 
 
-def _topics(every: Annotations, found: Annotations, dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
+def topics_of(every: Annotations, found: Annotations, dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
+    """Return the topics that ``found`` counts, with the months of all objects that ``every`` has of them."""
     months: dict[str, Counter[str]] = {}
     for iri, meant in every.objects_by_meant(About.TOPIC):
         months.setdefault(meant, Counter())[month_of(dates.get(iri, ""))] += 1
@@ -347,11 +348,12 @@ def _topics(every: Annotations, found: Annotations, dates: Mapping[str, str]) ->
     for each in found.counts(About.TOPIC, MOST):
         first = next(found.of_meant(About.TOPIC, each.meant))
         told = {"months": dict(sorted(months[each.meant].items())), "terms": tuple(value_of(first, "terms").split())}
-        shown.append(_spoken(About.TOPIC, each).model_copy(update=told))
+        shown.append(spoken(About.TOPIC, each).model_copy(update=told))
     return tuple(shown)
 
 
-def _spoken(kind: About, named: Named) -> SpokenOf:
+def spoken(kind: About, named: Named) -> SpokenOf:
+    """Return what annotations mean as it is shown."""
     return SpokenOf(kind=kind, of=named.meant, label=named.label, objects=named.objects, times=named.times)
 
 
