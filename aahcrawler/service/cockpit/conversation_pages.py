@@ -16,6 +16,7 @@ from aahcrawler.service.views.spoken_of import Quoted, TimeSpan, enriched_of, is
 OfSite = Annotated[str, Query(max_length=300)]
 Name = Annotated[str, Query(max_length=300)]
 _BARS: Final = 8
+_NAMED: Final = 3
 
 
 def routes(site: Site) -> APIRouter:
@@ -104,5 +105,21 @@ def _sections(
             "Influence, in thousandths",
             influence + table(("Who", "influence", "is answered", "answers", "community"), lines),
         ),
+        *_communities(talk),
         over_time("times", "Answers over time", months, lambda _: "", "answers", undated, chosen),
     ]
+
+
+def _communities(talk: Talk) -> list[OverviewSection]:
+    members: dict[int, list[str]] = {}
+    for name, number in talk.community.items():
+        if number:
+            members.setdefault(number, []).append(talk.shown[name])
+    if not members:
+        return []
+    counts = {str(number): len(names) for number, names in sorted(members.items())}
+    labels = {str(number): f"{number}: {', '.join(names[:_NAMED])}" for number, names in members.items()}
+    rows = [(f"Community {number}", "", (len(names), ", ".join(names))) for number, names in sorted(members.items())]
+    picture = bars("Communities", counts, labels, lambda _: "", "people")
+    note = "<p>Those who answer one another more than others; named by the members with the most influence.</p>"
+    return [OverviewSection("communities", "Communities", picture + note + table(("Community", "people", "who"), rows))]
