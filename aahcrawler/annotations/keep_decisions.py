@@ -65,7 +65,7 @@ class _Annotation(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     context: Annotated[str, Field(alias="@context")] = _CONTEXT
-    id: Annotated[str, Field(default_factory=lambda: f"urn:uuid:{uuid4()}")]
+    id: str = Field(default_factory=lambda: f"urn:uuid:{uuid4()}")
     type: Literal["Annotation"] = "Annotation"
     motivation: Literal["assessing"] = "assessing"
     creator: _Person

@@ -78,7 +78,10 @@ def _page(crawl: Crawl, name: SpokenOfByAll, span: TimeSpan) -> str:
 
 
 def _sections(found: AllSpokenOf, span: TimeSpan, chosen: Chosen) -> list[OverviewSection]:
-    sections = [over_time("times", "Publications over time", found.published, lambda _: "", "web objects", 0, chosen)]
+    def part_of(period: str) -> str:
+        return address("archive", "part", by="published", period=period)
+
+    sections = [over_time("times", "Publications over time", found.published, part_of, "web objects", 0, chosen)]
     if found.topics:
         sections.insert(0, _topics(found, span))
     sections += [

@@ -83,6 +83,8 @@ def _sections(
         return address("search", q=f'author:"{words}"', crawl=crawl) if told.named else ""
 
     def between(one: str, other: str) -> str:
+        if not told.named:  # Together, the words of answers would tell who somebody is.
+            return ""
         return f"{address('crawls', crawl, 'archive', 'conversations', who=one, whom=other, **asked)}#answers"
 
     graph = talk.strongest()

@@ -139,7 +139,7 @@ class Packages:
         progress.waits_for(process.kill)
         for told in process.told():
             if "bytes" in told:
-                return {name: told.get(name, 0) for name in Packaged.model_fields}
+                return {name: told[name] for name in Packaged.model_fields if name in told}
             progress.done = int(told.get("pages read", told.get("pages chosen", 0)))
             progress.advance(0)
         progress.advance(0)

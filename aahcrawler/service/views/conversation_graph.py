@@ -178,7 +178,12 @@ class Talk:
         return self._months
 
     def answers(self, enriched: Enriched, who: str, whom: str) -> tuple[Quoted, ...]:
-        """Return the first answers that somebody gives to somebody, both as they are shown, with their words."""
+        """Return the first answers that somebody gives to somebody, both as they are shown, with their words.
+
+        None where people are numbered: together, the words would tell who somebody is.
+        """
+        if not self.named:
+            return ()
         found = (
             each
             for each in enriched.annotations.of_kind(About.CONVERSATION)
