@@ -36,7 +36,7 @@ BESIDE: Final = 12
 """Names of a kind that are listed beside one thing."""
 SENTENCES: Final = 200
 """Sentences with opinions that are shown of one thing."""
-_TOTALLED: Final = (About.PERSON, About.ORGANISATION, About.PLACE, About.NAME, About.TOPIC)
+_LISTED: Final = (About.ORGANISATION, About.PLACE, About.NAME, About.TOPIC, About.KEYWORD)
 _READ: Final = 20_000
 """Annotations of one thing that are looked at."""
 _AROUND: Final = 140
@@ -217,20 +217,22 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
     dates = enriched.dates()
     found = enriched.within(span, dates)
 
-    def most(kind: About, number: int = MOST) -> tuple[SpokenOf, ...]:
-        return tuple(spoken(kind, each) for each in found.counts(kind, number))
+    ranked = {kind: found.ranked(kind, MOST) for kind in _LISTED}
+
+    def most(kind: About) -> tuple[SpokenOf, ...]:
+        return tuple(spoken(kind, each) for each in ranked[kind][0])
 
     events = events_told(found)
     published = Counter(map(month_of, dates.values()))
     return CrawlSpokenOf(
-        topics=topics_of(enriched.annotations, found, dates),
+        topics=topics_of(enriched.annotations, ranked[About.TOPIC][0], dates),
         organisations=most(About.ORGANISATION),
         places=most(About.PLACE),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
         events=tuple(events[:MOST]),
         all_events=len(events),
-        totals={kind: found.total(kind) for kind in _TOTALLED},
+        totals={About.PERSON: found.total(About.PERSON), **{kind: total for kind, (_, total) in ranked.items()}},
         published={month: n for month, n in sorted(published.items()) if month},
         note=enriched.note,
     )
@@ -339,15 +341,16 @@ def check_has_page(kind: About, settings: AnnotationSettings) -> None:
         raise ProblemError(NO_PAGE, f"{why}; the search finds and counts names")
 
 
-def topics_of(every: Annotations, found: Annotations, dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
-    """Return the topics that ``found`` counts, with the months of all objects that ``every`` has of them."""
+def topics_of(every: Annotations, ranked: Sequence[Named], dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
+    """Return topics, with their terms and the months of all objects that ``every`` has of them."""
     months: dict[str, Counter[str]] = {}
     for iri, meant in every.objects_by_meant(About.TOPIC):
         months.setdefault(meant, Counter())[month_of(dates.get(iri, ""))] += 1
     shown = []
-    for each in found.counts(About.TOPIC, MOST):
-        first = next(found.of_meant(About.TOPIC, each.meant))
-        told = {"months": dict(sorted(months[each.meant].items())), "terms": tuple(value_of(first, "terms").split())}
+    for each in ranked:
+        one = every.one_of_meant(About.TOPIC, each.meant)
+        terms = "" if one is None else value_of(one, "terms")
+        told = {"months": dict(sorted(months[each.meant].items())), "terms": tuple(terms.split())}
         shown.append(spoken(About.TOPIC, each).model_copy(update=told))
     return tuple(shown)
 

@@ -24,6 +24,8 @@ from aahcrawler.service.web.problems import ProblemError
 
 MOST: Final = 500
 """Names of a kind that are looked at in each crawl, the most frequent first."""
+TOPICS: Final = 50
+"""Topics of each crawl that are looked at."""
 KINDS: Final = (About.ORGANISATION, About.PLACE, About.PERSON, About.KEYWORD, About.NAME)
 """The kinds whose names mean the same in every crawl; topics are each crawl's own."""
 
@@ -75,7 +77,7 @@ def crawl_names(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlNames:
     published = Counter(map(month_of, dates.values()))
     return CrawlNames(
         {kind: [spoken(kind, each) for each in found.counts(kind, MOST)] for kind in KINDS},
-        topics_of(enriched.annotations, found, dates),
+        topics_of(enriched.annotations, found.counts(About.TOPIC, TOPICS), dates),
         {month: n for month, n in sorted(published.items()) if month},
     )
 
