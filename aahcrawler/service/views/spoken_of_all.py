@@ -109,9 +109,9 @@ def all_spoken_of(
                 counts[crawl.id] = each.objects
         topics += [(crawl, each) for each in told.topics if each.objects]
         published.update(told.published)
-    names = {kind: sorted(_merged(kind, found), key=_rank) for kind, found in by_kind.items() if found}
+    merged = {kind: sorted(_merged(kind, found), key=_rank) for kind, found in by_kind.items() if found}
     topics.sort(key=lambda each: (-each[1].objects, each[1].label, each[0].id))
-    return AllSpokenOf(names, topics, dict(sorted(published.items())), asked, left_out, notes)
+    return AllSpokenOf(merged, topics, dict(sorted(published.items())), asked, left_out, notes)
 
 
 def table_of_all(found: AllSpokenOf) -> Iterator[tuple[object, ...]]:
