@@ -24,6 +24,7 @@ from aahcrawler.service.views.proposed_pages import (
     MOST,
     GroupToKeep,
     answered,
+    decisions_told,
     proposed_pages,
     table_of_proposals,
     with_captures,
@@ -103,9 +104,8 @@ def routes(site: Site) -> APIRouter:
     @router.get("/decisions.jsonl")
     def download_decisions(_: Reading, crawl: str) -> Response:
         found = site.crawl(crawl)
-        proposed_pages(found)  # Nothing is handed out while pages are taken out.
-        path = None if found.folder is None else found.folder / DECISIONS
-        content = path.read_bytes() if path is not None and path.exists() else b""
+        proposed_pages(found)  # Nothing is handed out while pages are taken out, or of a damaged file.
+        content = b"" if found.folder is None else b"".join(decisions_told(found.folder))
         named = {"Content-Disposition": f'attachment; filename="{crawl}-{DECISIONS}"'}
         return Response(content, media_type="application/x-ndjson", headers=named)
 

@@ -142,6 +142,20 @@ def table_of_proposals(proposed: ProposedPages) -> Iterator[tuple[object, ...]]:
         yield each.group, each.url, reasons, each.month, each.relevance, each.answer, each.by, each.at
 
 
+def decisions_told(folder: Path) -> Iterator[bytes]:
+    """Yield the lines of decisions as they are handed out: without pages that were taken down."""
+    taken = TakenDown.of(folder)
+    try:
+        lines = (folder / DECISIONS).read_bytes().splitlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        told = json.loads(line)
+        shown = [url for url in told["target"] if not taken.covers(url)]
+        if shown:
+            yield json.dumps({**told, "target": shown}, ensure_ascii=False).encode() + b"\n"
+
+
 def answered(proposed: ProposedPages, url: str, group: str, answer: KeepAnswer) -> list[str]:
     """Return the pages that an answer decides on: one of them, or those of a group.
 

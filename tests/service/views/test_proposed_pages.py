@@ -1,5 +1,6 @@
 """What is proposed to be kept, as pages show it: in groups, with what people decided, without what was taken down."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.proposed_pages import (
     answered,
+    decisions_told,
     proposals_file,
     proposed_pages,
     table_of_proposals,
@@ -70,6 +72,7 @@ def test_what_was_taken_down_is_not_shown_and_decisions_stay(crawl: Path, shown:
     assert [each.url for each in after.pages] == [two]
     assert (before.state, after.state) == (before.state or "none", "")
     assert decisions_of(crawl).keys() == {one, two}
+    assert [json.loads(line)["target"] for line in decisions_told(crawl)] == [[two]]
 
 
 @pytest.mark.parametrize("name", ["proposals", "decisions"])
