@@ -35,7 +35,8 @@ SiteOption = Annotated[
 ]
 UrlsOption = Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose URL is listed.")]
 ReviewOption = Annotated[
-    Path | None, typer.Option("--review", metavar="FILE.yaml", help="Pages kept in a file of --propose.")
+    Path | None,
+    typer.Option("--review", metavar="FILE", help="Pages kept in a file of --propose, or in keep-decisions.jsonl."),
 ]
 SparqlOption = Annotated[
     str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
@@ -76,15 +77,17 @@ def select(
     ] = 100,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
     processes: Processes = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Tell progress and outcome in lines of JSON.")] = False,
 ) -> None:
     """Write the pages of a crawl that meet all criteria, with the records they need, as a WARC file of its own."""
+    import json
     from functools import partial
 
     from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
-    from offline.counting import counting
+    from offline.counting import counting, telling
     from offline.selection.criteria import Criteria, CriteriaError
     from offline.selection.keep_proposals import reviewed
     from offline.selection.warc_selection import SelectedCaptures, SelectionError, chosen, refuse
@@ -97,7 +100,8 @@ def select(
     if propose is not None:
         _propose(crawl, propose, most)
         return
-    with exit_on_error(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
+    progress = telling() if as_json else counting("captures found", "pages chosen")
+    with exit_on_error(ReadError, SegmentError, *mistakes), progress as count:
         read = Criteria.read(
             scores=score or (),
             begin=begin,
@@ -141,6 +145,10 @@ def select(
                 processes=processes,
                 seen=partial(count, "pages chosen"),
             )
+    if as_json:
+        counts = {"pages": selection.pages, "captures": selection.responses, "bytes": selection.size}
+        typer.echo(json.dumps({"warc": str(to), **counts, "left_out": selection.left_out}))
+        return
     typer.echo(
         f"{to}: {selection.pages:,} pages, {selection.responses - selection.pages:,} more responses with them, "
         f"{selection.size:,} bytes"
@@ -153,18 +161,22 @@ def select(
 def _propose(crawl: Path, file: Path, most: int) -> None:
     import sqlite3
 
+    from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, decisions_of
     from aahcrawler.objects.reader import ReadError
     from offline.selection.criteria import CriteriaError
-    from offline.selection.keep_proposals import keep_proposals, written
+    from offline.selection.keep_proposals import as_lines, keep_proposals, written
 
-    with exit_on_error(CriteriaError, ReadError, OSError, sqlite3.Error):
+    with exit_on_error(CriteriaError, DecisionsError, ReadError, OSError, sqlite3.Error):
         if file.exists():
             raise CriteriaError(f"{file}: exists, and may have been reviewed; remove it, or name another file")
-        found = keep_proposals(crawl, most)
+        decided = decisions_of(crawl)
+        found = keep_proposals(crawl, most, decided)
+        rejected = {url for url, each in decided.items() if each.answer is KeepAnswer.REJECT}
+        proposed = [each for each in found if each.url not in rejected]
         with file.open("x", encoding="utf-8") as review:
-            review.write(written(found, crawl, file))
+            review.write(as_lines(found) if file.suffix == ".jsonl" else written(proposed, crawl, file))
     typer.echo(
-        f"{file}: {len(found):,} pages to review; then run `aah select {crawl} --review {file} --to FILE.warc.gz`"
+        f"{file}: {len(proposed):,} pages to review; then run `aah select {crawl} --review {file} --to FILE.warc.gz`"
     )
 
 

@@ -2,9 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -44,6 +46,8 @@ WHERE unit.is_shown AND NOT EXISTS (
   WHERE later.refines = annotation.name AND other.is_shown)
 """
 """The annotations that count: no later run, version or refinement stands in their place."""
+_COUNTED: Final = _SHOWN.replace(" JOIN object ON object.id = annotation.object", "")
+"""The same without their objects, of which counts need the numbers alone."""
 _SHOWN_OF: Final = _SHOWN.replace("AND other.is_shown", "AND other.is_shown AND other.annotator IN ({0})")
 """The same where some annotators alone have said anything."""
 _COLUMNS: Final = (
@@ -72,10 +76,21 @@ class Named:
 
 
 class Annotations:
-    """The annotations of a crawl that count, as an index that is asked has them."""
+    """The annotations of a crawl that count, as an index that is asked has them.
 
-    def __init__(self, base: sqlite3.Connection) -> None:
+    Where some objects are named ``within`` which they are looked for, those of others are left out of all that counts
+    or lists by kind.
+    """
+
+    def __init__(self, base: sqlite3.Connection, within: Collection[str] | None = None) -> None:
         self._base = base
+        self._shown, self._counted = _SHOWN, _COUNTED
+        if within is not None:
+            rows = base.execute("SELECT id, iri FROM object")
+            chosen = json.dumps([number for number, iri in map(tuple, rows) if iri in within])
+            base.create_function("chosen_objects", 0, lambda: chosen, deterministic=True)
+            chosen_alone = "AND annotation.object IN (SELECT value FROM json_each(chosen_objects()))\n"
+            self._shown, self._counted = _SHOWN + chosen_alone, _COUNTED + chosen_alone
 
     def __iter__(self) -> Iterator[Annotation]:
         """Yield all, object by object, each in the order of its text."""
@@ -117,7 +132,7 @@ class Annotations:
     def meant_beside(self, beside: Kind, kind: Kind, meant: str, most: int) -> list[Named]:
         """Return what annotations of a kind mean in those objects that speak of something, the most frequent first."""
         rows = self._base.execute(
-            f"{_COUNTS} {_SHOWN} AND kind = ? AND annotation.object IN ({_OBJECTS_OF}) "
+            f"{_COUNTS} {self._shown} AND kind = ? AND annotation.object IN ({_OBJECTS_OF}) "
             f"AND NOT (kind = ? AND meant = ?) {_BY_OBJECTS}",
             (beside, kind, meant, kind, meant, most),
         )
@@ -125,7 +140,23 @@ class Annotations:
 
     def objects_by_meant(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Yield each object with what annotations of a kind mean in it, each once."""
-        yield from map(tuple, self._base.execute(f"SELECT DISTINCT object.iri, meant {_SHOWN} AND kind = ?", (kind,)))
+        rows = self._base.execute(f"SELECT object.iri, meant {self._shown} AND kind = ? ORDER BY meant", (kind,))
+        for meant, found in groupby(map(tuple, rows), key=itemgetter(1)):
+            yield from ((iri, meant) for iri in dict.fromkeys(iri for iri, _ in found))
+
+    def one_of_meant(self, kind: Kind, meant: str) -> Annotation | None:
+        """Return one of the annotations of a kind that mean the same, whichever is found first; None without any."""
+        row = self._base.execute(
+            f"{_COLUMNS} {self._shown} AND kind = ? AND meant = ? LIMIT 1", (kind, meant)
+        ).fetchone()
+        return None if row is None else _annotation(row)
+
+    def media(self, annotator: str) -> Iterator[tuple[str, str, str]]:
+        """Yield what an annotator says of media: the capture, what is meant, and the details as JSON."""
+        yield from self._base.execute(
+            f"SELECT unit.capture, meant, details {_SHOWN} AND kind = ? AND unit.annotator = ?",
+            (Kind.MEDIUM, annotator),
+        )
 
     def versions(self, annotator: str) -> tuple[str, ...]:
         """Return the versions of an annotator whose annotations count."""
@@ -134,20 +165,26 @@ class Annotations:
 
     def total(self, kind: Kind) -> int:
         """Return how much annotations of a kind mean."""
-        return int(self._base.execute(f"SELECT count(DISTINCT meant) {_SHOWN} AND kind = ?", (kind,)).fetchone()[0])
+        row = self._base.execute(f"SELECT count(DISTINCT meant) {self._counted} AND kind = ?", (kind,)).fetchone()
+        return int(row[0])
 
     def counts(self, kind: Kind, most: int = -1) -> list[Named]:
         """Return what annotations of a kind mean, what most objects speak of first."""
-        rows = self._base.execute(f"{_COUNTS} {_SHOWN} AND kind = ? {_BY_OBJECTS}", (kind, most))
-        return [Named(*row) for row in rows]
+        return self.ranked(kind, most)[0]
+
+    def ranked(self, kind: Kind, most: int) -> tuple[list[Named], int]:
+        """Return the first of ``counts``, and the ``total``."""
+        asked = f"{_COUNTS}, count(*) OVER () {self._counted} AND kind = ? {_BY_OBJECTS}"
+        rows = [*map(tuple, self._base.execute(asked, (kind, most)))]
+        return [Named(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
 
     def kinds(self) -> dict[Kind, int]:
         """Return how many annotations of each kind there are."""
-        rows = self._base.execute(f"SELECT kind, count(*) {_SHOWN} GROUP BY kind ORDER BY kind")
+        rows = self._base.execute(f"SELECT kind, count(*) {self._shown} GROUP BY kind ORDER BY kind")
         return {Kind(kind): count for kind, count in rows}
 
     def _found(self, condition: str, values: tuple[str, ...], order: str) -> Iterator[Annotation]:
-        return map(_annotation, self._base.execute(f"{_COLUMNS} {_SHOWN} {condition} ORDER BY {order}", values))
+        return map(_annotation, self._base.execute(f"{_COLUMNS} {self._shown} {condition} ORDER BY {order}", values))
 
 
 def _annotation(row: tuple[Any, ...]) -> Annotation:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,11 +87,21 @@ def _nodes(base: sqlite3.Connection) -> Iterator[tuple[str, int]]:
     return ((str(name), int(pages)) for name, pages in base.execute(_SITES))
 
 
-def write_graphml(base: sqlite3.Connection, file: BinaryIO) -> Counter[str]:
+@dataclass(frozen=True, slots=True)
+class NodeValues:
+    """More that GraphML tells of nodes: its name and type there, and its values by the names of nodes."""
+
+    name: str
+    type: str
+    values: Mapping[str, str]
+
+
+def write_graphml(base: sqlite3.Connection, file: BinaryIO, more: Sequence[NodeValues] = ()) -> Counter[str]:
     """Write all of a graph as GraphML; return how many nodes (``node``) and links (``edge``) it has."""
     keys = (
         ("label", "node", "string"),
         ("pages", "node", "long"),
+        *((each.name, "node", each.type) for each in more),
         ("weight", "edge", "long"),
         ("first", "edge", "string"),
         ("last", "edge", "string"),
@@ -104,7 +114,8 @@ def write_graphml(base: sqlite3.Connection, file: BinaryIO) -> Counter[str]:
             out.write(etree.Element("key", {"id": name, "for": of, "attr.name": name, "attr.type": kind}))
         stack.enter_context(out.element("graph", edgedefault="directed"))
         for name, pages in _nodes(base):
-            out.write(_with_data("node", {"id": name}, {"label": name, "pages": str(pages)}))
+            told = {each.name: each.values[name] for each in more if name in each.values}
+            out.write(_with_data("node", {"id": name}, {"label": name, "pages": str(pages), **told}))
             counts["node"] += 1
         for row in map(tuple, base.execute(_EDGES)):
             edge = _edge(row)

@@ -24,8 +24,15 @@ _MATRIX_LEFT: Final = 200
 _MATRIX_TOP: Final = 34
 
 
-def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str:
-    """Return a figure with a column for each period of time; ``what`` names what is counted."""
+Chosen = Callable[[str], bool | None]
+"""Tells of a period whether it lies in the span of time that is looked at; None where no span is chosen."""
+
+
+def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str, chosen: Chosen | None = None) -> str:
+    """Return a figure with a column for each period of time; ``what`` names what is counted.
+
+    With ``chosen`` a span of time can be drawn over it.
+    """
     top = _round(max(counts.values()))
     width = (WIDTH - _LEFT - 12) / len(counts)
     step = math.ceil(len(counts) / _LABELS)
@@ -35,7 +42,8 @@ def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str
         told = f"{worded(name)}: {n:,} {what}"
         mark = f'<rect class="held" x="{x + width * 0.1:.1f}" y="{_BOTTOM - height:.1f}" width="{width * 0.8:.1f}" '
         whole = f'<rect class="room" x="{x:.1f}" y="{_TOP}" width="{width:.1f}" height="{_BOTTOM - _TOP}"/>'
-        drawn.append(part(f'{whole}{mark}height="{height:.1f}"/>', told, lead(name) if n else ""))
+        inner = f'{whole}{mark}height="{height:.1f}"/>'
+        drawn.append(part(inner, told, lead(name) if n else "", of_time=brushed(name, chosen)))
         if place % step == 0:
             x_label = f'<text class="mid" x="{x + width / 2:.1f}" y="{_BOTTOM + 18}">{escape(worded(name))}</text>'
             drawn.append(x_label)
@@ -45,7 +53,8 @@ def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str
         for n in ({0, top // 2, top} if top > 1 else {0, 1})
         for y in (_BOTTOM - (_BOTTOM - _TOP) * n / top,)
     )
-    return figure(title, f"{grid}{''.join(drawn)}", _HEIGHT, f"{sum(counts.values()):,} {what}")
+    shown = f"{grid}{''.join(drawn)}"
+    return figure(title, shown, _HEIGHT, f"{sum(counts.values()):,} {what}", is_brushed=chosen is not None)
 
 
 def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: Lead, what: str) -> str:
@@ -65,10 +74,22 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
     return figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
 
 
-def matrix(title: str, graph: StrongestSites, lead: Lead, what: str = "capture", of: str = "sites") -> str:
+def _no_lead(_source: str, _target: str) -> str:
+    return ""
+
+
+def matrix(
+    title: str,
+    graph: StrongestSites,
+    lead: Lead,
+    what: str = "capture",
+    of: str = "sites",
+    between: Callable[[str, str], str] = _no_lead,
+) -> str:
     """Return a figure of the links between the strongest: from those in rows to those in columns.
 
-    ``what`` names what is counted of a link, one of them, and ``of`` what is linked.
+    ``what`` names what is counted of a link, one of them, and ``of`` what is linked; ``between`` gives the address of
+    what one links to another with.
     """
     places = {name: place for place, name in enumerate(graph.names)}
     most = max((edge.captures for edge in graph.links), default=1)
@@ -88,29 +109,50 @@ def matrix(title: str, graph: StrongestSites, lead: Lead, what: str = "capture",
         ends = ((_MATRIX_LEFT, edge.target), (_MATRIX_TOP, edge.source))
         x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in ends)
         inner = f'<circle class="held" cx="{x}" cy="{y}" r="{radius:.1f}"/>'
+        address = between(edge.source, edge.target)
+        if address:
+            room = _CELL / 2
+            inner = f'<rect class="room" x="{x - room}" y="{y - room}" width="{_CELL}" height="{_CELL}"/>{inner}'
         counted = f"{edge.captures:,} {what}{'' if edge.captures == 1 else 's'}"
         dates = f", {edge.first} to {edge.last}" if edge.first else ""
-        drawn.append(part(inner, f"{edge.source} to {edge.target}: {counted}{dates}", ""))
+        drawn.append(part(inner, f"{edge.source} to {edge.target}: {counted}{dates}", address))
     told = f"{len(graph.links):,} links between the {size:,} strongest {of}"
     return figure(title, "".join(drawn), bottom + 8, told, "matrix")
 
 
-def figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:
-    """Return a figure of what was drawn; ``told`` says in words what it shows."""
+def figure(title: str, drawn: str, height: float, told: str, kind: str = "counts", *, is_brushed: bool = False) -> str:
+    """Return a figure of what was drawn; ``told`` says in words what it shows.
+
+    Over one that ``is_brushed`` a span of time can be drawn: its parts say of which times they are (``brushed``).
+    """
     labelled = f'role="group" aria-label="{escape(f"{title}: {told}")}"'
     # On a phone a matrix is wider than the screen: its figure is scrolled, by keyboard as well.
     scrolled = f' tabindex="0" aria-label="{escape(title)}"' if kind == "matrix" else ""
-    svg = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg>'
+    brush = " data-brush" if is_brushed else ""
+    svg = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}{brush}>{drawn}</svg>'
     return f'<figure class="plot {kind}"{scrolled}>{svg}</figure>'
 
 
-def part(inner: str, told: str, address: str, seen: str = "") -> str:
-    """Return a part that tells something; a link is named by that, behind the text ``seen`` where that is another."""
+def brushed(period: str, chosen: Chosen | None) -> str:
+    """Return the attributes by which a part says of which time it is, empty where no span is drawn over its figure."""
+    if chosen is None:
+        return ""
+    ends = period.ljust(4, "0"), period.ljust(4, "9")
+    is_within = ' class="part brushed"' if chosen(period) else ' class="part"'
+    return f'{is_within} data-begin="{ends[0]}" data-end="{ends[1]}"'
+
+
+def part(inner: str, told: str, address: str, seen: str = "", of_time: str = "") -> str:
+    """Return a part that tells something; a link is named by that, behind the text ``seen`` where that is another.
+
+    ``of_time`` are attributes that say of which time it is (``brushed``).
+    """
+    marks = of_time or ' class="part"'
     content = f"<title>{escape(told)}</title>{inner}"
     if address:
         label = told if seen in told else f"{seen} {told}"
-        return f'<a class="part" href="{escape(address)}" aria-label="{escape(label)}">{content}</a>'
-    return f'<g class="part">{content}</g>'
+        return f'<a{marks} href="{escape(address)}" aria-label="{escape(label)}">{content}</a>'
+    return f"<g{marks}>{content}</g>"
 
 
 def short(name: str, most: int) -> str:
@@ -208,21 +250,31 @@ def sections(
 
 
 def over_time(
-    name: str, title: str, months: Mapping[str, int], lead: Lead, what: str, undated: int = 0
+    name: str,
+    title: str,
+    months: Mapping[str, int],
+    lead: Lead,
+    what: str,
+    undated: int = 0,
+    chosen: Chosen | None = None,
 ) -> OverviewSection:
-    """Return a section with counts by month, or by year, and of what has no date."""
+    """Return a section with counts by month, or by year, and of what has no date; the table has what is ``chosen``."""
     found = periods(months)
     without = f"<p>{undated:,} more have no date that can be read.</p>" if undated else ""
     if not found.counts:
         return OverviewSection(name, title, f"<p>None.</p>{without}")
-    rows = [(worded(each), lead(each), (n,)) for each, n in found.counts.items() if n]
+    rows = [
+        (worded(each), lead(each), (n,))
+        for each, n in found.counts.items()
+        if n and (chosen is None or chosen(each) is not False)
+    ]
     for words, n in (("earlier", found.earlier), ("later", found.later)):
         if n:
             rows.append((words, "", (n,)))
     outside = found.earlier + found.later
     note = f"<p>{outside:,} that lie far from all others are in the table alone.</p>" if outside else ""
     return OverviewSection(
-        name, title, columns(title, found.counts, lead, what) + note + without + table(("Time", what), rows)
+        name, title, columns(title, found.counts, lead, what, chosen) + note + without + table(("Time", what), rows)
     )
 
 

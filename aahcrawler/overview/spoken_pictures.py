@@ -1,12 +1,13 @@
 """Pictures of what objects speak of: how much of each month topics have, and praise and blame over time."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from aahcrawler.overview.overview_sections import Lead, figure, part, short
+from aahcrawler.overview.overview_sections import Chosen, Lead, brushed, figure, part, short, shortened
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.report.chart import WIDTH
 
@@ -26,10 +27,17 @@ class Row:
     address: str
 
 
-def shares(title: str, rows: Sequence[Row], published: Mapping[str, int], lead: Callable[[int, str], str]) -> str:
+def shares(
+    title: str,
+    rows: Sequence[Row],
+    published: Mapping[str, int],
+    lead: Callable[[int, str], str],
+    chosen: Chosen | None = None,
+) -> str:
     """Return a figure with a row for each topic, and a disk for its share of the objects of each period.
 
-    ``lead`` gives the address of what a row, by its number, has in a period. Empty where no object has a date.
+    ``lead`` gives the address of what a row, by its number, has in a period; with ``chosen`` a span of time can be
+    drawn over it. Empty where no object has a date.
     """
     whole = periods(published).counts
     if not whole or not rows:
@@ -37,7 +45,8 @@ def shares(title: str, rows: Sequence[Row], published: Mapping[str, int], lead: 
     width = (WIDTH - _NAMES - 12) / len(whole)
     gathered = [_gathered(row.months, whole) for row in rows]
     largest = max((n / whole[name] for counts in gathered for name, n in counts.items() if whole[name]), default=0) or 1
-    bottom, drawn = _TOP + _ROW * len(rows), list[str]()
+    bottom = _TOP + _ROW * len(rows)
+    drawn = _grounds(list(whole), _NAMES, width, bottom, chosen)
     for place, (row, counts) in enumerate(zip(rows, gathered, strict=True)):
         y = _TOP + place * _ROW + _ROW / 2
         shown = short(row.label, 24)
@@ -54,11 +63,64 @@ def shares(title: str, rows: Sequence[Row], published: Mapping[str, int], lead: 
             disk = f'<rect class="room" {place_of}/><circle class="held" cx="{x:.1f}" cy="{y}" r="{radius:.1f}"/>'
             drawn.append(part(disk, told, lead(place, name)))
     drawn += _times(list(whole), _NAMES, width, bottom + 18)
-    return figure(title, "".join(drawn), bottom + 28, f"{len(rows):,} topics", "matrix")
+    told, is_brushed = f"{len(rows):,} topics", chosen is not None
+    return figure(title, "".join(drawn), bottom + 28, told, "matrix", is_brushed=is_brushed)
 
 
-def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead) -> str:
-    """Return a figure of sentences that praise, upwards, and that blame, downwards; empty where none has a date."""
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A row of a picture of counts: by month or year, those ``within`` them, and where it leads as a whole."""
+
+    label: str
+    months: Mapping[str, int]
+    within: Mapping[str, int]
+    address: str
+
+
+def spread(title: str, rows: Sequence[Spread]) -> str:
+    """Return a figure with a row for each group: a ring for its pages of each period, filled as far as they are kept.
+
+    Empty where nothing has a month.
+    """
+    summed: Counter[str] = Counter()
+    for row in rows:
+        summed.update(row.months)
+    whole = periods(summed).counts
+    if not whole:
+        return ""
+    width = (WIDTH - _NAMES - 12) / len(whole)
+    most = min(width, _ROW) / 2 - 1
+    gathered = [(_gathered(row.months, whole), _gathered(row.within, whole)) for row in rows]
+    largest = max(max(counts.values()) for counts, _ in gathered) or 1
+    bottom, drawn = _TOP + _ROW * len(rows), list[str]()
+    labels = shortened([row.label for row in rows], 24)
+    for place, (row, (counts, within)) in enumerate(zip(rows, gathered, strict=True)):
+        y = _TOP + place * _ROW + _ROW / 2
+        drawn.append(f'<path class="rule" d="M{_NAMES} {y}H{WIDTH - 12}"/>')
+        name = f'<text x="0" y="{y + 5}">{escape(labels[place])}</text>'
+        drawn.append(part(name, row.label, row.address, labels[place]))
+        for at, (period, n) in enumerate(counts.items()):
+            if not n:
+                continue
+            x, radius, inner = (
+                _NAMES + (at + 0.5) * width,
+                *(most * math.sqrt(k / largest) for k in (n, within[period])),
+            )
+            told = f"{row.label}, {worded(period)}: {n:,} proposed, {within[period]:,} kept"
+            disk = f'<circle class="offered" cx="{x:.1f}" cy="{y}" r="{max(2.0, radius):.1f}"/>'
+            if inner:
+                disk += f'<circle class="held" cx="{x:.1f}" cy="{y}" r="{max(2.0, inner):.1f}"/>'
+            drawn.append(part(disk, told, ""))
+    drawn += _times(list(whole), _NAMES, width, bottom + 18)
+    told = f"{sum(summed.values()):,} pages in {len(rows):,} groups"
+    return figure(title, "".join(drawn), bottom + 28, told, "matrix")
+
+
+def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead, chosen: Chosen | None = None) -> str:
+    """Return a figure of sentences that praise, upwards, and that blame, downwards; empty where none has a date.
+
+    With ``chosen`` a span of time can be drawn over it.
+    """
     sums = {name: praise + blame for name, (praise, blame) in months.items() if name}
     names = list(periods(sums).counts)
     if not names:
@@ -83,11 +145,11 @@ def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead) -> st
             f'height="{above:.1f}"/><rect class="blame" x="{x + width * 0.1:.1f}" y="{_MIDDLE}" '
             f'width="{width * 0.8:.1f}" height="{below:.1f}"/>'
         )
-        drawn.append(part(inner, told, lead(name) if up[name] + down[name] else ""))
+        drawn.append(part(inner, told, lead(name) if up[name] + down[name] else "", of_time=brushed(name, chosen)))
     drawn.append(f'<path class="axis" d="M{_LEFT} {_MIDDLE}H{WIDTH - 12}"/>')
     drawn += _times(names, _LEFT, width, _MIDDLE + _HALF + 18)
     told = f"{sum(up.values()):,} sentences praise, {sum(down.values()):,} blame"
-    return figure(title, "".join(drawn), _MIDDLE + _HALF + 28, told)
+    return figure(title, "".join(drawn), _MIDDLE + _HALF + 28, told, is_brushed=chosen is not None)
 
 
 def _gathered(months: Mapping[str, int], names: Mapping[str, int]) -> dict[str, int]:
@@ -98,6 +160,17 @@ def _gathered(months: Mapping[str, int], names: Mapping[str, int]) -> dict[str, 
         if month[:length] in counts:
             counts[month[:length]] += n
     return counts
+
+
+def _grounds(names: Sequence[str], left: float, width: float, bottom: float, chosen: Chosen | None) -> list[str]:
+    """Return the ground of each period, over which a span of time is drawn; none where that cannot be done."""
+    if chosen is None:
+        return []
+    return [
+        f'<g{brushed(name, chosen)}><rect class="room" x="{left + at * width:.1f}" y="{_TOP}" width="{width:.1f}" '
+        f'height="{bottom - _TOP}"/></g>'
+        for at, name in enumerate(names)
+    ]
 
 
 def _times(names: Sequence[str], left: float, width: float, y: float) -> list[str]:

@@ -56,6 +56,7 @@ class Medium:
     ``object`` is the IRI of the object whose file it is, where a page shows it as one, else that of the capture itself.
     ``capture`` is the id of its WARC record. ``caption`` is what the page says of the object: its title, else its
     text; empty where there is none. ``said_by`` is the capture of that page, empty where no page shows it as an object.
+    ``captured`` is ISO 8601 in UTC.
     """
 
     object: str
@@ -64,6 +65,7 @@ class Medium:
     body: bytes
     caption: str = ""
     said_by: str = ""
+    captured: str = ""
 
 
 class MediaAnnotator(Protocol):

@@ -121,7 +121,7 @@ class MediaSources:
             return
         for key in keys:
             iri, caption, said_by = json.loads(key)
-            yield Medium(iri, capture, found.target_uri, page.body, caption, said_by)
+            yield Medium(iri, capture, found.target_uri, page.body, caption, said_by, found.date.isoformat())
 
     def close(self) -> None:
         """Let go of the archive."""

@@ -106,7 +106,7 @@ class Media:
     def __init__(self, read: Callable[[bytes], Values], tesseract: Tesseract | None = None) -> None:
         self._read = read
         self._tesseract = tesseract
-        self.version = "; ".join(["1", VERSION, *([tesseract.version] if tesseract else [])])
+        self.version = "; ".join(["2", VERSION, *([tesseract.version] if tesseract else [])])
         self._reader: MediaReader | None = None
 
     @classmethod
@@ -137,6 +137,7 @@ class Media:
         told = found | ({"caption": given.caption} if given.caption else {})
         told |= {"source-of-position": "the file"} if "latitude" in found else {}
         told |= {SAID_BY: given.said_by} if given.said_by else {}
+        told |= {"url": given.url} | ({"captured": given.captured} if given.captured else {})
         yield self._annotation(given, given.caption or given.url.rpartition("/")[2], given.caption, told)
         sides = [int(found.get(side, "0")) for side in ("width", "height")]
         if self._tesseract is None or min(sides) < _MIN_SIDE or "trouble" in found:

@@ -115,6 +115,34 @@ def _hash(picture: Image.Image) -> Values:
     return {"hash": str(imagehash.phash(grey))}
 
 
+def in_small_within_limits(body: bytes, side: int) -> bytes:
+    """Do the same as ``in_small`` in a process of its own, whose time this bounds."""
+    limit_next()
+    return in_small(body, side)
+
+
+def in_small(body: bytes, side: int) -> bytes:
+    """Return a picture as a JPEG whose longer side has so many pixels at most, without anything else of its file.
+
+    Empty where it cannot be decoded, or has too many pixels. Nothing of the file but its colours comes out.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(BytesIO(body), formats=_FORMATS) as picture:
+                if picture.width * picture.height > MAX_PIXELS or len(body) > MAX_BYTES:
+                    return b""
+                picture.draft("RGB", (side, side))
+                picture.thumbnail((2 * side, 2 * side))  # Before it is turned, which takes as much memory again.
+                upright = ImageOps.exif_transpose(picture).convert("RGBA")
+                upright.thumbnail((side, side))
+                made, ground = BytesIO(), Image.new("RGBA", upright.size, "white")
+                Image.alpha_composite(ground, upright).convert("RGB").save(made, "JPEG", quality=82)
+                return made.getvalue()
+    except (Exception, MemoryError, RecursionError):  # Decoders raise whatever a broken file leads them to.
+        return b""
+
+
 def _exif(exif: Image.Exif) -> Values:
     details = exif.get_ifd(ExifTags.IFD.Exif)
     found = dict(_position(exif.get_ifd(ExifTags.IFD.GPSInfo)))

@@ -7,8 +7,8 @@ page that is worth most is proposed, and the others are weighed again: the same 
 import heapq
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from sys import intern
@@ -18,6 +18,8 @@ import yaml
 
 from aahcrawler import urls
 from aahcrawler.annotations import Kind, annotations_of
+from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, KeepDecision, read_decisions
+from aahcrawler.layout import DECISIONS
 from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.objects.reader import Statements
 from offline.selection.criteria import Criteria, CriteriaError
@@ -32,11 +34,16 @@ _ANSWERS: Final = {"yes": True, "no": False}
 
 @dataclass(frozen=True, slots=True)
 class KeepProposal:
-    """A page that is proposed: its URL, the group that it is decided with, and why."""
+    """A page that is proposed: its URL, the group that it is decided with, and why.
+
+    ``month`` is that of the first object published on it, else of its capture; ``relevance`` is from 0 to 1.
+    """
 
     url: str
     group: str
     reasons: tuple[str, ...]
+    month: str = ""
+    relevance: float = 0.0
 
 
 @dataclass(slots=True)
@@ -88,27 +95,40 @@ class _Proposed:
         self.clusters |= page.clusters
 
 
-def keep_proposals(crawl: Path, most: int) -> list[KeepProposal]:
+def keep_proposals(crawl: Path, most: int, decided: Mapping[str, KeepDecision] = {}) -> list[KeepProposal]:
     """Return up to ``most`` pages to keep, the ones of the greatest worth first; none that was found not relevant.
 
-    Topics and near duplicates are those of ``aah enrich``; without it relevance, voices and time remain. Raises
-    ``ReadError``, ``OSError`` and ``sqlite3.Error``.
+    Pages that somebody has decided on come first: those kept, beside which the others are weighed, and after them those
+    rejected, beside which nothing is. Topics and near duplicates are those of ``aah enrich``; without it relevance,
+    voices and time remain. Raises ``ReadError``, ``OSError`` and ``sqlite3.Error``.
     """
-    pages, proposed, found = _pages(crawl), _Proposed(), list[KeepProposal]()
-    waiting = [(-proposed.worth(page), url) for url, page in pages.items()]
+    pages, proposed = _pages(crawl), _Proposed()
+    kept = [url for url in pages if url in decided and decided[url].answer is KeepAnswer.KEEP]
+    rejected = [url for url in pages if url in decided and decided[url].answer is KeepAnswer.REJECT]
+    found = [*_best(pages, kept, proposed, len(kept))]
+    found += [_proposal(url, pages[url], (f"relevance {pages[url].score:.2f}",)) for url in sorted(rejected)]
+    return [*found, *_best(pages, [url for url in pages if url not in decided], proposed, most)]
+
+
+def _best(pages: Mapping[str, _Page], urls: Iterable[str], proposed: _Proposed, most: int) -> Iterator[KeepProposal]:
+    """Yield pages, the one that is worth most beside those proposed before it first."""
+    waiting = [(-proposed.worth(pages[url]), url) for url in urls]
     heapq.heapify(waiting)
-    while waiting and len(found) < most:
+    while waiting and most:
         _, url = heapq.heappop(waiting)
         page = pages[url]
         worth = -proposed.worth(page), url
         if waiting and worth > waiting[0]:  # What it was worth before has gone down meanwhile.
             heapq.heappush(waiting, worth)
             continue
-        label = max(page.topics.values(), default=(0.0, ""))[1]
-        group = f"topic: {label}" if label else f"site: {page.site}"
-        found.append(KeepProposal(url, group, tuple(proposed.reasons(page))))
+        yield _proposal(url, page, tuple(proposed.reasons(page)))
         proposed.take(page)
-    return found
+        most -= 1
+
+
+def _proposal(url: str, page: _Page, reasons: tuple[str, ...]) -> KeepProposal:
+    label = max(page.topics.values(), default=(0.0, ""))[1]
+    return KeepProposal(url, f"topic: {label}" if label else f"site: {page.site}", reasons, page.month, page.score)
 
 
 def _pages(crawl: Path) -> Mapping[str, _Page]:
@@ -164,8 +184,22 @@ def _line(text: str) -> str:
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
+def as_lines(found: Sequence[KeepProposal]) -> str:
+    """Return proposals as lines of JSON, for programs."""
+    return "".join(f"{json.dumps(asdict(each), ensure_ascii=False)}\n" for each in found)
+
+
 def kept_urls(path: Path) -> frozenset[str]:
-    """Return the URLs that a review file keeps. Raises ``CriteriaError``, which says where it is wrong."""
+    """Return the URLs that a review file keeps, or the file of decisions that people took in the cockpit.
+
+    Raises ``CriteriaError``, which says where it is wrong.
+    """
+    if path.name == DECISIONS:
+        try:
+            decided = read_decisions(path)
+        except DecisionsError as error:
+            raise CriteriaError(str(error)) from error
+        return frozenset(url for url, each in decided.items() if each.answer is KeepAnswer.KEEP)
     try:
         content = path.read_bytes()
         if len(content) > _LARGEST:

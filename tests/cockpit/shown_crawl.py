@@ -6,10 +6,12 @@ from pathlib import Path
 
 from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import LOG
+from aahcrawler.service.views.proposed_pages import proposals_file
 from examples.serve import WORLD
 from examples.serve import Site as Recorded
 from offline.enrichment.enriching import enrich
 from offline.enrichment.steps import chosen_steps
+from offline.selection.keep_proposals import as_lines, keep_proposals
 from tests.crawl.crawling import aah
 from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.world import define, network
@@ -61,6 +63,9 @@ def crawled(place: Path, site: Site, cockpit: str, replay: str) -> Shown:
         site.pages[f"//{FORUM}{THREAD}"] = _edited(forum)
         site.pages[f"//{HOSTILE}/"] = Reply(_hostile_front(cockpit, "Changed"), headers=HTML)
     list(enrich(folder, (*chosen_steps(ENRICHED), WORDS, FREQUENT)))
+    proposals = proposals_file(folder)
+    proposals.parent.mkdir(mode=0o700)
+    proposals.write_text(as_lines(keep_proposals(folder, 100)), "utf-8")
     with (folder / LOG).open("a", encoding="utf-8") as log:
         log.write(f"2026-01-02T03:04:05.000Z WARNING crawl.response.handler http://{HOSTILE}/ {STRANGE}\n")
     made = Collection(title=f"Harbours {TURNED} {LONG[:120]}", creator=("City Archive",), crawls=(CRAWL, "was-here"))

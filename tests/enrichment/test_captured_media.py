@@ -106,6 +106,7 @@ def test_each_picture_is_annotated_once_as_the_object_whose_file_it_is(crawl: Pa
     mill = told.pop(f"{ALBUM}#mill")
     assert (mill.kind, mill.label, mill.capture) == (Kind.MEDIUM, "The mill in spring", record(3, b"").record_id)
     assert dict(mill.values)[SAID_BY] == capture(50).iri
+    assert (dict(mill.values)["url"], dict(mill.values)["captured"]) == (MILL, "2011-02-03T04:03:06+00:00")
     assert {(iri, each.capture, each.label) for iri, each in told.items()} == {
         (record(number, b"").record_id, record(number, b"").record_id, name)
         for number, name in ((5, "copy.jpg"), (6, "lock.png"))

@@ -1,5 +1,6 @@
 """What is proposed to be kept, why, and how an archivist decides."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from aahcrawler.annotations import Annotation, CaptureAnnotations, Kind
+from aahcrawler.annotations.keep_decisions import KeepAnswer, decide, decisions_of
 from aahcrawler.cli import app
-from aahcrawler.layout import ANNOTATIONS, NQUADS
+from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS
 from aahcrawler.segments import SegmentWriter, Series
 from offline.selection.criteria import CriteriaError
 from offline.selection.keep_proposals import KeepProposal, keep_proposals, kept_urls, written
@@ -97,6 +99,39 @@ def test_groups_are_accepted_rejected_and_taken_back_in_the_file(crawl: Path, tm
     again = run("select", crawl, "--propose", review)
     assert again.exit_code == 2
     assert "may have been reviewed" in again.stderr
+
+
+def test_what_people_decided_outlasts_another_proposal(crawl: Path, tmp_path: Path) -> None:
+    one, two, three, four, five = urls([1, 2, 3, 4, 5])
+    decide(crawl, [two], KeepAnswer.KEEP, "anna")
+    decide(crawl, [three], KeepAnswer.REJECT, "anna")
+    found = keep_proposals(crawl, 2, decisions_of(crawl))
+    # The page that is kept counts as the first on dikes, the one that is rejected as none on mills.
+    assert [each.url for each in found] == [two, three, four, one]
+    assert "the first on dike" in found[0].reasons
+    assert found[1].reasons == ("relevance 0.70",)
+    assert "the first on mill" in found[2].reasons
+    review, lines = tmp_path / "keep.yaml", tmp_path / "keep.jsonl"
+    assert run("select", crawl, "--propose", review).exit_code == 0
+    assert kept_urls(review) == {one, two, four, five}
+    assert run("select", crawl, "--propose", lines, "--propose-pages", 1).exit_code == 0
+    told = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
+    assert [(each["url"], each["month"]) for each in told] == [(url, "2020-05") for url in (two, three, four)]
+
+
+def test_pages_that_people_decided_to_keep_are_written(crawl: Path, tmp_path: Path) -> None:
+    decide(crawl, urls([2, 3, 6]), KeepAnswer.KEEP, "anna")
+    decide(crawl, urls([6]), KeepAnswer.UNDECIDED, "ben")
+    decided = crawl / DECISIONS
+    done = run("select", crawl, "--review", decided, "--to", tmp_path / "kept.warc.gz", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert (told["pages"], told["bytes"]) == (2, (tmp_path / "kept.warc.gz").stat().st_size)
+    package = run("export", crawl, "--review", decided, "--wacz", tmp_path / "kept.wacz")
+    assert "2 pages" in package.stdout
+    decided.write_text("{}\n")
+    refused = run("select", crawl, "--review", decided, "--dry-run")
+    assert (refused.exit_code, f"{DECISIONS}:1" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

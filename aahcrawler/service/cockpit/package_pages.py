@@ -19,7 +19,7 @@ from aahcrawler.service.web.problems import CONFLICT, ProblemError
 
 PATIENCE: Final = 0.2
 """Seconds that a page waits for a job, so that a short one is there at once."""
-_MEDIA_TYPE: Final = "application/wacz"
+_MEDIA_TYPES: Final = {".wacz": "application/wacz"}
 JobName = Annotated[str, Path(max_length=100)]
 Range = Annotated[str, Header(alias="range", max_length=200)]
 
@@ -49,7 +49,7 @@ def _add_of_crawls(router: APIRouter, site: Site) -> None:
 
     @router.get("/crawls/{crawl}/files/archive.wacz")
     def hand_out(_: Reading, crawl: str, asked: Range = "") -> Response:
-        return _part_of(_packing(site.crawl(crawl)), asked)
+        return part_of(_packing(site.crawl(crawl)), asked)
 
 
 def _add_of_collections(router: APIRouter, site: Site) -> None:
@@ -68,7 +68,13 @@ def _add_of_collections(router: APIRouter, site: Site) -> None:
 
     @router.get("/collections/{name}/collection.wacz")
     def hand_out(_: Reading, name: str, asked: Range = "") -> Response:
-        return _part_of(_packing_of(site, collection(helm.reach, states, name)), asked)
+        return part_of(_packing_of(site, collection(helm.reach, states, name)), asked)
+
+
+def shown_package(site: Site, packing: Packing, job: str) -> Mapping[str, object]:
+    """Return the file of a packing that is there, and how far the making of one is, where that is what a job does."""
+    shown = _job(site, packing, job)
+    return {"job": shown if shown is not None and shown.kind == packing.kind else None, **_packed(packing)}
 
 
 def crawl_package(site: Site, crawl: Crawl, job: str) -> Mapping[str, object]:
@@ -108,12 +114,14 @@ def saved(
     return StreamingResponse(pieces, status, media_type=media_type, headers=told)
 
 
-def _part_of(packing: Packing, asked: str) -> Response:
+def part_of(packing: Packing, asked: str) -> Response:
+    """Return the file of a packing, or the part of it that is asked for. Raise ``ProblemError`` where there is none."""
     made = packing.offered()
     if made is None:
         raise ProblemError(CONFLICT, "no package is made yet, or something was taken down since; have it made")
     headers = {"Accept-Ranges": "bytes", "ETag": f'"{made.at:.6f}-{made.size}"'}
-    return handed_out(package(made, packing.folders, asked), _MEDIA_TYPE, headers)
+    media_type = _MEDIA_TYPES.get(made.path.suffix, "application/warc")
+    return handed_out(package(made, packing.folders, asked), media_type, headers)
 
 
 def _packing(crawl: Crawl) -> Packing:

@@ -1,16 +1,17 @@
-"""WACZ packages of crawls and collections: made beside, one at a time, and offered until something is taken down."""
+"""WACZ and WARC files of crawls and collections: made beside, one at a time, offered until something is taken down."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
+from aahcrawler.archive.index import SORTED
 from aahcrawler.crawl_collections import Collection, CollectionFile
-from aahcrawler.layout import EXPORTS, REMOVING, TOMBSTONES
+from aahcrawler.layout import DECISIONS, EXPORTS, REMOVING, TOMBSTONES
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
@@ -21,7 +22,8 @@ from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 MAX_SECONDS: Final = 6 * 3600.0
 """Seconds after which the making of a package is given up."""
 EXTENSION: Final = ".wacz"
-_NEW: Final = f"new{EXTENSION}"
+KeptFile = Literal["warc.gz", "wacz"]
+"""What people decided to keep is written as."""
 
 
 class Packaged(Shown):
@@ -36,27 +38,45 @@ class Packaged(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What is packed: by what its jobs are known, the paths that are exported, the folders of its crawls, its file."""
+    """What is packed: by what its jobs are known, what ``aah`` is asked, the folders of its crawls, its file.
+
+    The name of the file to write is added to ``arguments``; ``kind`` is that of its jobs.
+    """
 
     key: str
-    paths: Sequence[Path]
+    arguments: Sequence[str]
     folders: Sequence[Path]
     file: Path
+    kind: str = "package"
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> "Packing | None":
         """Return the packing of a crawl, None where this machine has none of it."""
         folder = crawl.folder
-        return (
-            None if folder is None else cls(crawl.id, (folder,), (folder,), folder / EXPORTS / f"{crawl.id}{EXTENSION}")
-        )
+        if folder is None:
+            return None
+        return cls(crawl.id, _exported(folder), (folder,), folder / EXPORTS / f"{crawl.id}{EXTENSION}")
+
+    @classmethod
+    def of_kept(cls, crawl: Crawl, ending: KeptFile) -> "Packing | None":
+        """Return the packing of what people decided to keep of a crawl, None where this machine has none of it."""
+        folder = crawl.folder
+        if folder is None:
+            return None
+        review = ("--review", str(folder.absolute() / DECISIONS))
+        asked = (*_exported(folder)[:-1], *review, "--wacz")
+        if ending == "warc.gz":
+            asked = ("select", "--json", str(folder.absolute()), *review, "--to")
+        return cls(crawl.id, asked, (folder,), folder / EXPORTS / f"{crawl.id}-kept.{ending}", f"package:{ending}")
 
     @classmethod
     def of_collection(cls, file: CollectionFile, collection: Collection) -> "Packing":
         """Return the packing of a collection."""
         folders = tuple(file.folder(name) for name in collection.crawls)
         # No id of a crawl has a colon.
-        return cls(f"collection:{file.name}", (file.path,), folders, file.place / EXPORTS / f"{file.name}{EXTENSION}")
+        return cls(
+            f"collection:{file.name}", _exported(file.path), folders, file.place / EXPORTS / f"{file.name}{EXTENSION}"
+        )
 
     def offered(self) -> ArchiveFile | None:
         """Return the package that was made last; None where none was, or something was taken down since."""
@@ -73,6 +93,10 @@ class Packing:
         return ArchiveFile(self.file, stat.st_size, stat.st_mtime)
 
 
+def _exported(path: Path) -> tuple[str, ...]:
+    return ("export", "--json", str(path.absolute()), "--wacz")
+
+
 class Packages:
     """Makes packages, by a process of ``aah`` for each, one at a time."""
 
@@ -85,7 +109,7 @@ class Packages:
 
         Raise ``ProblemError`` where too much is under way; the job fails where another package is being made.
         """
-        return jobs.begin(Task("package", packing.key, by), lambda progress: self._made(packing, pages, progress))
+        return jobs.begin(Task(packing.kind, packing.key, by), lambda progress: self._made(packing, pages, progress))
 
     def _made(self, packing: Packing, pages: int, progress: Progress) -> BaseModel:
         if not self._making.acquire(blocking=False):
@@ -93,9 +117,12 @@ class Packages:
         try:
             progress.total = pages
             packing.file.parent.mkdir(mode=0o700, exist_ok=True)
-            new = packing.file.with_name(_NEW)
+            new = packing.file.with_name(f"new-{packing.file.name}")
+            index = new.with_name(new.name + SORTED)
             new.unlink(missing_ok=True)
+            index.unlink(missing_ok=True)
             told = self._told(packing, new, progress)
+            index.unlink(missing_ok=True)
             new.replace(packing.file)
         except OSError as error:
             raise ProblemError(CONFLICT, f"the package cannot be written: {error.strerror or error}") from error
@@ -105,14 +132,15 @@ class Packages:
 
     def _told(self, packing: Packing, new: Path, progress: Progress) -> Mapping[str, Any]:
         """Return what is told of the package that was written. Raise ``ProblemError`` where none was."""
-        arguments = ["export", "--json", "--wacz", str(new.absolute()), "--", *map(str, packing.paths)]
         folder = packing.file.parent
-        process = ReportingProcess(arguments, folder, self._knowledge().environment, MAX_SECONDS)
+        process = ReportingProcess(
+            [*packing.arguments, str(new.absolute())], folder, self._knowledge().environment, MAX_SECONDS
+        )
         progress.waits_for(process.kill)
         for told in process.told():
-            if "wacz" in told:
-                return {name: told.get(name, 0) for name in Packaged.model_fields}
-            progress.done = int(told.get("pages read", 0))
+            if "bytes" in told:
+                return {name: told[name] for name in Packaged.model_fields if name in told}
+            progress.done = int(told.get("pages read", told.get("pages chosen", 0)))
             progress.advance(0)
         progress.advance(0)
         raise ProblemError(CONFLICT, process.problem or f"it ended early, with the exit code {process.exit_code}")

@@ -14,11 +14,13 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.annotations import Annotation
 from aahcrawler.annotations import Kind as About
 from aahcrawler.overview.archive_overview import GatheredArchives
-from aahcrawler.overview.link_graph import StrongestSites, strongest, write_graphml
-from aahcrawler.service.views.spoken_of import Enriched, month_of
+from aahcrawler.overview.link_graph import NodeValues, StrongestSites, strongest, write_graphml
+from aahcrawler.service.views.spoken_of import ALL_TIMES, Enriched, Quoted, TimeSpan, month_of, quoted, value_of
 
 MOST: Final = 50
 """People of a site that are listed, those with the most influence first."""
+ANSWERS: Final = 12
+"""Answers between two people that are shown with their words."""
 PICTURED: Final = 18
 """People in the picture, those who answer and are answered most."""
 
@@ -59,10 +61,14 @@ class Conversation(BaseModel):
 
 
 class Talk:
-    """Who answers whom on one site of a crawl, in memory: what grows with it are the people and their ties."""
+    """Who answers whom on one site of a crawl, in memory: what grows with it are the people and their ties.
 
-    def __init__(self, enriched: Enriched, site: str, *, named: bool) -> None:
-        self.named, self.note = named, enriched.note
+    Within a span of time the answers published then are told; influence and communities are of all times.
+    """
+
+    def __init__(self, enriched: Enriched, site: str, *, named: bool, span: TimeSpan = ALL_TIMES) -> None:
+        self.named, self.note, self._span = named, enriched.note, span
+        self._months: Counter[str] = Counter()
         self._dates = enriched.dates()
         sites: Counter[str] = Counter()
         self.ties: Counter[str] = Counter()
@@ -70,7 +76,7 @@ class Talk:
         self._objects: set[str] = set()
         self._influence: dict[str, float] = {}
         self._communities: dict[str, str] = {}
-        every = [each for each in enriched.annotations.of_kind(About.CONVERSATION) if _value(each, "author")]
+        every = [each for each in enriched.annotations.of_kind(About.CONVERSATION) if value_of(each, "author")]
         sites.update(map(site_of, every))
         self.sites = tuple(name for name, _ in sorted(sites.items(), key=lambda item: (-item[1], item[0])))
         self.site = site or next(iter(self.sites), "")
@@ -79,9 +85,9 @@ class Talk:
                 self._add(each)
         members = {name for pair in self._edges for name in pair}
         for each in enriched.annotations.of_kind(About.COMMUNITY):
-            if (name := _value(each, "author")) in members and each.object in self._objects:
+            if (name := value_of(each, "author")) in members and each.object in self._objects:
                 self._communities[name] = each.iri or each.label
-                self._influence[name] = float(_value(each, "influence") or 0)
+                self._influence[name] = float(value_of(each, "influence") or 0)
         order = sorted(members, key=lambda name: (-self._influence.get(name, 0.0), name))
         self.shown = {name: name if named else f"person {number}" for number, name in enumerate(order, 1)}
         numbers = {iri: number for number, iri in enumerate(dict.fromkeys(self._community_of(order)), 1)}
@@ -91,10 +97,14 @@ class Talk:
         return (self._communities[name] for name in order if name in self._communities)
 
     def _add(self, each: Annotation) -> None:
-        self.ties[_value(each, "tie")] += 1
-        self._objects |= {each.object, _value(each, "answers")}
-        self._edges.setdefault((_value(each, "author"), each.label), []).append(self._dates.get(each.object, ""))
-        self._influence[each.label] = float(_value(each, "influence") or 0)
+        date = self._dates.get(each.object, "")
+        self._months[month_of(date)] += 1
+        if not self._span.has(date):
+            return
+        self.ties[value_of(each, "tie")] += 1
+        self._objects |= {each.object, value_of(each, "answers")}
+        self._edges.setdefault((value_of(each, "author"), each.label), []).append(date)
+        self._influence[each.label] = float(value_of(each, "influence") or 0)
 
     def voices(self) -> Iterator[Voice]:
         """Yield all who answer or are answered, those with the most influence first."""
@@ -134,10 +144,16 @@ class Talk:
             return strongest(base, PICTURED)
 
     def graphml(self) -> bytes:
-        """Return all of it as GraphML: weights are answers; ``pages`` counts those that somebody gave or got."""
+        """Return all of it as GraphML: weights are answers; ``pages`` counts those that somebody gave or got.
+
+        Nodes have ``influence`` and, where they are in one, the number of their ``community``.
+        """
         written = io.BytesIO()
+        influence = {shown: f"{self._influence.get(name, 0.0):.6g}" for name, shown in self.shown.items()}
+        community = {self.shown[name]: str(number) for name, number in self.community.items() if number}
+        more = (NodeValues("influence", "double", influence), NodeValues("community", "int", community))
         with self._graph() as base:
-            write_graphml(base, written)
+            write_graphml(base, written, more)
         return written.getvalue()
 
     @contextmanager
@@ -159,14 +175,27 @@ class Talk:
 
     def months(self) -> Mapping[str, int]:
         """Return how many answers there are by month of publication, those without a date under the empty name."""
-        return Counter(month_of(date) for dates in self._edges.values() for date in dates)
+        return self._months
+
+    def answers(self, enriched: Enriched, who: str, whom: str) -> tuple[Quoted, ...]:
+        """Return the first answers that somebody gives to somebody, both as they are shown, with their words.
+
+        None where people are numbered: together, the words would tell who somebody is.
+        """
+        if not self.named:
+            return ()
+        found = (
+            each
+            for each in enriched.annotations.of_kind(About.CONVERSATION)
+            if self.shown.get(value_of(each, "author")) == who
+            and self.shown.get(each.label) == whom
+            and site_of(each) == self.site
+            and self._span.has(self._dates.get(each.object, ""))
+        )
+        return tuple(quoted(enriched.pages, each, self._dates) for each in islice(found, ANSWERS))
 
 
 def site_of(answer: Annotation) -> str:
     """Return the site on which somebody is answered, as the IRI of that person names it."""
     parts = answer.iri.split(":")
     return unquote(parts[3]) if len(parts) > 4 and parts[2] == "person" else ""
-
-
-def _value(annotation: Annotation, name: str) -> str:
-    return next((value for each, value in annotation.values if each == name), "")

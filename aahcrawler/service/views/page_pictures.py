@@ -86,7 +86,7 @@ class PagePictures:
         Raise ``PicturesBusyError``; ``BrowserUnavailableError`` where no browser starts, or it ends meanwhile; and
         ``OSError``.
         """
-        kept = _kept(crawl, wanted.record)
+        kept = kept_picture(crawl, wanted.record)
         if kept is not None:
             return kept
         with self._lock:
@@ -99,7 +99,7 @@ class PagePictures:
             with self._lock:
                 self._waiting -= 1
         with suppress(OSError):  # Where the folder cannot be written to, pictures are made each time.
-            _keep(crawl, wanted.record, made)
+            keep_picture(crawl, wanted.record, made)
         return made
 
     def forget(self, crawl: Path) -> None:
@@ -190,7 +190,8 @@ def _why_none() -> str:
     return ""
 
 
-def _kept(crawl: Path, record: str) -> bytes | None:
+def kept_picture(crawl: Path, record: str) -> bytes | None:
+    """Return the picture that is kept of a capture, empty where none can be made, None where none is kept."""
     path = crawl / INDEXES / PICTURES
 
     def find(base: sqlite3.Connection) -> bytes | None:
@@ -201,7 +202,8 @@ def _kept(crawl: Path, record: str) -> bytes | None:
     return _asked(path, find) if path.exists() else None
 
 
-def _keep(crawl: Path, record: str, jpeg: bytes) -> None:
+def keep_picture(crawl: Path, record: str, jpeg: bytes) -> None:
+    """Keep a picture of a capture in a crawl's indexes, of which a takedown deletes all. Raise ``OSError``."""
     path = crawl / INDEXES / PICTURES
     with open(path, "ab", opener=private):
         pass

@@ -1,5 +1,6 @@
 """Shows what the objects of a crawl speak of: topics, organisations, places, events, and each of them by itself."""
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ BESIDE: Final = 12
 """Names of a kind that are listed beside one thing."""
 SENTENCES: Final = 200
 """Sentences with opinions that are shown of one thing."""
-_TOTALLED: Final = (About.PERSON, About.ORGANISATION, About.PLACE, About.NAME, About.TOPIC)
+_LISTED: Final = (About.ORGANISATION, About.PLACE, About.NAME, About.TOPIC, About.KEYWORD)
 _READ: Final = 20_000
 """Annotations of one thing that are looked at."""
 _AROUND: Final = 140
@@ -146,9 +147,34 @@ class SpokenOfOne(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A span of dates of publication, each a year, a month or a day of ISO 8601; empty where it has no such end."""
+
+    since: str = ""
+    until: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.since or self.until)
+
+    def has(self, date: str) -> bool:
+        """Return whether a date lies within; one that is less exact than an end does where all of it may be before.
+
+        >>> TimeSpan("2012-03", "2012").has("2012-12-31T10:00:00Z"), TimeSpan("2012-03").has("2012")
+        (True, False)
+        """
+        return not self or (
+            bool(date) and date >= self.since and (not self.until or date[: len(self.until)] <= self.until)
+        )
+
+
+ALL_TIMES: Final = TimeSpan()
+
+
+@dataclass(frozen=True, slots=True)
 class Enriched:
     """The annotations of a crawl and its objects' dates, as they are asked within one request."""
 
+    base: sqlite3.Connection
     annotations: Annotations
     pages: Asked
     note: str
@@ -158,6 +184,12 @@ class Enriched:
     def dates(self) -> dict[str, str]:
         """Return the dates of publication of objects by their IRIs, as the pages say them."""
         return dict(map(tuple, self.pages.base.execute("SELECT iri, date FROM object WHERE date IS NOT NULL")))
+
+    def within(self, span: TimeSpan, dates: Mapping[str, str]) -> Annotations:
+        """Return the annotations of objects that were published within a span."""
+        if not span:
+            return self.annotations
+        return Annotations(self.base, {iri for iri, date in dates.items() if span.has(date)})
 
 
 def month_of(date: str) -> str:
@@ -180,32 +212,35 @@ def is_enriched(crawl: Crawl) -> bool:
     return crawl.folder is not None and (crawl.folder / ANNOTATIONS).is_dir()
 
 
-def crawl_spoken_of(enriched: Enriched) -> CrawlSpokenOf:
-    """Return what a crawl speaks of."""
-    found, dates = enriched.annotations, enriched.dates()
+def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpokenOf:
+    """Return what a crawl speaks of. Within a span objects published then are counted; months are those of all."""
+    dates = enriched.dates()
+    found = enriched.within(span, dates)
 
-    def most(kind: About, number: int = MOST) -> tuple[SpokenOf, ...]:
-        return tuple(_spoken(kind, each) for each in found.counts(kind, number))
+    ranked = {kind: found.ranked(kind, MOST) for kind in _LISTED}
+
+    def most(kind: About) -> tuple[SpokenOf, ...]:
+        return tuple(spoken(kind, each) for each in ranked[kind][0])
 
     events = events_told(found)
     published = Counter(map(month_of, dates.values()))
     return CrawlSpokenOf(
-        topics=_topics(found, dates),
+        topics=topics_of(enriched.annotations, ranked[About.TOPIC][0], dates),
         organisations=most(About.ORGANISATION),
         places=most(About.PLACE),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
         events=tuple(events[:MOST]),
         all_events=len(events),
-        totals={kind: found.total(kind) for kind in _TOTALLED},
+        totals={About.PERSON: found.total(About.PERSON), **{kind: total for kind, (_, total) in ranked.items()}},
         published={month: n for month, n in sorted(published.items()) if month},
         note=enriched.note,
     )
 
 
-def table_of(enriched: Enriched) -> Iterator[tuple[object, ...]]:
+def table_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> Iterator[tuple[object, ...]]:
     """Yield all topics, organisations, places, names, keywords and events as rows of a table, its head first."""
-    found = enriched.annotations
+    found = enriched.within(span, enriched.dates())
     yield "kind", "label", "of", "objects", "times", "when"
     for kind in (About.TOPIC, About.ORGANISATION, About.PLACE, About.NAME, About.KEYWORD):
         for each in found.counts(kind):
@@ -223,48 +258,52 @@ def events_told(found: Annotations) -> list[EventTold]:
         if each.iri or (each.object, each.start) not in joined:
             told.setdefault(each.iri or each.label, (each, set()))[1].add(each.object)
     events = (
-        EventTold(of=of, label=each.label, when=_value(each, "when"), objects=len(objects))
+        EventTold(of=of, label=each.label, when=value_of(each, "when"), objects=len(objects))
         for of, (each, objects) in told.items()
     )
     return sorted(events, key=lambda each: (each.when, each.label, each.of))
 
 
-def spoken_of(enriched: Enriched, kind: About, of: str, settings: AnnotationSettings) -> SpokenOfOne:
-    """Return one thing that objects speak of. Raise ``ProblemError`` where nothing does, or it may have no page."""
-    if not settings.has_page(kind):
-        why = "no pages are made about people, unless the institution turns them on" if kind is About.PERSON else kind
-        raise ProblemError(NO_PAGE, f"{why}; the search finds and counts names")
+def spoken_of(
+    enriched: Enriched, kind: About, of: str, settings: AnnotationSettings, span: TimeSpan = ALL_TIMES
+) -> SpokenOfOne:
+    """Return one thing that objects speak of. Raise ``ProblemError`` where nothing does, or it may have no page.
+
+    Within a span all but the months is of the objects that were published then.
+    """
+    check_has_page(kind, settings)
     found, dates = enriched.annotations, enriched.dates()
     every = [*islice(found.of_meant(kind, of), _READ + 1)]
     if not every:
         raise ProblemError(NOT_SPOKEN_OF, "no object speaks of it by now; look at what the crawl speaks of")
     is_cut, every = len(every) > _READ, every[:_READ]
-    objects = {each.object for each in every}
-    opinions = [*_opinions(found, kind, of, every)]
-    told = [_opinion(each, dates) for each in opinions]
+    counted = Counter(month_of(dates.get(each, "")) for each in {each.object for each in every})
+    first, all_told = every[0], [_opinion(each, dates) for each in _opinions(found, kind, of, every)]
+    label = min(each.label for each in every)
+    found = enriched.within(span, dates)
+    every = [each for each in every if span.has(dates.get(each.object, ""))]
+    told = [each for each in all_told if span.has(each.published)]
     judged, not_judged = _judged(found, kind, of)
     months: dict[str, tuple[int, int]] = {}
-    for each in told:
+    for each in all_told:
         praise, blame = months.get(month := month_of(each.published), (0, 0))
         months[month] = (praise + (each.polarity > 0), blame + (each.polarity < 0))
-    counted = Counter(month_of(dates.get(each, "")) for each in objects)
-    first = every[0]
-    spoken = SpokenOf(
+    one = SpokenOf(
         kind=kind,
         of=of,
-        label=min(each.label for each in every),
-        objects=len(objects),
+        label=label,
+        objects=len({each.object for each in every}),
         times=len(every),
         months=dict(sorted(counted.items())),
-        terms=tuple(_value(first, "terms").split()),
+        terms=tuple(value_of(first, "terms").split()),
     )
     best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
     kinds = [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE) if settings.has_page(each)]
-    beside = [_spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
+    beside = [spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
     return SpokenOfOne(
-        spoken=spoken,
-        when=_value(first, "when"),
-        quotes=tuple(_quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
+        spoken=one,
+        when=value_of(first, "when"),
+        quotes=tuple(quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
         beside=tuple(beside),
         opinions=tuple(sorted(told, key=lambda each: (each.published, each.object, each.sentence))[:SENTENCES]),
         all_opinions=len(told),
@@ -276,19 +315,48 @@ def spoken_of(enriched: Enriched, kind: About, of: str, settings: AnnotationSett
     )
 
 
-def _topics(found: Annotations, dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
+def table_of_one(
+    enriched: Enriched, kind: About, of: str, settings: AnnotationSettings, span: TimeSpan = ALL_TIMES
+) -> Iterator[tuple[object, ...]]:
+    """Yield each place at which something is spoken of, and each opinion beside it, as rows, the head first.
+
+    Raise ``ProblemError`` as ``spoken_of`` does.
+    """
+    check_has_page(kind, settings)
+    dates = enriched.dates()
+    every = [*islice(enriched.annotations.of_meant(kind, of), _READ)]
+    opinions = _opinions(enriched.annotations, kind, of, every)
+    yield "what", "words", "start", "end", "confidence", "polarity", "published", "object", "record", "annotator"
+    for what, each in (*(("mention", each) for each in every), *(("opinion", each) for each in opinions)):
+        date = dates.get(each.object, "")
+        if span.has(date):
+            told = each.quote, each.start, each.end, each.confidence, value_of(each, "polarity")
+            yield what, *told, date, each.object, each.capture, each.annotator
+
+
+def check_has_page(kind: About, settings: AnnotationSettings) -> None:
+    """Raise ``ProblemError`` where what annotations of a kind mean has no page."""
+    if not settings.has_page(kind):
+        why = "no pages are made about people, unless the institution turns them on" if kind is About.PERSON else kind
+        raise ProblemError(NO_PAGE, f"{why}; the search finds and counts names")
+
+
+def topics_of(every: Annotations, ranked: Sequence[Named], dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
+    """Return topics, with their terms and the months of all objects that ``every`` has of them."""
     months: dict[str, Counter[str]] = {}
-    for iri, meant in found.objects_by_meant(About.TOPIC):
+    for iri, meant in every.objects_by_meant(About.TOPIC):
         months.setdefault(meant, Counter())[month_of(dates.get(iri, ""))] += 1
     shown = []
-    for each in found.counts(About.TOPIC, MOST):
-        first = next(found.of_meant(About.TOPIC, each.meant))
-        told = {"months": dict(sorted(months[each.meant].items())), "terms": tuple(_value(first, "terms").split())}
-        shown.append(_spoken(About.TOPIC, each).model_copy(update=told))
+    for each in ranked:
+        one = every.one_of_meant(About.TOPIC, each.meant)
+        terms = "" if one is None else value_of(one, "terms")
+        told = {"months": dict(sorted(months[each.meant].items())), "terms": tuple(terms.split())}
+        shown.append(spoken(About.TOPIC, each).model_copy(update=told))
     return tuple(shown)
 
 
-def _spoken(kind: About, named: Named) -> SpokenOf:
+def spoken(kind: About, named: Named) -> SpokenOf:
+    """Return what annotations mean as it is shown."""
     return SpokenOf(kind=kind, of=named.meant, label=named.label, objects=named.objects, times=named.times)
 
 
@@ -324,11 +392,11 @@ def _opinion(each: Annotation, dates: Mapping[str, str]) -> OpinionTold:
         record=each.capture,
         published=dates.get(each.object, ""),
         sentence=each.quote,
-        polarity=float(_value(each, "polarity") or 0),
+        polarity=float(value_of(each, "polarity") or 0),
     )
 
 
-def _quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
+def quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
     """Return the words of an annotation within their text, without it where the capture cannot be read."""
     text, title = "", ""
     try:
@@ -364,7 +432,8 @@ def _marked(each: Annotation, text: str) -> tuple[int, str]:
     return min((place for place in found if place[0] >= 0), default=(-1, ""))
 
 
-def _value(annotation: Annotation, name: str) -> str:
+def value_of(annotation: Annotation, name: str) -> str:
+    """Return a detail of an annotation, empty where it has none of this name."""
     return next((value for each, value in annotation.values if each == name), "")
 
 
@@ -376,7 +445,7 @@ def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
     with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
         read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
         note = " ".join(filter(None, (read, pages.progress.note)))
-        yield Enriched(Annotations(found.base), pages, note, (*_state(found), *_state(pages)))
+        yield Enriched(found.base, Annotations(found.base), pages, note, (*_state(found), *_state(pages)))
 
 
 def _state(asked: Asked) -> tuple[int, ...]:

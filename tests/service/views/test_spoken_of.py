@@ -22,11 +22,14 @@ from aahcrawler.service.views.spoken_of import (
     NOT_ENRICHED,
     NOT_SPOKEN_OF,
     Enriched,
+    TimeSpan,
     crawl_spoken_of,
     enriched_of,
     spoken_of,
     table_of,
+    table_of_one,
 )
+from aahcrawler.service.views.spoken_of_all import all_spoken_of, crawl_names, table_of_all
 from aahcrawler.service.web.problems import ProblemError
 from offline.enrichment import entity_annotator
 from offline.enrichment.enriching import enrich
@@ -86,11 +89,12 @@ def test_all_that_a_crawl_speaks_of(enriched: Enriched) -> None:
 
 
 def test_what_was_counted_is_counted_anew_when_something_was_added(crawl: Crawl, enriched: Enriched) -> None:
-    counted = Counted()
+    counted = Counted(crawl_spoken_of)
     first = counted.of(crawl, enriched)
-    assert counted.of(crawl, enriched).topics is first.topics
+    assert counted.of(crawl, enriched) is first
+    assert counted.of(crawl, enriched, TimeSpan("2019")) is not first
     later = replace(enriched, state=(*enriched.state, 1))
-    assert counted.of(crawl, later).topics is not first.topics
+    assert counted.of(crawl, later) is not first
     assert counted.of(crawl, later) == first
 
 
@@ -112,11 +116,62 @@ def test_one_thing_with_its_words_and_the_opinions_about_it(enriched: Enriched) 
     assert sum(praise + blame for praise, blame in told.months.values()) == told.all_opinions == 2
 
 
+@pytest.fixture
+def dated(crawl: Crawl) -> Iterator[Enriched]:
+    """Yield the crawl with other dates of publication: a post of each thread later than the other one."""
+    indexes = PageIndexes()
+    with enriched_of(indexes, crawl) as found:
+        months = ("2019-01-05", "2020-03-01", "2019-02", "2020")
+        dates = dict(zip(sorted(found.dates()), months, strict=True))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Enriched, "dates", lambda _: dates)
+            yield found
+    indexes.close()
+
+
+def test_within_a_span_of_time_numbers_and_sentences_follow_and_months_stay(dated: Enriched) -> None:
+    span = TimeSpan("2019-01", "2019")
+    whole, told = crawl_spoken_of(dated), crawl_spoken_of(dated, span)
+    assert told.published == whole.published == {"2019-01": 1, "2019-02": 1, "2020": 1, "2020-03": 1}
+    assert [each.objects for each in told.organisations if each.of == LEEDS] == [2]
+    assert sum(n for month, n in told.topics[0].months.items()) == whole.topics[0].objects
+    assert sum(each.objects for each in told.topics) < sum(each.objects for each in whole.topics)
+    one = spoken_of(dated, Kind.ORGANISATION, LEEDS, AnnotationSettings(), span)
+    assert (one.spoken.objects, sum(one.spoken.months.values())) == (2, 4)
+    assert [each.sentence.split()[0] for each in one.opinions] == ["They"]
+    assert sum(praise + blame for praise, blame in one.months.values()) == 2
+    assert {each.published[:4] for each in one.quotes} == {"2019"}
+    nothing = spoken_of(dated, Kind.ORGANISATION, LEEDS, AnnotationSettings(), TimeSpan("2021"))
+    assert (nothing.spoken.objects, nothing.quotes, nothing.opinions) == (0, (), ())
+    rows = [*table_of_one(dated, Kind.ORGANISATION, LEEDS, AnnotationSettings(), span)]
+    assert [row[0] for row in rows[1:]] == ["mention", "mention", "opinion"]
+    assert {row[1] for row in rows[1:3]} == {"University of Leeds"}
+
+
+def test_what_all_crawls_speak_of_has_people_of_those_alone_that_show_them(crawl: Crawl) -> None:
+    indexes = PageIndexes()
+    again = replace(crawl, icd=crawl.icd.model_copy(update={"id": "again"}))
+    bare = replace(crawl, folder=crawl.folder and crawl.folder.parent / "bare")
+    settings = {"demo": False, "again": True}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AnnotationSettings, "of", lambda each: AnnotationSettings(people=settings[each.id]))
+        found = all_spoken_of(indexes, (crawl, again, bare), lambda _, enriched: crawl_names(enriched))
+    indexes.close()
+    leeds = next(each for each in found.names[Kind.ORGANISATION] if each.of == LEEDS)
+    assert (leeds.crawls, leeds.objects) == ({"again": 4, "demo": 4}, 8)
+    assert [each.crawls for each in found.names[Kind.PERSON]] == [{"again": 1}]
+    assert ([each.id for each in found.crawls], [each.id for each in found.left_out]) == (["demo", "again"], ["demo"])
+    assert sum(found.published.values()) == 8
+    assert {row[3] for row in table_of_all(found)} == {"crawl", "demo", "again"}
+
+
 def test_no_page_is_about_a_person_unless_the_institution_wants_it(enriched: Enriched) -> None:
     berg = enriched.annotations.counts(Kind.PERSON)[0].meant
     with pytest.raises(ProblemError) as refused:
         spoken_of(enriched, Kind.PERSON, berg, AnnotationSettings())
     assert refused.value.kind is NO_PAGE
+    with pytest.raises(ProblemError):
+        next(table_of_one(enriched, Kind.PERSON, berg, AnnotationSettings()))
     assert spoken_of(enriched, Kind.PERSON, berg, AnnotationSettings(people=True)).spoken.label == "Ida Berg"
     with pytest.raises(ProblemError) as unknown:
         spoken_of(enriched, Kind.PLACE, "urn:x", AnnotationSettings())
@@ -134,6 +189,17 @@ def test_who_answers_whom_has_no_names_unless_the_institution_wants_them(enriche
         assert len(graph.findall(f".//{{{GRAPHML}}}node")) == told.people
         weights = [int(str(each.text)) for each in graph.iterfind(f".//{{{GRAPHML}}}edge/*[@key='weight']")]
         assert sum(weights) == told.answers > 0
+    graph = etree.fromstring(named.graphml())
+    told_of = {
+        str(node.get("id")): {str(data.get("key")): str(data.text) for data in node}
+        for node in graph.iterfind(f".//{{{GRAPHML}}}node")
+    }
+    for voice in told.voices:
+        assert float(told_of[voice.name]["influence"]) == pytest.approx(voice.influence, rel=1e-4)
+        assert told_of[voice.name].get("community", "0") == str(voice.community)
+    (answer,) = named.answers(enriched, "bob", "ann")
+    assert answer.marked == "@ann"
+    assert hidden.answers(enriched, *(hidden.shown[name] for name in ("bob", "ann"))) == ()
     assert b"ann" not in hidden.graphml().replace(b"person", b"")
 
 

@@ -142,38 +142,94 @@
     });
   };
 
-  // <svg data-brush> with links for times: what is drawn over narrows the search to it. By keyboard, each bar is a link.
+  // <svg data-brush> with parts of times: what is drawn over narrows the page to it. By keyboard, shift and the arrows
+  // draw from the link that has the focus, and enter takes it; two fields for dates do the same everywhere.
   const brush = (line) => {
-    let first = null;
-    const bar = (event) => {
-      const { left, width } = line.getBoundingClientRect();
-      const bars = line.querySelectorAll("a[data-begin]");
-      return Math.min(bars.length - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * bars.length)));
-    };
-    const span = (event) => [first, bar(event)].sort((one, other) => one - other);
-    line.addEventListener("dragstart", (event) => event.preventDefault());
-    line.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) first = bar(event);
-    });
-    line.addEventListener("pointermove", (event) => {
-      if (first === null) return;
-      const [from, to] = span(event);
-      line.querySelectorAll("a[data-begin]").forEach((each, at) => each.classList.toggle("brushed", at >= from && at <= to));
-    });
-    const done = (event) => {
-      if (first === null) return;
-      const [from, to] = span(event);
-      first = null;
-      if (from === to) return;
-      const bars = line.querySelectorAll("a[data-begin]");
+    const parts = [...line.querySelectorAll("[data-begin]")];
+    const box = (each) => each.querySelector("rect").getBoundingClientRect();
+    const at = (x) => Math.max(0, parts.findLastIndex((each) => box(each).left <= x));
+    let first = null, last = null, isDrawn = false;
+    const shown = () => parts.forEach((each, number) =>
+      each.classList.toggle("brushed", first !== null && number >= Math.min(first, last) && number <= Math.max(first, last)));
+    const take = () => {
+      const [from, to] = [first, last].sort((one, other) => one - other);
       const asked = new URL(window.location.href);
-      asked.searchParams.set("since", bars[from].dataset.begin);
-      asked.searchParams.set("until", bars[to].dataset.end);
-      asked.searchParams.delete("offset");
+      asked.searchParams.set("since", parts[from].dataset.begin);
+      asked.searchParams.set("until", parts[to].dataset.end);
+      ["offset", "after"].forEach((name) => asked.searchParams.delete(name));
       window.location.assign(asked);
     };
-    window.addEventListener("pointerup", done);
-    window.addEventListener("pointercancel", () => (first = null));
+    line.addEventListener("dragstart", (event) => event.preventDefault());
+    line.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) [first, last, isDrawn] = [at(event.clientX), at(event.clientX), true];
+    });
+    line.addEventListener("pointermove", (event) => {
+      if (!isDrawn) return;
+      last = at(event.clientX);
+      if (first !== last) shown();
+    });
+    line.addEventListener("click", (event) => {
+      if (line.dataset.drawn) event.preventDefault();
+      delete line.dataset.drawn;
+    });
+    window.addEventListener("pointerup", () => {
+      if (!isDrawn) return;
+      isDrawn = false;
+      if (first === last) return;
+      line.dataset.drawn = "yes";  // The click that follows is none of the link beneath.
+      take();
+    });
+    window.addEventListener("pointercancel", () => (isDrawn = false));
+    line.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (event.shiftKey && step) {
+        const focused = event.target.closest("a")?.querySelector("rect, circle")?.getBoundingClientRect();
+        if (!focused) return;
+        event.preventDefault();
+        if (isDrawn || first === null) [first, last] = Array(2).fill(at(focused.left + focused.width / 2));
+        last = Math.min(parts.length - 1, Math.max(0, last + step));
+        shown();
+      } else if (event.key === "Enter" && first !== null && first !== last) {
+        event.preventDefault();
+        take();
+      } else if (event.key === "Escape") {
+        first = last = null;
+        shown();
+      }
+    });
+  };
+
+  // <div data-decides>: its forms are sent without leaving the place; keys press the buttons of the item with the focus.
+  const decides = (list) => {
+    const places = () => [...list.querySelectorAll("li[id]")].filter((each) => each.getClientRects().length);
+    const focus = (place) => (place?.querySelector("button") ?? place?.querySelector("a"))?.focus();
+    list.closest("section").querySelectorAll("[data-scripted]").forEach((each) => (each.hidden = false));
+    list.addEventListener("keydown", (event) => {
+      const place = event.target.closest("li[id]");
+      if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
+      const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const button = move ? null : place.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+      if (!move && !button) return;
+      event.preventDefault();
+      if (button) return button.click();
+      const all = places();
+      focus(all[all.indexOf(place) + move]);
+    });
+    list.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const form = event.target, place = form.closest("li[id]"), id = (place ?? form.closest("details")).id;
+      const next = event.submitter.value === "undecided" ? id : (places()[places().indexOf(place) + 1]?.id ?? id);
+      const open = [...list.querySelectorAll("details")].filter((each) => each.open).map((each) => each.id);
+      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
+      const read = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#main");
+      if (!read?.querySelector("[data-decides]")) return location.assign(answer.url);
+      main().innerHTML = read.innerHTML;
+      const now = main().querySelector("[data-decides]");
+      now.querySelectorAll("details").forEach((each) => (each.open = open.includes(each.id)));
+      main().querySelectorAll("[data-again]").forEach(again);
+      decides(now);
+      focus(document.getElementById(next));
+    });
   };
 
   // <form data-at-once>: it is sent as soon as the page is there, as a frame's ticket is.
@@ -184,6 +240,7 @@
   document.querySelectorAll("[data-again]").forEach(again);
   document.querySelectorAll("[data-finds]").forEach(finder);
   document.querySelectorAll("[data-brush]").forEach(brush);
+  document.querySelectorAll("[data-decides]").forEach(decides);
   // On a narrow screen the tabs are wider than the window.
   document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   // After an act, say what came of it.

@@ -1,0 +1,214 @@
+"""Sections of pages on what crawls speak of: pictures first, with their tables, each part leading to its words."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from markupsafe import Markup
+
+from aahcrawler.annotations import Kind
+from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, columns, over_time, table
+from aahcrawler.overview.periods import periods, worded
+from aahcrawler.overview.spoken_pictures import Row, balance, shares
+from aahcrawler.overview.topic_map import TopicArea, topic_map
+from aahcrawler.service.cockpit.rendering import visible
+from aahcrawler.service.cockpit.site import address
+from aahcrawler.service.views.annotation_settings import AnnotationSettings
+from aahcrawler.service.views.spoken_of import (
+    ALL_TIMES,
+    CrawlSpokenOf,
+    EventTold,
+    OpinionTold,
+    SpokenOf,
+    SpokenOfOne,
+    TimeSpan,
+    month_of,
+)
+
+LABELS: Final = {
+    Kind.TOPIC: "Topic",
+    Kind.ORGANISATION: "Organisation",
+    Kind.PLACE: "Place",
+    Kind.EVENT: "Event",
+    Kind.NAME: "Name",
+    Kind.PERSON: "Person",
+}
+"""What is called how on its page."""
+_BARS: Final = 8
+_TOPICS: Final = 12
+_MAPPED: Final = 40
+_IN_SEARCH: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.TOPIC})
+
+
+def chosen_in(span: TimeSpan) -> Chosen:
+    """Return what tells of a period whether it lies in a span, or in part; None where there is no span."""
+
+    def chosen(period: str) -> bool | None:
+        if not span:
+            return None
+        begin, end = period.ljust(4, "0"), period.ljust(4, "9")
+        is_after = end[: len(span.since)] >= span.since[: len(end)]
+        return is_after and begin[: len(span.until)] <= span.until[: len(begin)]
+
+    return chosen
+
+
+class Leads:
+    """Where names of a crawl lead: to the page of each, and to the search for the objects that speak of it."""
+
+    def __init__(self, crawl: str, settings: AnnotationSettings, span: TimeSpan = ALL_TIMES) -> None:
+        self._crawl, self._settings, self._span = crawl, settings, span
+
+    def page(self, kind: Kind, of: str, label: str) -> str:
+        """Return the address of the page of something, or of the search where it has none."""
+        if self._settings.has_page(kind):
+            return address("crawls", self._crawl, "archive", "spoken", kind, of=of, **asdict(self._span))
+        return self.search(kind, label)
+
+    def search(self, kind: Kind, label: str, period: str = "") -> str:
+        """Return the address of the search for objects that speak of something; a mere name is searched as words."""
+        words = label.replace('"', " ")
+        query = f'{kind}:"{words}"' if kind in _IN_SEARCH else f'"{words}"'
+        return address("search", q=query, crawl=self._crawl, **(_dates(period) or asdict(self._span)))
+
+    def capture(self, record: str, words: str) -> str:
+        """Return the address of a capture with some words marked."""
+        marked = " ".join(words.replace('"', " ").split()[:12])
+        asked = f'"{marked}"' if marked else ""
+        return address("crawls", self._crawl, "captures", record.removeprefix("urn:uuid:"), words=asked)
+
+
+def _dates(period: str) -> dict[str, str]:
+    """Return what asks the search for a period."""
+    if not period:
+        return {}
+    if len(period) >= 4:
+        return {"since": period, "until": period}
+    return {"since": period.ljust(4, "0"), "until": period.ljust(4, "9")}
+
+
+def shown_sections(sections: Iterable[OverviewSection]) -> list[tuple[OverviewSection, Markup]]:
+    """Return sections with their HTML, in which every character can be seen."""
+    return [(each, shown_markup(each.html)) for each in sections]
+
+
+def shown_markup(html: str) -> Markup:
+    """Return HTML of the overviews, which is escaped there, with every character visible."""
+    return Markup(visible(html))  # noqa: S704
+
+
+def sections_of_all(told: CrawlSpokenOf, leads: Leads, chosen: Chosen) -> list[OverviewSection]:
+    """Return the sections of all that a crawl speaks of: topics as a map and over time, names, events."""
+    found = [topic_map_section(told.topics, leads.page), _topics(told, leads, chosen)] if told.topics else []
+    for name, title, every in (
+        ("organisations", "Organisations", told.organisations),
+        ("places", "Places", told.places),
+        ("keywords", "Keywords", told.keywords),
+        ("names", "Names of which is not known what bears them", told.names),
+    ):
+        if every:
+            found.append(_ranked(name, title, every, leads.page))
+    if told.events:
+        found.insert(min(4, len(found)), _events(told.events, told.all_events, leads.page))
+    return found
+
+
+def _topics(told: CrawlSpokenOf, leads: Leads, chosen: Chosen) -> OverviewSection:
+    shown = told.topics[:_TOPICS]
+    rows = [Row(each.label, each.months, leads.page(Kind.TOPIC, each.of, each.label)) for each in shown]
+
+    def lead(place: int, period: str) -> str:
+        return leads.search(Kind.TOPIC, shown[place].label, period)
+
+    picture = shares("Topics over time", rows, told.published, lead, chosen)
+    note = "<p>The larger a disk, the more of the objects that were published then speak of the topic.</p>"
+    picture = picture + note if picture else _bars("Topics", shown, leads.page)
+    lines = [
+        (each.label, leads.page(Kind.TOPIC, each.of, each.label), (", ".join(each.terms), each.objects))
+        for each in told.topics
+    ]
+    return OverviewSection(
+        "topics", "Topics over time", picture + table(("Topic", "stems of its terms", "objects"), lines)
+    )
+
+
+def _ranked(name: str, title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str], str]) -> OverviewSection:
+    rows = [(each.label, lead(each.kind, each.of, each.label), (each.objects, each.times)) for each in every]
+    return OverviewSection(name, title, _bars(title, every[:_BARS], lead) + table((title, "objects", "times"), rows))
+
+
+def topic_map_section(topics: Sequence[SpokenOf], lead: Callable[[Kind, str, str], str]) -> OverviewSection:
+    """Return the section with the map of topics."""
+    shown = [each for each in topics if each.objects][:_MAPPED]
+    areas = [TopicArea(each.label, each.objects, each.terms, lead(Kind.TOPIC, each.of, each.label)) for each in shown]
+    note = "<p>The area of a topic is the number of objects that speak of it; topics that share terms lie together.</p>"
+    rows = [(each.label, each.address, (each.weight, ", ".join(each.terms))) for each in areas]
+    drawn = topic_map("Topics", areas)
+    return OverviewSection("map", "Topics", drawn + note + table(("Topic", "objects", "stems of its terms"), rows))
+
+
+def _bars(title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str], str]) -> str:
+    named = {each.of: each for each in every}
+    labels = {of: each.label for of, each in named.items()}
+    counts = {of: each.objects for of, each in named.items()}
+    return bars(title, counts, labels, lambda of: lead(named[of].kind, of, labels[of]), "objects")
+
+
+def _events(events: Sequence[EventTold], total: int, lead: Callable[[Kind, str, str], str]) -> OverviewSection:
+    months = Counter(month_of(each.when) for each in events)
+    times = periods({name: n for name, n in months.items() if name})
+    picture = columns("Events", times.counts, lambda _: "", "events") if times.counts else ""
+    rows = [(each.label, lead(Kind.EVENT, each.of, each.label), (each.when, each.objects)) for each in events]
+    more = f"<p>The first {len(events):,} of {total:,}.</p>" if total > len(events) else ""
+    outside = times.earlier + times.later
+    far = f"<p>{outside:,} that lie far from all others are in the table alone.</p>" if outside else ""
+    return OverviewSection("events", "Events", picture + more + far + table(("What happened", "when", "objects"), rows))
+
+
+def sections_of_one(told: SpokenOfOne, leads: Leads, chosen: Chosen) -> list[OverviewSection]:
+    """Return the sections of one thing: over time, together with which others, praise and blame."""
+    spoken = told.spoken
+
+    def of_time(period: str) -> str:
+        return leads.search(spoken.kind, spoken.label, period)
+
+    dated = {month: n for month, n in spoken.months.items() if month}
+    found = [over_time("times", "Over time", dated, of_time, "web objects", spoken.months.get("", 0), chosen)]
+    if told.beside:
+        rows = [
+            (each.label, leads.page(each.kind, each.of, each.label), (str(each.kind), each.objects))
+            for each in told.beside
+        ]
+        best = sorted(told.beside, key=lambda each: -each.objects)[:_BARS]
+        picture = _bars("Together with", best, leads.page)
+        found.append(OverviewSection("beside", "Together with", picture + table(("Name", "kind", "objects"), rows)))
+    if told.months:
+        names = _periods_of(told)
+
+        def sentences(period: str) -> str:
+            return f"#opinions-{period}" if period in names else ""
+
+        picture = balance("Praise and blame", told.months, sentences, chosen)
+        shown = ((month, pair) for month, pair in told.months.items() if not month or chosen(month) is not False)
+        counts = [(worded(month) or "no date", "", pair) for month, pair in shown]
+        found.append(
+            OverviewSection("balance", "Praise and blame", picture + table(("Time", "praise", "blame"), counts))
+        )
+    return found
+
+
+def _periods_of(told: SpokenOfOne) -> tuple[str, ...]:
+    """Return the periods of the picture of praise and blame."""
+    return tuple(periods({month: sum(pair) for month, pair in told.months.items() if month}).counts)
+
+
+def by_period(told: SpokenOfOne) -> list[tuple[str, str, list[OpinionTold]]]:
+    """Return the sentences with opinions by the periods of their picture, each with its name and its words."""
+    names = _periods_of(told)
+    length = len(names[0]) if names else 0
+    found: dict[str, list[OpinionTold]] = {}
+    for each in told.opinions:
+        period = month_of(each.published)[:length]
+        found.setdefault(period if period in names else "", []).append(each)
+    return [(name, worded(name) if name else "at another time, or none", found[name]) for name in sorted(found)]
