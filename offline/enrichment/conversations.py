@@ -86,8 +86,8 @@ class Conversations:
 
     ``answers`` yields which objects say that they answer or quote others (``reply_ties.answers_in``). Beside that count
     people whom a text calls or names, parts of other objects, and, weakly, whoever opened the thread; the kind is in
-    ``values``, and ``confidence`` is its strength. Objects without author are nobody's. Of several versions of an object the last
-    counts. ``conversations`` returns the same as graphs.
+    ``values``, and ``confidence`` is its strength. Objects without author are nobody's. Of several versions of an
+    object the last counts. ``conversations`` returns the same as graphs.
     """
 
     name = "conversations"
