@@ -112,6 +112,14 @@ _CALENDAR: Final = frozenset(
     | {"oct", "nov", "dec"}
 )
 """Words that English begins with a capital, in full or cut, and that are no names."""
+_GERMAN_MEASURES: Final = frozenset(
+    {"januar", "februar", "märz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november"}
+    | {"dezember", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "anfang", "mitte"}
+    | {"ende", "uhr", "prozent", "grad", "euro", "dollar", "million", "millionen", "milliarde", "milliarden", "tonnen"}
+    | {"meter", "kilometer", "liter", "gramm", "kilogramm", "stunden", "minuten", "sekunden", "tage", "tagen", "wochen"}
+    | {"monate", "monaten", "jahre", "jahren", "mal"}
+)
+"""German words of dates and amounts, which stand beside other nouns and make no name with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +201,9 @@ def _may_begin(word: _Word, language: str, common: Set[str]) -> bool:
 
 
 def _is_of_calendar(word: _Word, language: str) -> bool:
-    """Return whether it is an English month or weekday, as far as the text may be English."""
+    """Return whether it is an English month or weekday, as far as the text may be English, or a German measure."""
+    if language in NOUNS_WITH_CAPITALS:
+        return word.plain in _GERMAN_MEASURES
     return language in {"en", ""} and word.text.casefold() in _CALENDAR
 
 

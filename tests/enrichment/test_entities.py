@@ -67,6 +67,10 @@ def test_where_capitals_tell_little_little_is_said() -> None:
     assert capitals("Das Wasser stieg in der Stadt, und die Leute von Ida Berg gingen nach Hause.", "de") == [
         ("Ida Berg", "name")
     ]
+    assert capitals("Es kostet Millionen Euro und kam Ende Mai, sagt Ida Berg.", "de") == [("Ida Berg", "name")]
+    assert capitals("Sie sprach mit dem Verein für Deichkunde, als Wind aufkam.", "de") == [
+        ("Verein für Deichkunde", "organisation")
+    ]
     assert capitals("東京都知事は北京を訪れた。", "ja") == []
     assert capitals("How The Old Dike Broke At Night\nTHIS IS TERRIBLE NEWS FROM ARNHEM TODAY") == []
 
