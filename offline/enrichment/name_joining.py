@@ -74,7 +74,7 @@ class _Evidence:
     @property
     def kind(self) -> tuple[Kind, int]:
         """What bears the name, where most of what tells agrees, and by how much more it tells so than else."""
-        telling = Counter({kind: number for kind, number in self.kinds.items() if kind is not Kind.NAME})
+        telling: Counter[Kind] = Counter({kind: number for kind, number in self.kinds.items() if kind is not Kind.NAME})
         for kind, texts in self.hints.items():
             telling[kind] += _HINT * texts if texts >= _HINTS else 0
         if self.is_author and not telling.total():

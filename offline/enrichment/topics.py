@@ -101,7 +101,7 @@ class Topics:
 
     ``state`` is what former runs know: a topic that is much like one of theirs keeps its IRI and name. When all
     annotations were taken it is what to give to the next run, and is written to ``kept``. ``confidence`` is the share
-    of the text that is of the topic, ``quote`` the words of the text that are; a text has three topics at most.
+    of the text that is of the topic, ``quote`` the words of the text that are; a text has two topics at most.
     """
 
     name = "topics"
