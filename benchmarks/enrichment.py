@@ -24,7 +24,7 @@ from statistics import fmean, stdev
 
 from scipy.special import stdtrit
 
-from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
 from benchmarks.enrichment_pictures import PlantedPicture, pictures
 from benchmarks.enrichment_world import Planted, World, world
 from benchmarks.process_memory import run
@@ -217,14 +217,26 @@ def joined(within: World, annotations: Sequence[Annotation]) -> Counts:
     return same(*NAMES, Kind.NAME)(within, annotations[::-1])
 
 
+def of_crawl(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score names by their places and kinds as they are shown: what is said anew of a name is what counts."""
+    replaced = {dict(each.values).get(REFINES) for each in annotations}
+    return mentions(*NAMES)(within, [each for each in annotations if annotation_iri(each) not in replaced])
+
+
+def _without_models() -> list[Annotator]:
+    return [EntityAnnotator((), {})]
+
+
 def _with_models() -> list[Annotator]:
     return [EntityAnnotator((), installed_models())]
 
 
 STEPS: dict[str, Step | PictureStep] = {
     "entities": Step(mentions(*NAMES), _with_models),
+    "entities-of-crawl": Step(of_crawl, _with_models, lambda: [Consolidation()]),
+    "entities-of-crawl-without-models": Step(of_crawl, _without_models, lambda: [Consolidation()]),
     "names": Step(named, _with_models),
-    "names-without-models": Step(named, lambda: [EntityAnnotator((), {})]),
+    "names-without-models": Step(named, _without_models),
     "consolidation": Step(joined, _with_models, lambda: [Consolidation()]),
     "opinions": Step(opinions, lambda: [Opinions()]),
     "events": Step(dates, lambda: [Events()]),

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from aahcrawler.annotations import Kind
+from offline.enrichment.name_contexts import TITLES, is_institution, kind_by_words
 from online_analysis.word_lists import function_words
 
 NOUNS_WITH_CAPITALS: Final = frozenset({"de", "lb"})
@@ -56,105 +57,9 @@ _PARTICLES: Final = frozenset(
 )
 _JOINING: Final = frozenset({"and", "et", "und", "y", "the"})
 """Particles that join the words of one name only where it is an institution's."""
-_TITLES: Final = frozenset(
-    {
-        "mr",
-        "mrs",
-        "ms",
-        "miss",
-        "sir",
-        "dame",
-        "lord",
-        "lady",
-        "dr",
-        "prof",
-        "professor",
-        "rev",
-        "reverend",
-        "mme",
-        "mlle",
-    }
-    | {
-        "monsieur",
-        "madame",
-        "herr",
-        "herrn",
-        "frau",
-        "señor",
-        "señora",
-        "sr",
-        "sra",
-        "don",
-        "doña",
-        "signor",
-        "signora",
-    }
-    | {"dhr", "mevr", "mevrouw", "meneer", "hr", "fru", "pan", "pani", "captain", "mayor", "president", "senator"}
-    | {"minister", "chancellor", "bishop", "queen", "king", "prince", "princess", "judge", "colonel", "sergeant"}
-)
-_INSTITUTIONS: Final = frozenset(
-    {"university", "universität", "université", "universidad", "università", "universiteit", "college", "school"}
-    | {
-        "institute",
-        "institut",
-        "instituto",
-        "istituto",
-        "ministry",
-        "ministère",
-        "ministerium",
-        "ministerio",
-        "council",
-    }
-    | {"committee", "commission", "comisión", "association", "asociación", "verein", "verband", "society", "foundation"}
-    | {
-        "stiftung",
-        "fondation",
-        "fundación",
-        "agency",
-        "agence",
-        "agentur",
-        "authority",
-        "department",
-        "bureau",
-        "office",
-    }
-    | {"bank", "museum", "musée", "museo", "library", "bibliothek", "bibliothèque", "party", "partei", "parti", "union"}
-    | {"company", "corporation", "group", "ltd", "limited", "inc", "llc", "plc", "gmbh", "ag", "kg", "sa", "sarl", "bv"}
-    | {
-        "nv",
-        "srl",
-        "spa",
-        "oy",
-        "ab",
-        "club",
-        "federation",
-        "board",
-        "trust",
-        "hospital",
-        "police",
-        "parliament",
-        "court",
-    }
-)
-_GROUNDS: Final = frozenset(
-    {"river", "lake", "mount", "mountain", "valley", "bay", "island", "islands", "county", "province", "street", "road"}
-    | {
-        "avenue",
-        "bridge",
-        "city",
-        "lac",
-        "rivière",
-        "rue",
-        "mont",
-        "île",
-        "río",
-        "lago",
-        "isla",
-        "calle",
-        "see",
-        "fluss",
-    }
-)
+_BETWEEN: Final = frozenset({" ", "\u00a0", " & "})
+_GERMAN_LINKS: Final = frozenset({"für", "der", "des", "zur", "von"})
+"""What links the words of an institution where all nouns have capitals."""
 _OPENERS: Final = frozenset(
     {"later", "yesterday", "today", "tomorrow", "meanwhile", "eventually", "finally", "recently", "today's", "tonight"}
     | {
@@ -203,8 +108,18 @@ _OPENERS: Final = frozenset(
 _CALENDAR: Final = frozenset(
     {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march"}
     | {"april", "may", "june", "july", "august", "september", "october", "november", "december", "i"}
+    | {"mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept"}
+    | {"oct", "nov", "dec"}
 )
-"""Words that English begins with a capital, and that are no names."""
+"""Words that English begins with a capital, in full or cut, and that are no names."""
+_GERMAN_MEASURES: Final = frozenset(
+    {"januar", "februar", "märz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november"}
+    | {"dezember", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "anfang", "mitte"}
+    | {"ende", "uhr", "prozent", "grad", "euro", "dollar", "million", "millionen", "milliarde", "milliarden", "tonnen"}
+    | {"meter", "kilometer", "liter", "gramm", "kilogramm", "stunden", "minuten", "sekunden", "tage", "tagen", "wochen"}
+    | {"monate", "monaten", "jahre", "jahren", "mal"}
+)
+"""German words of dates and amounts, which stand beside other nouns and make no name with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,10 +172,11 @@ def _in_line(text: str, words: list[_Word], language: str, common: Set[str], ins
             continue
         end = _end(text, words, at, language)
         first = _first(words, at, end, common)
-        titled = any(word.plain in _TITLES for word in words[at:first])
+        titled = any(word.plain in TITLES for word in words[at:first])
         kept = words[first:end]
         if kept and _is_name(kept, language, inside, titled=titled):
-            yield Found(kept[0].start, kept[-1].end, _kind(kept, titled=titled))
+            name = text[kept[0].start : kept[-1].end]
+            yield Found(kept[0].start, kept[-1].end, Kind.PERSON if titled else kind_by_words(name, language))
         at = end
 
 
@@ -268,7 +184,7 @@ def _first(words: list[_Word], begin: int, end: int, common: Set[str]) -> int:
     """Return where a name begins behind titles, and behind a common word that begins its sentence."""
     while begin < end:
         word = words[begin]
-        if word.is_capital and word.plain not in _TITLES and not (word.begins and word.text.casefold() in common):
+        if word.is_capital and word.plain not in TITLES and not (word.begins and word.text.casefold() in common):
             break
         begin += 1
     return begin
@@ -281,41 +197,43 @@ def _may_begin(word: _Word, language: str, common: Set[str]) -> bool:
     if is_shouted and (len(word.text) > _MAX_ACRONYM or word.plain in common):
         return False
     is_initial = word.text.endswith(".")
-    return word.begins or is_initial or word.plain in _TITLES or word.plain not in common
+    return word.begins or is_initial or word.plain in TITLES or word.plain not in common
 
 
 def _is_of_calendar(word: _Word, language: str) -> bool:
-    """Return whether it is an English month or weekday, as far as the text may be English."""
+    """Return whether it is an English month or weekday, as far as the text may be English, or a German measure."""
+    if language in NOUNS_WITH_CAPITALS:
+        return word.plain in _GERMAN_MEASURES
     return language in {"en", ""} and word.text.casefold() in _CALENDAR
 
 
 def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
     """Return where the words with capitals end that begin here, particles between two of them included.
 
-    Where all nouns have capitals, what stands before "von" may be any of them.
+    Where all nouns have capitals, what stands before "von" may be any of them, unless it is an institution.
     """
     end = at = begin
     while at < len(words) and at - begin < MAX_WORDS:
         word = words[at]
-        if at > begin and (word.begins or text[words[at - 1].end : word.start] not in {" ", "\u00a0"}):
+        if at > begin and (word.begins or text[words[at - 1].end : word.start] not in _BETWEEN):
             break
-        is_another = word.plain in _INSTITUTIONS and at > begin and words[at - 1].text in _PARTICLES
-        if is_another and not _is_of_institution(words[begin:at]):
+        is_of_institution = any(is_institution(each.text, language) for each in words[begin:at])
+        is_another = is_institution(word.text, language) and at > begin and words[at - 1].text in _PARTICLES
+        if is_another and not is_of_institution:
             break
         if word.is_capital and not _is_of_calendar(word, language):
             end = at + 1
-        elif (
-            language in NOUNS_WITH_CAPITALS
-            or word.text not in _PARTICLES
-            or (word.text in _JOINING and not _is_of_institution(words[begin:at]))
+        elif language in NOUNS_WITH_CAPITALS:
+            if not is_of_institution or word.text not in _GERMAN_LINKS:
+                break
+        elif word.text not in _PARTICLES or (
+            word.text in _JOINING
+            and not is_of_institution
+            and (word.text != "the" or words[begin + 1 : at] != [words[at - 1]] or words[at - 1].text != "of")
         ):
             break
         at += 1
     return end
-
-
-def _is_of_institution(words: list[_Word]) -> bool:
-    return any(word.plain in _INSTITUTIONS for word in words)
 
 
 def _is_name(words: list[_Word], language: str, inside: Set[str], *, titled: bool) -> bool:
@@ -324,19 +242,11 @@ def _is_name(words: list[_Word], language: str, inside: Set[str], *, titled: boo
     if titled:
         return True
     if language in NOUNS_WITH_CAPITALS:
-        return sum(word.is_capital for word in words) > 1 and not words[0].begins
+        is_of_institution = any(is_institution(word.text, language) for word in words)
+        return sum(word.is_capital for word in words) > 1 and (is_of_institution or not words[0].begins)
     if len(words) > 1:
         return True
     return not words[0].begins or words[0].text in inside
-
-
-def _kind(words: list[_Word], *, titled: bool) -> Kind:
-    if titled:
-        return Kind.PERSON
-    plain = {word.plain for word in words}
-    if len(words) > 1 and plain & _INSTITUTIONS:
-        return Kind.ORGANISATION
-    return Kind.PLACE if len(words) > 1 and {words[0].plain, words[-1].plain} & _GROUNDS else Kind.NAME
 
 
 def _words(line: str, begin: int) -> Iterator[_Word]:
@@ -347,7 +257,7 @@ def _words(line: str, begin: int) -> Iterator[_Word]:
         written = match[0]
         # A point ends initials and titles without ending the sentence.
         is_short = written.endswith(".") and (
-            len(written) == 2 or "." in written[:-1] or written[:-1].casefold() in _TITLES
+            len(written) == 2 or "." in written[:-1] or written[:-1].casefold() in TITLES
         )
         kept = written if is_short or not written.endswith(".") else written[:-1]
         yield _Word(kept, begin + match.start(), begin + match.start() + len(kept), begins)

@@ -85,13 +85,13 @@ class Conversations:
     """Annotates objects with whom they answer, and with the community of who speaks in them.
 
     ``answers`` yields which objects say that they answer or quote others (``reply_ties.answers_in``). Beside that count
-    names that a text calls, parts of other objects, and, weakly, whoever opened the thread; the kind is in ``values``,
-    and ``confidence`` is its strength. Objects without author are nobody's. Of several versions of an object the last
-    counts. ``conversations`` returns the same as graphs.
+    people whom a text calls or names, parts of other objects, and, weakly, whoever opened the thread; the kind is in
+    ``values``, and ``confidence`` is its strength. Objects without author are nobody's. Of several versions of an
+    object the last counts. ``conversations`` returns the same as graphs.
     """
 
     name = "conversations"
-    version = "1"
+    version = "2"
 
     def __init__(self, answers: Callable[[], Iterable[Answer]] = tuple) -> None:
         self._answers = answers

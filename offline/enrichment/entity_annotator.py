@@ -18,13 +18,14 @@ from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
 from offline.enrichment.entity_names import acronym, entity_iri, folded_name, stands_for, tidied
+from offline.enrichment.name_contexts import is_institution, is_titled, kind_beside, kind_by_words
 from offline.enrichment.steps import Setting
 from online_analysis.terms import Lexicon
 
 if TYPE_CHECKING:
     from online_analysis.analysers.gazetteer import Gazetteer
 
-_EDITION: Final = "1"
+_EDITION: Final = "2"
 MODELS: Final = "spacy_models"
 """The group of entry points in which packages announce pipelines for spaCy."""
 _SIZES: Final = ("_lg", "_md", "_sm")
@@ -48,6 +49,8 @@ _PART: Final = re.compile(r"[^()]+")
 _BESIDE: Final = " \t.,;:!?\"'’‘“”[]{}*_–—-#@"
 _GENITIVE: Final = re.compile(r"['’]s$")
 _ARTICLE: Final = re.compile(r"^[Tt]he ")
+_OF: Final = frozenset({" of ", " of the "})
+"""What stands within the name of an institution where models part it ("Royal Society of Bell Founders")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class EntityAnnotator:
                 start=each.start,
                 end=each.end,
                 quote=words,
-                values=(("by", each.by),),
+                values=(*_beside(each, given), ("by", each.by)),
             )
 
     def _mentions(self, given: ObjectText) -> list[Mention]:
@@ -132,11 +135,18 @@ class EntityAnnotator:
                 confidence = unsure if each.kind is Kind.NAME else _OF_TITLE
                 yield Mention(each.start, each.end, each.kind, label, confidence, "capitals")
             return
-        for start, end, label in recognise(given.text):
-            for begin, behind in _trimmed(given.text, start, end) if label in _KINDS else ():
-                words = given.text[begin:behind]
-                if 1 < len(words) <= _MAX_LENGTH and any(map(str.isalpha, words)):
-                    yield Mention(begin, behind, _KINDS[label], tidied(words), _OF_MODEL, "model")
+        named = [
+            (begin, behind, _KINDS[label])
+            for start, end, label in recognise(given.text)
+            if label in _KINDS
+            for begin, behind in _trimmed(given.text, start, end)
+        ]
+        has_capitals = given.language not in WITHOUT_CAPITALS
+        for begin, behind, kind in _whole_institutions(named, given):
+            words = given.text[begin:behind]
+            if 1 < len(words) <= _MAX_LENGTH and any(map(str.isupper if has_capitals else str.isalpha, words)):
+                told = _told_kind(begin, tidied(words), kind, given)
+                yield Mention(begin, behind, told, tidied(words), _OF_MODEL, "model")
 
     def _recogniser(self, language: str) -> Recogniser | None:
         """Return the recogniser for a language; None where no model is installed."""
@@ -204,6 +214,39 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         kept = _GENITIVE.sub("", part[0].rstrip(_BESIDE))
         shorter = _ARTICLE.sub("", kept.lstrip(_BESIDE))
         yield begin + len(kept) - len(shorter), begin + len(kept)
+
+
+def _whole_institutions(named: Iterable[tuple[int, int, Kind]], given: ObjectText) -> Iterator[tuple[int, int, Kind]]:
+    """Yield names in their order, as one where a model parts an institution from what it is one of."""
+    whole: tuple[int, int, Kind] | None = None
+    for begin, end, kind in named:
+        if whole is not None and kind is whole[2] is Kind.ORGANISATION and given.text[whole[1] : begin] in _OF:
+            words = given.text[whole[0] : whole[1]].split()
+            if any(is_institution(word, given.language) for word in words):
+                whole = whole[0], end, kind
+                continue
+        if whole is not None:
+            yield whole
+        whole = begin, end, kind
+    if whole is not None:
+        yield whole
+
+
+def _told_kind(start: int, name: str, kind: Kind, given: ObjectText) -> Kind:
+    """Return what bears a name that a model sees: what a title or initials tell, or an institution's word of a person.
+
+    Models mistake people for places and organisations more often than titles stand before these.
+    """
+    by_words = kind_by_words(name, given.language)
+    if by_words is Kind.PERSON or is_titled(given.text, start):
+        return Kind.PERSON
+    return by_words if kind is Kind.PERSON and by_words is Kind.ORGANISATION else kind
+
+
+def _beside(mention: Mention, given: ObjectText) -> Iterator[tuple[str, str]]:
+    kind = kind_beside(given.text, mention.start, mention.end, given.language)
+    if kind is not Kind.NAME:
+        yield "beside", kind.value
 
 
 def _within_document(mentions: list[Mention], given: ObjectText) -> Iterator[Mention]:

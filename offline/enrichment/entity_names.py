@@ -14,6 +14,8 @@ _LETTERS: Final = str.maketrans(
 )
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _PUNCTUATION: Final = re.compile(r"[^\w' -]|_")
+_SHORT: Final = 2
+"""Letters that say too little to be those of a name."""
 _INITIAL: Final = re.compile(r"[^\W\d_]\.?")
 
 
@@ -92,3 +94,13 @@ def acronym(name: str) -> str:
     ('WHO', 'UF')
     """
     return "".join(word[0] for word in name.split() if word[0].isupper())
+
+
+def acronyms(name: str) -> frozenset[str]:
+    """Return the letters that a name may be cut to, three or more: of all its words, or of those with capitals.
+
+    >>> sorted(acronyms("Verein für Heimatkunde")), sorted(acronyms("Bank of the West Indies"))
+    (['VFH'], ['BOTWI', 'BWI'])
+    """
+    letters = acronym(name), "".join(word[0] for word in name.split())
+    return frozenset(each.upper() for each in letters if len(each) > _SHORT)

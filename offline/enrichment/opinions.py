@@ -19,6 +19,7 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
+from offline.enrichment.evaluation_cues import evaluates
 from offline.enrichment.sentences import VERSION as SENTENCES
 from offline.enrichment.sentences import Sentence, sentences
 from offline.enrichment.steps import Setting
@@ -53,6 +54,7 @@ _NAME_WORD = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+(?=\W|$)")
 _AS_WELL = re.compile(r"\bas well(?: as)?\b", re.IGNORECASE)
 _NEGATING = re.compile(r"\b(?:hardly|scarcely|barely|nobody|no one)\b", re.IGNORECASE)
 _SMALL = re.compile(r"\b[a-z]+")
+_PLAIN_QUOTES = str.maketrans("“”„«»‘’", '"""""\'\'')
 
 
 class LexiconError(ValueError):
@@ -81,9 +83,13 @@ class Vader:
     def judge(self, sentence: str) -> Judgement:
         """Judge a sentence; takes time that grows with the square of its words.
 
-        Words of names judge nothing ("Hospital Trust"), nor does "as well"; "hardly" and "nobody" negate.
+        A sentence that reports judges nothing (``evaluation_cues``). Words of names judge nothing either ("Hospital
+        Trust"), nor does "as well"; "hardly" and "nobody" negate.
         """
-        scores: Mapping[str, float] = self._vader.polarity_scores(_without_names(_as_vader_reads(sentence)))
+        read = _without_names(_as_vader_reads(sentence))
+        if not evaluates(read, self._vader.lexicon):
+            return Judgement(0.0, 0.0)
+        scores: Mapping[str, float] = self._vader.polarity_scores(read)
         return Judgement(scores["compound"], _agreement(scores["compound"], scores["pos"], scores["neg"]))
 
 
@@ -154,7 +160,7 @@ class Opinions:
     def __init__(self, lexicons: Path | None = None) -> None:
         found = {path.stem: Lexicon.read(path) for path in sorted(lexicons.glob("*.tsv"))} if lexicons else {}
         self._judges: dict[str, Vader | Lexicon] = {_VADER: Vader(), **found}
-        self.version = "; ".join(["1", f"sentencex {SENTENCES}", *(each.name for each in self._judges.values())])
+        self.version = "; ".join(["2", f"sentencex {SENTENCES}", *(each.name for each in self._judges.values())])
 
     @classmethod
     def of(cls, setting: Setting) -> Self:
@@ -201,7 +207,8 @@ def _has_date(sentence: Sentence, given: ObjectText) -> bool:
 
 
 def _as_vader_reads(sentence: str) -> str:
-    return _NEGATING.sub("not", _AS_WELL.sub("and", sentence))
+    """Return an English sentence with quotation marks and negations in the forms that VADER knows."""
+    return _NEGATING.sub("not", _AS_WELL.sub("and", sentence.translate(_PLAIN_QUOTES)))
 
 
 def _without_names(sentence: str) -> str:

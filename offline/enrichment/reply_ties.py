@@ -27,6 +27,27 @@ _PART: Final = re.compile(r"[\w.\-]+")
 _ANSWERING: Final = re.compile(rb"^<([^<>\n]+)> <%s> <([^<>\n]+)> " % re.escape(v.PROPERTIES["parent"].encode()), re.M)
 
 
+_GREETING: Final = re.compile(
+    r"^[ \t]*(?:(?:hi|hello|hey|dear|thanks|thank you|hallo|moin|liebe|lieber|danke|bonjour|salut|cher|chère|merci|hola"
+    r"|querido|querida|gracias|ciao|caro|cara|grazie|dag|beste|bedankt|olá|caro|obrigado),?[ \t]+)?(?=\w)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Where a line begins, behind a greeting."""
+_ADDRESSED: Final = re.compile(r"[ \t]*(?:[,:!–—]|-[ \t]|$)", re.MULTILINE)
+_SAYING: Final = re.compile(
+    r"\b(?:wrote|writes|said|says|posted|mentioned|pointed out|asked|suggested|schrieb|schreibt|geschrieben|sagte"
+    r"|meinte|erwähnte|fragte|écrit|écrivait|dit|disait|mentionné|demandait|escribió|dijo|decía|mencionó|preguntó|scritto"
+    r"|scriveva|detto|diceva|schreef|zei|vroeg|escreveu|disse|perguntou)\b",
+    re.IGNORECASE,
+)
+"""Verbs of what somebody has said: that is quoted or answered."""
+_BEFORE_SAYING: Final = 120
+"""Characters before such a verb in which who said it is looked for."""
+_ENDS: Final = re.compile(r"[.,;:!?]\s|\n")
+_BETWEEN: Final = 2
+"""Words between a name and the verb at most ("as Anna already wrote")."""
+
+
 class TieKind(StrEnum):
     """What a page says of an object by which it answers somebody. Order in a thread alone is no answer."""
 
@@ -34,6 +55,8 @@ class TieKind(StrEnum):
     """It names the object that this one answers or quotes."""
     CALL = "call"
     """The text calls somebody who speaks in the same thread: ``@name``."""
+    NAMED = "named"
+    """A line begins with the name of somebody who speaks in the same thread, or says that they said something."""
     NESTED = "nested"
     """It shows the object as a part of another one, as comments of an article are."""
     OPENER = "opener"
@@ -43,6 +66,7 @@ class TieKind(StrEnum):
 STRENGTH: Final[Mapping[TieKind, float]] = {
     TieKind.REPLY: 1.0,
     TieKind.CALL: 1.0,
+    TieKind.NAMED: 0.75,
     TieKind.NESTED: 0.5,
     TieKind.OPENER: 0.25,
 }
@@ -61,7 +85,7 @@ class Answer:
 class Tie:
     """That an object answers somebody, by name. ``answered`` is the IRI of the object that it answers.
 
-    That is empty where the text calls somebody, at ``start`` to ``end``, which are -1 otherwise.
+    That is empty where the text calls or names somebody, at ``start`` to ``end``, which are -1 otherwise.
     """
 
     name: str
@@ -94,6 +118,17 @@ def answers_in(crawl: Path) -> Iterator[Answer]:
     for text in texts(crawl):
         for found in _ANSWERING.finditer(text):
             yield Answer(found[1].decode(), found[2].decode())
+
+
+def _name_at(text: str, start: int, names: Mapping[str, str]) -> tuple[str, int]:
+    """Return the longest of some names, given without capitals, that stands at a place, and its end; else nothing."""
+    parts = list(islice(_PART.finditer(text, start, start + _MAX_NAME), _MAX_NAME_WORDS))
+    written = (text[start : part.end()] for part in reversed(parts))
+    for called in chain.from_iterable((each, each.rstrip(".-")) for each in written):
+        name = names.get(called.casefold())
+        if name is not None:
+            return name, start + len(called)
+    return "", start
 
 
 class Threads:
@@ -139,7 +174,9 @@ class Threads:
         for iri in sorted(self._answered.get(given.object, ())):
             if self.spoken[iri].site == own.site:
                 yield Tie(self.spoken[iri].name, TieKind.REPLY, iri)
-        yield from self._calls(given, self._names.get((own.site, own.part_of), {}))
+        names = self._names.get((own.site, own.part_of), {})
+        yield from self._calls(given, names)
+        yield from self._named(given, names)
         whole = self.spoken.get(own.part_of)
         if whole is not None and whole.site == own.site and given.object not in self._answered:
             yield Tie(whole.name, TieKind.NESTED, own.part_of)
@@ -149,12 +186,25 @@ class Threads:
         """Yield who of a thread is called, by the longest of the names that stand behind an at sign."""
         text = given.text[:MAX_CHARACTERS]
         for found in _CALL.finditer(text):
-            parts = list(islice(_PART.finditer(text, found.end(), found.end() + _MAX_NAME), _MAX_NAME_WORDS))
-            written = (text[found.end() : part.end()] for part in reversed(parts))
-            for called in chain.from_iterable((each, each.rstrip(".-")) for each in written):
-                name = names.get(called.casefold())
-                if name is not None:
-                    yield Tie(name, TieKind.CALL, "", found.start(), found.end() + len(called))
+            name, end = _name_at(text, found.end(), names)
+            if name:
+                yield Tie(name, TieKind.CALL, "", found.start(), end)
+
+    @staticmethod
+    def _named(given: ObjectText, names: Mapping[str, str]) -> Iterator[Tie]:
+        """Yield who of a thread is addressed where a line begins, and of whom is said that they said something."""
+        text = given.text[:MAX_CHARACTERS]
+        for found in _GREETING.finditer(text):
+            name, end = _name_at(text, found.end(), names)
+            if name and _ADDRESSED.match(text, end):
+                yield Tie(name, TieKind.NAMED, "", found.end(), end)
+        for found in _SAYING.finditer(text):
+            parts = list(_PART.finditer(text, max(0, found.start() - _BEFORE_SAYING), found.start()))
+            for part in reversed(parts[-_BETWEEN - _MAX_NAME_WORDS :]):
+                name, end = _name_at(text, part.start(), names)
+                is_near = len(parts) - sum(each.start() < end for each in parts) <= _BETWEEN
+                if name and is_near and not _ENDS.search(text, end, found.start()):
+                    yield Tie(name, TieKind.NAMED, "", part.start(), end)
                     break
 
     def _add(self, given: ObjectText) -> None:

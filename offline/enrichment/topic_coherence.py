@@ -16,7 +16,7 @@ NUMBERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40)
 """The numbers of topics that are tried."""
 MIN_COHERENCE: Final = 0.1
 """Coherence below which the terms of a topic meet hardly more often than by chance."""
-MIN_SHARE: Final = 0.3
+MIN_SHARE: Final = 0.4
 """The share of a text from which on it is said to be of a topic."""
 _GOOD: Final = 0.9
 """The share of the best from which on a number does about as well."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import heappush, heappushpop
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.sparse import csr_matrix
 
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.document_frequencies import DocumentFrequencies
+from offline.enrichment.formulas import MAX_WORDS, Formulas
 from online_analysis.terms import Language, Lexicon, is_unspaced
 from online_analysis.word_lists import function_words
 
@@ -38,6 +40,8 @@ _MAX_CACHED: Final = 100_000
 _MAX_CHUNK: Final = 64
 _MIN_LETTERS: Final = 3
 _WORD: Final = re.compile(r"[^\W_]+")
+_NEGATED: Final = re.compile(r"['’]t\b")
+"""What is behind the first part of "isn't", which is no word."""
 
 Objects = Callable[[], Iterator[ObjectText]]
 
@@ -46,13 +50,15 @@ Objects = Callable[[], Iterator[ObjectText]]
 class Words:
     """The words of texts: ``counts`` of terms (columns) in texts (rows), and the ``windows`` of them (rows), 0 or 1.
 
-    ``vocabulary`` are the terms in their order, ``spellings`` how most of the texts write each.
+    ``vocabulary`` are the terms in their order, ``spellings`` how most of the texts write each. Words of ``formulas``
+    are left out.
     """
 
     vocabulary: tuple[str, ...]
     spellings: tuple[str, ...]
     counts: csr_matrix
     windows: csr_matrix
+    formulas: Formulas
 
 
 class TermReader:
@@ -67,13 +73,15 @@ class TermReader:
         self._function_words: dict[str, frozenset[str]] = {}
         self._known: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
 
-    def terms(self, given: ObjectText) -> list[tuple[str, str]]:
-        """Return the terms of an object's text in order."""
+    def terms(self, given: ObjectText, formulas: Formulas | None = None) -> list[tuple[str, str]]:
+        """Return the terms of an object's text in order, without those of formulas."""
         language, code, known = self._lexicon.language(given.language), given.language, self._known
         if len(known) > _MAX_CACHED:
             known.clear()
         found: list[tuple[str, str]] = []
-        for chunk in given.text[:MAX_CHARACTERS].split():
+        chunks = _chunks(given)
+        left = chunks if formulas is None else compress(chunks, ~formulas.held(chunks))
+        for chunk in left:
             terms = known.get((code, chunk))
             if terms is None:
                 terms = tuple(_terms(chunk, language, self._function_words_of(language)))
@@ -90,6 +98,10 @@ class TermReader:
         return self._function_words[code]
 
 
+def _chunks(given: ObjectText) -> list[str]:
+    return given.text[:MAX_CHARACTERS].split()
+
+
 def _terms(chunk: str, language: Language, left_out: Container[str]) -> Iterator[tuple[str, str]]:
     terms = language.terms_of(chunk)
     words = [word for word in _WORD.findall(chunk) if language.terms_of(word)]
@@ -97,22 +109,29 @@ def _terms(chunk: str, language: Language, left_out: Container[str]) -> Iterator
         written = words[number] if len(words) == len(terms) else term
         if is_unspaced(term):
             yield term, term
-        elif len(term) >= _MIN_LETTERS and not term.isdigit() and written.casefold() not in left_out:
+        elif len(term) < _MIN_LETTERS or term.isdigit() or written.casefold() in left_out:
+            continue
+        elif not _NEGATED.match(chunk, chunk.find(written) + len(written)):
             yield term, written
 
 
 def sampled_words(objects: Objects, reader: TermReader) -> dict[str, Words]:
-    """Return the words of a sample of the texts of each language that has enough, reading all objects three times.
+    """Return the words of a sample of the texts of each language that has enough, reading all objects four times.
 
     The sample depends on nothing but the texts, so neither do the words, and copies of a text count once.
     """
     samples = _samples(objects, reader)
+    texts: dict[str, list[list[str]]] = {code: [] for code in samples}
+    for given, _ in _chosen(objects, samples):
+        texts[given.language].append(_chunks(given)[:MAX_WORDS])
+    formulas = {code: Formulas(texts.pop(code)) for code in samples}
     frequencies = {code: DocumentFrequencies() for code in samples}
-    for code, _, terms in _chosen(objects, reader, samples):
-        frequencies[code].add({term for term, _ in terms})
-    gathered = {code: _Gathered(counted) for code, counted in frequencies.items()}
-    for code, digest, terms in _chosen(objects, reader, samples):
-        gathered[code].add(digest, terms)
+    for given, _ in _chosen(objects, samples):
+        terms = reader.terms(given, formulas[given.language])
+        frequencies[given.language].add({term for term, _ in terms})
+    gathered = {code: _Gathered(counted, formulas[code]) for code, counted in frequencies.items()}
+    for given, digest in _chosen(objects, samples):
+        gathered[given.language].add(digest, reader.terms(given, formulas[given.language]))
     return {code: each.words() for code, each in gathered.items()}
 
 
@@ -153,22 +172,20 @@ def _digest(given: ObjectText) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-def _chosen(
-    objects: Objects, reader: TermReader, samples: Mapping[str, frozenset[int]]
-) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
-    """Yield language, digest and terms of each text of the samples, each once."""
+def _chosen(objects: Objects, samples: Mapping[str, frozenset[int]]) -> Iterator[tuple[ObjectText, int]]:
+    """Yield an object and the digest of its text for each text of the samples, each once."""
     left = {code: set(digests) for code, digests in samples.items()}
     for given in objects():
         if given.language in left and (digest := _digest(given)) in left[given.language]:
             left[given.language].discard(digest)
-            yield given.language, digest, reader.terms(given)
+            yield given, digest
 
 
 class _Gathered:
     """The terms of texts as numbers, those of hardly any text left out."""
 
-    def __init__(self, frequencies: DocumentFrequencies) -> None:
-        self._frequencies = frequencies
+    def __init__(self, frequencies: DocumentFrequencies, formulas: Formulas) -> None:
+        self._frequencies, self._formulas = frequencies, formulas
         self._least = max(_MIN_HOLDERS, frequencies.least(4 * MAX_VOCABULARY))
         self._numbers: dict[str, int] = {}
         self._spelt: list[Counter[str]] = []
@@ -206,6 +223,7 @@ class _Gathered:
             tuple(min(self._spelt[number].items(), key=lambda each: (-each[1], each[0]))[0] for number in columns),
             counts[:, columns],
             (_matrix(windows, len(self._numbers))[:, columns] > 0).astype(np.float64),
+            self._formulas,
         )
 
 

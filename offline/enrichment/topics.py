@@ -18,6 +18,7 @@ from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.layout import ANNOTATIONS, TOPICS
 from aahcrawler.tombstones import replace_durably
 from offline.enrichment.annotator import ObjectText
+from offline.enrichment.formulas import Formulas
 from offline.enrichment.steps import Setting
 from offline.enrichment.topic_coherence import (
     MIN_COHERENCE,
@@ -33,8 +34,8 @@ from online_analysis.terms import TermVector
 
 MAX_KNOWN: Final = 1_000
 """Topics that are known from run to run."""
-_TEXTS_PER_TOPIC: Final = 15
-_MIN_SUPPORT: Final = 2
+_TEXTS_PER_TOPIC: Final = 8
+_MIN_SUPPORT: Final = 3
 """Terms of a topic that a text has at least that is said to be of it."""
 _SUPPORTING: Final = 30
 _MAX_QUOTED: Final = 8
@@ -100,7 +101,7 @@ class Topics:
 
     ``state`` is what former runs know: a topic that is much like one of theirs keeps its IRI and name. When all
     annotations were taken it is what to give to the next run, and is written to ``kept``. ``confidence`` is the share
-    of the text that is of the topic, ``quote`` the words of the text that are; a text has three topics at most.
+    of the text that is of the topic, ``quote`` the words of the text that are; a text has two topics at most.
     """
 
     name = "topics"
@@ -121,14 +122,14 @@ class Topics:
     @property
     def version(self) -> str:
         """The version of code, settings and model."""
-        return f"1 {self._model} of {MAX_SAMPLE}"
+        return f"2 {self._model} of {MAX_SAMPLE}"
 
     def annotate(
         self,
         objects: Callable[[], Iterator[ObjectText]],
         known: Callable[[], Iterator[Annotation]],  # noqa: ARG002 - rests on the texts alone
     ) -> Iterator[Annotation]:
-        """Annotate all objects, which are read four times."""
+        """Annotate all objects, which are read five times."""
         found: dict[str, _LanguageTopics] = {}
         for code, words in sorted(sampled_words(objects, self._reader).items()):
             topics = _found(code, words, self._model, self.state)
@@ -198,11 +199,12 @@ class _LanguageTopics:
     vocabulary: Mapping[str, int]
     topics: Sequence[_Topic | None]
     fitted: FittedTopics
+    formulas: Formulas
 
     def read(self, given: ObjectText, reader: TermReader) -> _Text:
         counts: Counter[int] = Counter()
         written: dict[int, str] = {}
-        for term, word in reader.terms(given):
+        for term, word in reader.terms(given, self.formulas):
             number = self.vocabulary.get(term)
             if number is not None:
                 counts[number] += 1
@@ -246,7 +248,7 @@ def _found(language: str, words: Words, model: str, state: KnownTopics) -> _Lang
         naming_text = " ".join(words.vocabulary[term] for term in naming)
         topics[row] = _Topic(topic, float(coherence[row]), supporting, naming_text)
     vocabulary = {term: number for number, term in enumerate(words.vocabulary)}
-    return _LanguageTopics(language, vocabulary, topics, fitted)
+    return _LanguageTopics(language, vocabulary, topics, fitted, words.formulas)
 
 
 def _likeness(former: Sequence[Terms], now: Sequence[Terms]) -> NDArray[np.float64]:

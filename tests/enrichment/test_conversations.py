@@ -79,6 +79,39 @@ def test_people_of_the_thread_are_called_by_an_at_sign() -> None:
     assert ties([called, *elsewhere]) == set()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bert, that is not so.",
+        "It rained.\nBert: and then?",
+        "Hi Bert! Thanks.",
+        "Danke Bert\nDas hilft.",
+        "As bert wrote above, it held.",
+        "Wie Bert oben schon schrieb, hielt er.",
+        "No doubt. Bert a écrit que non.",
+    ],
+)
+def test_people_of_the_thread_are_answered_who_are_addressed_or_said_to_have_said_something(text: str) -> None:
+    thread = [post("1", "Bert"), post("2", "Clara", text)]
+    assert ties(thread) == {("2", "Bert", "named")}
+    (found,) = said(thread)
+    assert (found.quote.casefold(), found.confidence) == ("bert", 0.75)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bert and I went there.",
+        "I saw Bert, and he wrote.",
+        "Bert left. Nobody wrote.",
+        "Bertram: no.",
+        "Bert was there when they all wrote.",
+    ],
+)
+def test_who_is_merely_spoken_of_is_not_answered(text: str) -> None:
+    assert ties([post("1", "Bert"), post("2", "Clara", text)]) == set()
+
+
 def test_nobody_answers_themselves_nor_somebody_of_another_site() -> None:
     objects = [post("1", "Anna"), post("2", "Anna"), replace(post("3", "Anna"), site="b.test"), post("4", "")]
     answers = [Answer("urn:2", "urn:1"), Answer("urn:3", "urn:1"), Answer("urn:4", "urn:1"), Answer("urn:1", "urn:no")]

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from aahcrawler.annotations import Annotation
 from offline.enrichment import topic_texts
 from offline.enrichment.annotator import ObjectText
+from offline.enrichment.formulas import Formulas
 from offline.enrichment.topic_coherence import coherence, ranked_terms
 from offline.enrichment.topics import KnownTopics, Topics
 
@@ -198,3 +199,27 @@ def test_terms_of_equal_weight_are_ranked_by_the_vocabulary() -> None:
 def test_a_damaged_state_is_told(text: str) -> None:
     with pytest.raises(ValueError, match="no topics of former runs"):
         KnownTopics.parse(text)
+
+
+def test_phrases_that_texts_repeat_make_no_topic() -> None:
+    """A signature that every third text has would be the most coherent topic of all."""
+    signature = "Many hearty greetings from sunny Lunden, yours truly, the committee."
+    written = flat(posts("en", 40))
+    signed = [
+        replace(each, text=f"{each.text} {signature}") if number % 3 == 0 else each
+        for number, each in enumerate(written)
+    ]
+    found = annotated(Topics(), signed)
+    assert len(found) > len(written) / 2
+    assert not any("hearti" in dict(each.values)["terms"].split() for each in found)
+
+
+def test_a_text_that_others_copy_is_read() -> None:
+    formulas = Formulas(
+        [f"{text} {number}".split() for number in range(5) for text in ("the old dike broke at night",)]
+    )
+    assert not formulas.held(["the", "old", "dike", "broke", "at", "night"]).any()
+    assert (
+        formulas.held(["see", "how", "the", "old", "dike", "broke", "at", "night"]).tolist() == [False] * 2 + [True] * 6
+    )
+    assert Formulas([]).held(["dike"]).tolist() == [False]

@@ -53,13 +53,43 @@ def test_negation_is_heeded(text: str, label: str) -> None:
 def test_names_and_function_words_are_no_opinions() -> None:
     assert labels("The annexe of the Joy Hospital Trust stands by the river.", Opinions()) == []
     assert labels("Bring the red one as well as the green one.", Opinions()) == []
-    assert labels("A Wonderful Day For The Whole Town", Opinions())
+    assert labels("It Was A Wonderful Day For The Whole Town", Opinions())
 
 
 def test_a_report_of_what_happened_on_a_day_judges_only_by_strong_words() -> None:
-    assert labels("The mill was saved on 3 May 2019.", Opinions()) == []
-    assert labels("The mill was saved.", Opinions())
+    assert labels("The mill was good on 3 May 2019.", Opinions()) == []
+    assert labels("The mill was good.", Opinions())
     assert labels("The feast on 3 May 2019 was a wonderful success.", Opinions())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The war cost many lives, and the town was destroyed.",
+        "Their attack on the mill killed nobody.",
+        "Was the ferry awful?",
+        "If the ferry is awful, take the bridge.",
+        "The owners said that the ferry is awful.",
+        "They were putting out a serious fire.",
+    ],
+)
+def test_a_sentence_that_reports_is_not_judged(text: str) -> None:
+    assert labels(text, Opinions()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The owners said: “The ferry is awful.”",
+        "I hate that the ferry came late.",
+        "What a mess they made!",
+        "The new ferry looks very ugly.",
+        "My sister dreaded the ferry.",
+        "Sadly the ferry came late.",
+    ],
+)
+def test_a_sentence_that_evaluates_is_judged(text: str) -> None:
+    assert labels(text, Opinions()) == [("negative", text)]
 
 
 def test_other_languages_are_not_judged_without_a_lexicon(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from tests.enrichment.archives import LONG, define, write_posts
 LEEDS = "urn:aahcrawler:entity:university%20of%20leeds"
 TEXTS = [
     [
-        ("ann", f"They said Dr Ida Berg leads the University of Leeds with great and wonderful skill. {LONG}"),
+        ("ann", f"They love how Dr Ida Berg leads the University of Leeds with great and wonderful skill. {LONG}"),
         ("bob", f"Nobody likes how the University of Leeds lost the dike, which is a horrible mess. {LONG} So, @ann?"),
     ],
     [

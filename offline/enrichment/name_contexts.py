@@ -1,0 +1,224 @@
+"""What the words of a name, and those beside it, tell of who or what bears it, in some languages.
+
+Cues are of two sorts. Some are sure where they stand: titles before a name, initials in it, the word "University".
+Others tell something only when they are seen again: "in" is before places, but before "Congress" and "NASA" as well.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aahcrawler.annotations import Kind
+
+_BEFORE: Final = 60
+_BEHIND: Final = 40
+_TOKEN: Final = re.compile(r"\w[\w.'’-]*|[^\w\s]")
+_NEXT: Final = re.compile(r"[,\s]*([^\W\d_]+)")
+_POSSESSIVE: Final = re.compile(r"['’]s?\b")
+_AGE: Final = re.compile(r",? ?\((?:1[6-9]|[2-9]\d)\)|, (?:1[6-9]|[2-9]\d),")
+_INITIALS: Final = re.compile(r"(?:[^\W\d_]\. ?){1,3}(?:(?:von|van|de|di|da|der) ){0,2}[^\W\d_]{2,}(?:-[^\W\d_]+)?")
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())
+
+
+TITLES: Final = _words(
+    "mr mrs ms miss sir dame lord lady dr prof professor rev reverend captain mayor president senator minister",
+    "chancellor bishop queen king prince princess",
+    "judge colonel sergeant councillor congressman congresswoman governor",
+    "ambassador lieutenant sheriff ceo",
+    "herr herrn frau professorin doktor bürgermeister",
+    "bürgermeisterin präsident präsidentin kanzler kanzlerin ministerin",
+    "bischof stadtrat stadträtin oberbürgermeister",
+    "oberbürgermeisterin bundeskanzler bundeskanzlerin bundespräsident",
+    "mme mlle monsieur madame maître docteur professeur",
+    "maire président présidente ministre sénateur sénatrice juge",
+    "señor señora sr sra don doña dra doctor",
+    "doctora profesor profesora alcalde alcaldesa presidente presidenta ministro",
+    "ministra juez jueza senador senadora",
+    "signor signora dott dottor dottoressa professore professoressa sindaco sindaca onorevole",
+    "dhr mevr mevrouw meneer burgemeester hr fru pan pani senhor senhora doutor doutora prefeito prefeita",
+)
+"""Words, in small letters and without a point, that stand before the names of people."""
+
+_INSTITUTIONS: Final = _words(
+    "university college school institute ministry council",
+    "committee commission association society foundation agency",
+    "authority department bureau office bank museum library party",
+    "union company corporation group ltd limited inc llc plc",
+    "club federation board trust hospital police parliament court",
+    "universität institut ministerium verein verband stiftung agentur bibliothek",
+    "partei gmbh ag kg ev bund amt stadtwerke",
+    "universitätsklinikum klinikum verlag gesellschaft genossenschaft gewerkschaft kammer gericht behörde",
+    "université ministère fondation agence musée bibliothèque",
+    "parti société hôpital compagnie syndicat fédération conseil",
+    "mairie préfecture ligue collège sarl",
+    "universidad instituto ministerio fundación asociación comisión",
+    "compañía museo biblioteca partido sindicato federación",
+    "ayuntamiento consejo cámara tribunal",
+    "università istituto ministero fondazione associazione comune azienda partito sindacato srl spa",
+    "universiteit ministerie stichting vereniging gemeenteraad bv nv",
+    "universidade associação fundação câmara empresa oy ab sa",
+)
+"""Words in small letters that tell of a name of several words that an organisation bears it."""
+_COMPOUNDS: Final = (
+    "amt", "anstalt", "bank", "behörde", "bund", "gericht", "gesellschaft", "gewerkschaft", "initiative", "institut",
+    "kammer", "kasse", "klinik", "klinikum", "konzern", "ministerium", "museum", "orchester", "partei", "rat", "schule",
+    "stiftung", "theater", "universität", "verband", "verein", "verlag", "versicherung", "werk", "werke", "zeitung",
+)  # fmt: skip
+"""Ends of German compounds that mean an organisation."""
+_MIN_COMPOUND: Final = 4
+"""Letters before the end of a compound at least."""
+
+_GROUNDS: Final = _words(
+    "river lake mount mountain valley bay island islands county province street road avenue bridge city",
+    "see fluss insel straße lac rivière rue mont île río lago isla calle via piazza monte fiume",
+)
+"""Words in small letters that tell, at either end of a name of several words, that a place bears it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cues:
+    """Words of a language beside names, in small letters.
+
+    ``to_places`` are prepositions before places. ``places`` and ``organisations`` are nouns before names of such, and
+    ``roles`` before names of people ("chairman Berg"); with one of ``of`` between, before what these are of. ``do`` is
+    what stands behind the names of people.
+    """
+
+    to_places: frozenset[str]
+    places: frozenset[str]
+    organisations: frozenset[str]
+    roles: frozenset[str]
+    of: frozenset[str]
+    do: frozenset[str]
+
+
+_CUES: Final[Mapping[str, _Cues]] = {
+    "en": _Cues(
+        _words("in near throughout outside"),
+        _words("town city village people residents streets capital port suburb north south east west coast outskirts"),
+        _words("company firm employees shareholders members board publisher"),
+        _words("chair chairman chairwoman founder director member spokesman spokeswoman author coach"),
+        _words("of for"),
+        _words("who whose lives lived moved died married remembers smiled laughed recalls thinks believes retired"),
+    ),
+    "de": _Cues(
+        _words("in nach aus"),
+        _words("stadt gemeinde ort dorf insel kreis landkreis stadtteil bezirk hafen raum region"),
+        _words("firma unternehmen konzern hersteller verlag anbieter mitglieder"),
+        _words("sprecher sprecherin vorsitzender vorsitzende direktor direktorin autor trainer gründer gründerin"),
+        _words("von der des"),
+        _words("lebt lebte wohnt wohnte starb heiratete erinnert lächelt lacht glaubt meint"),
+    ),
+    "fr": _Cues(
+        _words("à en"),
+        _words("ville village commune région port gare habitants quartier"),
+        _words("entreprise groupe constructeur membres"),
+        _words("directeur directrice fondateur fondatrice auteur entraîneur"),
+        _words("de d du"),
+        _words("vit vivait habite habitait né née mort morte épouse pense croit"),
+    ),
+    "es": _Cues(
+        _words("en"),
+        _words("ciudad pueblo villa municipio provincia puerto barrio vecinos"),
+        _words("empresa grupo fabricante miembros"),
+        _words("director directora fundador fundadora autor autora entrenador"),
+        _words("de del"),
+        _words("vive vivía nació murió quien piensa cree"),
+    ),
+    "it": _Cues(
+        _words("a in"),
+        _words("città paese comune provincia porto quartiere"),
+        _words("azienda gruppo ditta membri"),
+        _words("direttore direttrice fondatore fondatrice autore autrice allenatore"),
+        _words("di del"),
+        _words("vive viveva nato nata morì pensa crede"),
+    ),
+    "nl": _Cues(
+        _words("in te naar uit"),
+        _words("stad dorp gemeente provincie haven wijk"),
+        _words("bedrijf firma concern fabrikant leden"),
+        _words("directeur oprichter auteur woordvoerder trainer"),
+        _words("van"),
+        _words("woont woonde leeft stierf trouwde denkt gelooft"),
+    ),
+    "pt": _Cues(
+        _words("em"),
+        _words("cidade vila município bairro porto"),
+        _words("empresa grupo fabricante membros"),
+        _words("diretor diretora fundador fundadora autor autora treinador"),
+        _words("de do da"),
+        _words("vive vivia mora nasceu morreu pensa"),
+    ),
+}
+
+
+def kind_by_words(name: str, language: str) -> Kind:
+    """Return what the words of a name tell of who or what bears it, ``Kind.NAME`` where they do not tell.
+
+    >>> [str(kind_by_words(each, "en")) for each in ("J. Berg", "Bank of Leeds", "Lake Ida", "Ida Berg")]
+    ['person', 'organisation', 'place', 'name']
+    """
+    plain = [word.casefold().rstrip(".") for word in name.split()]
+    if len(plain) < 2:
+        return Kind.NAME
+    if any(is_institution(word, language) for word in plain):
+        return Kind.ORGANISATION
+    if not _GROUNDS.isdisjoint((plain[0], plain[-1])):
+        return Kind.PLACE
+    return Kind.PERSON if _INITIALS.fullmatch(name) else Kind.NAME
+
+
+def is_institution(word: str, language: str) -> bool:
+    """Return whether a word within a name tells that an organisation bears it.
+
+    >>> is_institution("Deichverband", "de"), is_institution("Ltd.", "en"), is_institution("Rat", "de")
+    (True, True, False)
+    """
+    plain = word.casefold().rstrip(".")
+    if plain in _INSTITUTIONS:
+        return True
+    return language == "de" and any(
+        plain.endswith(each) and len(plain) >= len(each) + _MIN_COMPOUND for each in _COMPOUNDS
+    )
+
+
+def is_titled(text: str, start: int) -> bool:
+    """Return whether a title stands before the place of a name."""
+    before = _tokens_before(text, start)
+    return bool(before) and before[-1].casefold().rstrip(".") in TITLES
+
+
+def kind_beside(text: str, start: int, end: int, language: str) -> Kind:
+    """Return what the words beside a name hint at, ``Kind.NAME`` where they do not.
+
+    A single hint may be wrong; hints that agree over several texts hardly are. A hundred characters are read at most.
+
+    >>> text = "She moved to a flat in Arnhem, where Ida, who built it, lives."
+    >>> [str(kind_beside(text, at, at + len(name), "en")) for name in ("Arnhem", "Ida") for at in [text.index(name)]]
+    ['place', 'person']
+    """
+    cues = _CUES.get(language)
+    behind = text[end : end + _BEHIND]
+    if _AGE.match(behind) or _INITIALS.fullmatch(text, start, end) or is_titled(text, start):
+        return Kind.PERSON
+    if cues is None or (_POSSESSIVE.match(behind) and language == "en"):
+        return Kind.NAME
+    words = [token.casefold() for token in _tokens_before(text, start)]
+    last = words[-1] if words else ""
+    of = words[-2] if last in cues.of and len(words) > 1 else ""
+    if last in cues.to_places or not cues.places.isdisjoint((of, last)):
+        return Kind.PLACE
+    if not cues.organisations.isdisjoint((of, last)) or of in cues.roles:
+        return Kind.ORGANISATION
+    following = _NEXT.match(behind)
+    does = following is not None and following[1].casefold() in cues.do
+    return Kind.PERSON if last in cues.roles or does else Kind.NAME
+
+
+def _tokens_before(text: str, start: int) -> list[str]:
+    line = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
+    return _TOKEN.findall(line)[-2:]
