@@ -22,12 +22,12 @@ _DISPOSITION: Final = b"content-disposition:"
 _IN_BASE64: Final = MAX_QUERY_LENGTH // 4 * 3
 
 
-def addressed(url: str, method: str, query: str = "") -> str:
+def lookup_url(url: str, method: str, query: str = "") -> str:
     """Return the URL under which the answer to a request is looked up; that of a GET is its own.
 
-    >>> addressed("http://a.test/search?f=1", "POST", "q=flood")
+    >>> lookup_url("http://a.test/search?f=1", "POST", "q=flood")
     'http://a.test/search?f=1&__wb_method=POST&q=flood'
-    >>> addressed("http://a.test/", "GET")
+    >>> lookup_url("http://a.test/", "GET")
     'http://a.test/'
     """
     if method == "GET":

@@ -9,12 +9,9 @@ from typing import Final, Literal, Protocol
 from urllib.parse import unquote_plus, urlsplit
 
 from aahcrawler import urls
-from aahcrawler.posted_forms import HOP as FORM_HOP
-from aahcrawler.posted_forms import is_reserved, posted_by
-from aahcrawler.sessions import without_session
 from aahcrawler.tallies import CountedName
 from aahcrawler.tombstones import TakenDown
-from aahcrawler.urls import MAX_LENGTH, queue_of
+from aahcrawler.urls import FORM_HOP, MAX_LENGTH, is_reserved, posted_by, queue_of, without_session
 from online_analysis.analysers.spam import SpamHosts
 from online_analysis.icd import Icd
 from online_analysis.icd.scope_rules import Facts, ScopeRules

@@ -1,13 +1,28 @@
-"""URLs as browsers see them (WHATWG), as archives name them (canonical), and as politeness groups them (queues)."""
+"""URLs as browsers see them (WHATWG), as archives name them (canonical), and as politeness groups them (queues).
+
+Public suffixes are those of the list that comes with ``publicsuffixlist``, which asks no network.
+
+Session ids that documented software writes into its links stand for nothing else: here are their names, each with the
+shape of its values. Heritrix drops such ids too (``StripSessionIDs``, ``StripSessionCFIDs``). Names that are as often
+those of content, such as ``sid`` and ``s``, are told by what they do: ``aahcrawler/traps/session_ids.py``.
+
+The URL of a page that a form gives which is sent with method post has in its query what is sent, as pywb and other
+replay software look such pages up: ``/search?__wb_method=POST&q=flood`` is what ``/search`` answers when ``q=flood`` is
+posted to it. Such a URL is made by a form alone; one that a page, a list or anybody else names is not to be asked for,
+since whoever names it would choose what is posted.
+"""
 
 import re
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from ada_url import URL
+from publicsuffixlist import PSLFILE, PublicSuffixList
 
-from aahcrawler.public_suffixes import registered_domain
 from aahcrawler.query_encoding import in_encoding
+from aahcrawler.request_queries import lookup_url
 
 MAX_LENGTH = 4096
 """The longest canonical URL, in characters; a longer one is a trap more often than a page."""
@@ -206,3 +221,127 @@ def _pay_level_domain(host: str) -> str:
     if not name or _address(name) is not None:
         return host
     return registered_domain(name)
+
+
+_HOSTING_SUFFIXES = ("dreamwidth.org", "livejournal.com", "substack.com", "tumblr.com", "typepad.com", "wordpress.com")
+"""Hosts of independent sites that are missing from the list."""
+
+
+def registered_domain(name: str) -> str:
+    """Return what was registered of a host's name in small letters: its public suffix with one label before it.
+
+    A name that is a public suffix itself is returned whole. A top-level domain that the list does not have is one.
+
+    >>> registered_domain("forums.bbc.co.uk"), registered_domain("co.uk"), registered_domain("a.b.unheard")
+    ('bbc.co.uk', 'co.uk', 'b.unheard')
+    """
+    return _suffixes().privatesuffix(name) or name
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList([*Path(PSLFILE).read_text("utf-8").splitlines(), *_HOSTING_SUFFIXES])
+
+
+_SESSION_NAMES = (
+    (r"phpsessid|cgisessid|zenid|oscsid|osadminid|xtcsid|mscssid|bv_sessionid|bv_engineid", r"[0-9a-z,._@!-]{8,256}"),
+    (r"jsessionid", r"[0-9a-z._!:*~+-]{8,256}"),
+    (r"cftoken", r"[0-9a-f-]{3,80}"),
+    (r"___sid", r"[us]"),
+)
+_SESSION_PARAMETER = re.compile(
+    r"(?:^\?|[&;])(?:" + "|".join(f"(?:{names})={value}" for names, value in _SESSION_NAMES) + r")(?=[&;]|$)",
+    re.IGNORECASE,
+)
+_COLDFUSION = re.compile(r"(?:^\?|[&;])cfid=[0-9a-f-]{1,80}(?=[&;]|$)", re.IGNORECASE)
+"""Half of an id, where the other half stands beside it."""
+_IN_PATH = re.compile(r";jsessionid=[^/?;]*", re.IGNORECASE)
+_COOKIELESS = re.compile(r"(?<=/)(?:\((?:[a-z]\([0-9a-z_-]+\))+\)/)", re.IGNORECASE)
+_SESSION_SIGNS = (
+    "sessid=",
+    "sessionid=",
+    "zenid=",
+    "csid=",
+    "_sid=",
+    "ssid=",
+    "cftoken=",
+    "engineid=",
+    "adminid=",
+    "/(",
+)
+"""One of them is in every URL that holds an id."""
+
+
+def without_session(url: str) -> str:
+    """Return a canonical URL without the session ids that documented software writes; all else stays as it is.
+
+    Applying it twice changes nothing.
+
+    >>> without_session("http://a.test/topic.php?t=7&PHPSESSID=0123456789abcdef0123456789abcdef")
+    'http://a.test/topic.php?t=7'
+    >>> without_session("http://a.test/cart;jsessionid=1A2B3C4D5E?item=1")
+    'http://a.test/cart?item=1'
+    >>> without_session("http://a.test/article.php?sid=20010320")
+    'http://a.test/article.php?sid=20010320'
+    """
+    lower = url.lower()
+    # Three looks tell nearly all URLs that hold no sign.
+    if "id=" not in lower and "cftoken=" not in lower and "/(" not in lower:
+        return url
+    if not any(sign in lower for sign in _SESSION_SIGNS):
+        return url
+    path, mark, query = url.partition("?")
+    path = _COOKIELESS.sub("", _IN_PATH.sub("", path))
+    if not mark:
+        return path
+    kept = f"?{query}"
+    if "cftoken=" in lower:
+        kept = _COLDFUSION.sub("", kept)
+        kept = kept if kept[:1] in ("", "?") else f"?{kept[1:]}"
+    kept = _SESSION_PARAMETER.sub("", kept)
+    return f"{path}?{kept[1:]}" if kept else path
+
+
+FORM_HOP: Final = "P"
+"""The letter of the hop from a form to the page that it gives (``aahcrawler.frontier.hops``)."""
+
+FORM_ENCODING: Final = "application/x-www-form-urlencoded"
+"""The media type of what is posted, that of a form that names none."""
+
+_POST_MARK: Final = "__wb_method=POST"
+_METHOD_NAME: Final = "__wb_method="
+
+
+class PostedForm(NamedTuple):
+    """The URL that a form is sent to, and the body that it sends (`ENCODING`)."""
+
+    target: str
+    body: str
+
+
+def posted_form_url(form: PostedForm) -> str:
+    """Return the URL of the page that a form gives.
+
+    >>> posted_form_url(PostedForm("http://a.test/search.php?f=1", "q=flood"))
+    'http://a.test/search.php?f=1&__wb_method=POST&q=flood'
+    """
+    return lookup_url(form.target, "POST", form.body)
+
+
+def posted_by(url: str) -> PostedForm | None:
+    """Return what is sent to get a page, None where its URL is not of a form.
+
+    >>> posted_by("http://a.test/search.php?f=1&__wb_method=POST&q=flood")
+    PostedForm(target='http://a.test/search.php?f=1', body='q=flood')
+    """
+    before, mark, body = url.partition(f"{_POST_MARK}&")
+    return PostedForm(before[:-1], body) if mark and before[-1:] in {"?", "&"} else None
+
+
+def is_reserved(url: str) -> bool:
+    """Return whether a URL has the parameter that only forms may write.
+
+    >>> is_reserved("/x?a=1&__wb_method=PUT"), is_reserved("/x?a__wb_method=1")
+    (True, False)
+    """
+    return _METHOD_NAME in url and (f"?{_METHOD_NAME}" in url or f"&{_METHOD_NAME}" in url)

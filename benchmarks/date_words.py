@@ -13,7 +13,7 @@ from babel import Locale, localedata
 from babel.core import get_global
 from babel.dates import tokenize_pattern
 
-from aahcrawler.page.datewords import SPACELESS, TABLE, tokens
+from aahcrawler.page.date_parts import SPACELESS, TABLE, tokens
 
 _CODES = """
 en de fr es pt it nl sv da no fi is fo pl cs sk ru uk be bg sr bs hr sl mk el tr az kk ky uz mn ro hu et lv lt sq ka hy

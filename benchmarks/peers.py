@@ -21,7 +21,7 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.helper.extraction.field_reader import as_date
 from aahcrawler.page import Headers, Page
 from benchmarks import peer_runner
 from benchmarks.quick import SCORES, Known, wanted

@@ -3,7 +3,6 @@
 from lxml import etree
 
 from knowledge_base.behaviours import Behaviour
-from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Application, Condition, Kind
 from knowledge_base.parsing.attributes import (
     Notes,
@@ -25,7 +24,7 @@ from knowledge_base.parsing.detection_patterns import (
     pattern,
 )
 from knowledge_base.parsing.levels import Levels
-from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Reason
+from knowledge_base.url_rules import AvoidRule, AvoidRules, BadGlobError, DropRule, DropRules, Reason, glob_test
 
 __all__ = ["Notes", "Problem", "check_expressions", "read_application", "read_kind", "read_unknown_pages"]
 

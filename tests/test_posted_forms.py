@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.frontier.hops import Hop
-from aahcrawler.posted_forms import HOP, PostedForm, is_reserved, posted_by, url_of
-from aahcrawler.urls import canonicalize
+from aahcrawler.urls import FORM_HOP, PostedForm, canonicalize, is_reserved, posted_by, posted_form_url
 
 values = st.text("abz019+%._-", max_size=8)
 queries = st.lists(st.tuples(st.text("abz_", min_size=1, max_size=4), values), min_size=1, max_size=4).map(
@@ -16,7 +15,7 @@ queries = st.lists(st.tuples(st.text("abz_", min_size=1, max_size=4), values), m
 @given(st.sampled_from(["http://a.test/x.php", "http://a.test/x.php?f=1"]), queries)
 def test_what_a_form_sends_is_read_back(target: str, body: str) -> None:
     form = PostedForm(target, body)
-    url = url_of(form)
+    url = posted_form_url(form)
     assert posted_by(url) == form
     assert is_reserved(url)
     assert not is_reserved(target)
@@ -38,4 +37,4 @@ def test_their_url_is_canonical() -> None:
 
 
 def test_the_hop_is_the_frontiers() -> None:
-    assert Hop.FORM.value == HOP
+    assert Hop.FORM.value == FORM_HOP

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.public_suffixes import registered_domain
+from aahcrawler.urls import registered_domain
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aahcrawler.sessions import without_session
-from aahcrawler.urls import canonicalize
+from aahcrawler.urls import canonicalize, without_session
 
 HEX = "0123456789abcdef0123456789abcdef"
 

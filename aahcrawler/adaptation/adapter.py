@@ -30,8 +30,15 @@ from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
-from aahcrawler.adaptation.repair.supplements import sketches, supplemented
-from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
+from aahcrawler.adaptation.repair.validation import (
+    adds_to,
+    doubt,
+    encloses,
+    loses_nothing,
+    reproduces,
+    sketches,
+    supplemented,
+)
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping, Rejected
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication

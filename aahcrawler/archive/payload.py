@@ -6,8 +6,8 @@ from email.parser import HeaderParser
 from typing import Final, Self
 
 from aahcrawler.archive.surt import surt
-from aahcrawler.posted_forms import posted_by
-from aahcrawler.request_queries import MAX_BODY_LENGTH, addressed, form_query, query_of
+from aahcrawler.request_queries import MAX_BODY_LENGTH, form_query, lookup_url, query_of
+from aahcrawler.urls import posted_by
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 _SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
@@ -174,7 +174,7 @@ class AskedRequest:
 
     def url(self, target: str) -> str:
         """Return the URL under which the response is looked up: the target of a GET, else one with the body encoded."""
-        return target if posted_by(target) is not None else addressed(target, self.method, self.query)
+        return target if posted_by(target) is not None else lookup_url(target, self.method, self.query)
 
 
 GOT: Final = AskedRequest()
@@ -191,5 +191,5 @@ def key_of_url(url: str, asked: AskedRequest | None = None) -> str:
     """
     form = posted_by(url)
     if form is not None:
-        return surt(addressed(form.target, "POST", form_query(form.body)))
+        return surt(lookup_url(form.target, "POST", form_query(form.body)))
     return surt(url if asked is None else asked.url(url))

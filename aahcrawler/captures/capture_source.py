@@ -15,8 +15,8 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements, ObjectRow
 from aahcrawler.page import Page
-from aahcrawler.posted_forms import posted_by
 from aahcrawler.scores.entries import Judged
+from aahcrawler.urls import posted_by
 from online_analysis.document import Document
 
 

@@ -8,13 +8,55 @@ import json
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import BinaryIO
+from typing import BinaryIO, Final, NamedTuple
 
-from aahcrawler.documents import packed_text, pdf_text
-from aahcrawler.documents.content import ENCRYPTED, About, EncryptedError
+from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text
+from aahcrawler.documents.content import ENCRYPTED, About, CutError, EncryptedError
+from aahcrawler.documents.running_text import Piece, sheets
+from aahcrawler.documents.zip_package import Package
 from aahcrawler.page.transcript import Sheet
+
+_MIMETYPE: Final = "mimetype"
+_OPENDOCUMENT_TEXT: Final = b"application/vnd.oasis.opendocument.text"
+
+
+class UnknownFormatError(Exception):
+    """Raised for a package of none of the formats that are read."""
+
+
+class _Format(NamedTuple):
+    about_file: Callable[[Package], About]
+    pieces: Callable[[Package], Iterator[Piece]]
+
+
+def package_contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
+    """Return the metadata that a file declares, and its sheets; ``CutError`` after the last says that there are more.
+
+    Raises ``EncryptedError``, at once or with the sheets, and other errors for a file that is broken or of another
+    format.
+    """
+    package = Package(body)
+    known = _format(package)
+    return known.about_file(package), _sheets(package, known)
+
+
+def _format(package: Package) -> _Format:
+    if package.read(_MIMETYPE).strip().startswith(_OPENDOCUMENT_TEXT):
+        return _Format(odt_text.about_file, odt_text.pieces)
+    if "META-INF/container.xml" in package:
+        return _Format(epub_text.about_file, epub_text.pieces)
+    if docx_text.main_part(package):
+        return _Format(docx_text.about_file, docx_text.pieces)
+    raise UnknownFormatError
+
+
+def _sheets(package: Package, known: _Format) -> Iterator[Sheet]:
+    yield from sheets(known.pieces(package))
+    if package.is_cut:
+        raise CutError
+
 
 MEMORY = 1 << 30
 """Bytes of address space: a file that wants more is given up."""
@@ -57,7 +99,7 @@ def _contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
     An encrypted DOCX file is in Microsoft's older container format.
     """
     if body.startswith(_ZIP):
-        return packed_text.contents(body)
+        return package_contents(body)
     if body.startswith(_OLE) and _ENCRYPTED_PACKAGE in body:
         raise EncryptedError
     return pdf_text.contents(body)

@@ -12,7 +12,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.adaptation_protocol import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
-from aahcrawler.helper.extraction.field_values import literals_on
+from aahcrawler.helper.extraction.field_reader import literals_on
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import Page
 from aahcrawler.page.page import PageGivenUpError, describe_error, is_of_machine

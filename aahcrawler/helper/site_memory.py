@@ -12,11 +12,10 @@ from typing import Final, Protocol
 from aahcrawler import urls
 from aahcrawler.page.dates import Order
 from aahcrawler.page.record_shape import RecordShape
-from aahcrawler.sessions import without_session
-from knowledge_base.matching import HostIndex
+from aahcrawler.urls import without_session
+from knowledge_base.matching import HostIndex, Shape, Shapes
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
 from knowledge_base.url_rules import ParsedUrl, Reason
-from knowledge_base.url_shapes import Shape, Shapes
 
 MAX_LESSONS: Final = 1_000
 """The most that is kept of what one page teaches; the rest is learned from other pages."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import dropwhile, groupby, islice, takewhile
+from typing import Final
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
@@ -21,12 +22,50 @@ from aahcrawler.induction.field_labels import is_text_label
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MAX_DEPTH, Extents, Outline, Piece, weight
 from aahcrawler.induction.prepared_page import PreparedPage
-from aahcrawler.induction.searched_text import SearchedText
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.text import BLOCKS, fold, plain_text
 from aahcrawler.page.xml_names import as_xml_allows
 from aahcrawler.page.zones import Zone, Zones
+
+MAX_SEARCHED: Final = 50_000_000
+"""Letters of a text that are searched through for others, again and again, before only its whole lines are found."""
+
+
+class SearchedText:
+    """Lines of text in which many others are looked for, each mostly behind the one before: readings of one page.
+
+    Whole lines are found by their letters, and what is asked for in the order of the text is found on the way through
+    it. All of the text is searched for the rest, until ``MAX_SEARCHED`` letters were: from then on, whatever the
+    machine, only whole lines are found.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        self._text = "\n".join(lines)
+        self._lines = frozenset(lines)
+        self._place = 0
+        self.searched = 0
+
+    def has_line(self, line: str) -> bool:
+        """Return whether a text is one of the lines."""
+        return line in self._lines
+
+    def has(self, part: str) -> bool:
+        """Return whether a text is in one of the lines."""
+        if part in self._lines:
+            return True
+        return self._found(part, self._place, len(self._text)) or self._found(part, 0, self._place + len(part))
+
+    def _found(self, part: str, first: int, end: int) -> bool:
+        """Look for a text between two places, and go on from there where it is found."""
+        if self.searched >= MAX_SEARCHED or first >= end:
+            return not part
+        place = self._text.find(part, first, end)
+        self.searched += (place if place >= 0 else min(end, len(self._text))) - first
+        if place >= 0:
+            self._place = place
+        return place >= 0
+
 
 RUNNING = 40
 """The letters of a line of running text: menus and captions have fewer."""

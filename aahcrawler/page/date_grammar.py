@@ -9,8 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from dateutil.relativedelta import relativedelta
 
 from aahcrawler.page import date_parts
-from aahcrawler.page.date_parts import Clock
-from aahcrawler.page.datewords import LETTER, SPACELESS, DateWords, order_of
+from aahcrawler.page.date_parts import LETTER, SPACELESS, Clock, DateWords, order_of
 
 _MINUTE, _HOUR, _DAY, _WEEK, _MONTH = 60, 3_600, 86_400, 604_800, 2_629_746
 

@@ -13,7 +13,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.page import date_parts
 from aahcrawler.page.date_grammar import CLOCK_MARK, DAY_MARK, InLanguage, Reading, Setting, Text, read_in
-from aahcrawler.page.datewords import SPACELESS, WORD, code_of, languages, plain_letters, spaceless, spoken, vocabulary
+from aahcrawler.page.date_parts import SPACELESS, WORD, code_of, languages, plain_letters, spaceless, spoken, vocabulary
 
 Order = Literal["dmy", "mdy", "ymd"]
 

@@ -13,8 +13,8 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.lang import detect_fast
 
 from aahcrawler.page import Page, claims, dates
+from aahcrawler.page.date_parts import order_of
 from aahcrawler.page.dates import Order
-from aahcrawler.page.datewords import order_of
 from aahcrawler.page.schemaorg import items
 from aahcrawler.page.text import BLOCKS, OtherLinks, excerpt, fold, headline, plain_text, teaser
 from aahcrawler.urls import resolve

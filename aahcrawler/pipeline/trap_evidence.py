@@ -16,11 +16,10 @@ from aahcrawler.objects.versions import identity
 from aahcrawler.page import Page
 from aahcrawler.page.onward import location
 from aahcrawler.page.titles import head_title
-from aahcrawler.posted_forms import posted_by
-from aahcrawler.sessions import without_session
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.session_ids import SessionIds, Suspect, may_hold_id
 from aahcrawler.traps.traps import Seen, Verdict
+from aahcrawler.urls import posted_by, without_session
 from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
 

@@ -18,8 +18,8 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, feeds
 from aahcrawler.page.generic import language
 from aahcrawler.page.text import fold
-from aahcrawler.posted_forms import posted_by
 from aahcrawler.search.search_entry import MAX_LINE, MAX_TEXT, MEDIA, PAGE, Facts, SearchEntry, page_thing
+from aahcrawler.urls import posted_by
 from aahcrawler.wire.replay import replayed
 
 _READ_BYTES: Final = 5_000_000

@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aahcrawler.sessions import without_session
+from aahcrawler.urls import without_session
 
 MAX_HOSTS = 10_000
 """Hosts that are remembered."""

@@ -13,8 +13,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.detection import is_too_deep
 from aahcrawler.helper.extraction.extraction import BODY
-from aahcrawler.helper.extraction.field_reader import FieldReader
-from aahcrawler.helper.extraction.field_values import nesting
+from aahcrawler.helper.extraction.field_reader import FieldReader, nesting
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.wrapper_induction.element_features import Features, words_of_pages

@@ -12,8 +12,7 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.extraction import BODY
-from aahcrawler.helper.extraction.field_reader import FieldReader
-from aahcrawler.helper.extraction.field_values import Owners, PageLocation, as_date, literals_on, stripped
+from aahcrawler.helper.extraction.field_reader import FieldReader, Owners, PageLocation, as_date, literals_on, stripped
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Reference, Value

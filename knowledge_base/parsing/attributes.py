@@ -5,10 +5,9 @@ from pathlib import Path
 
 from lxml import etree
 
-from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Condition
 from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
-from knowledge_base.url_rules import PathGlob, QueryGlob, UrlRule
+from knowledge_base.url_rules import BadGlobError, PathGlob, QueryGlob, UrlRule, glob_test
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,6 +1,6 @@
 """Finds the dates that running text names: days, months, years and stretches of days.
 
-The words of months, weekdays and "ago" are those by which pages are read (``aahcrawler.page.datewords``, from the
+The words of months, weekdays and "ago" are those by which pages are read (``aahcrawler.page.date_parts``, from the
 Unicode CLDR). A date is what the words state: digits that may be of either order, weeks and months "ago" and years of
 two digits are none. What counts from the day of publication is read only where that day is known.
 """
@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.page.datewords import DAY, LETTER, DateWords, code_of, languages, order_of, plain_letters, vocabulary
+from aahcrawler.page.date_parts import DAY, LETTER, DateWords, code_of, languages, order_of, plain_letters, vocabulary
 
 _FIRST_YEAR, _LAST_YEAR = 1400, 2100
 """Numbers before and after these are more often something else."""

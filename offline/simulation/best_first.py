@@ -10,8 +10,7 @@ from typing import Protocol
 from aahcrawler.frontier.memory.frontier import MemoryFrontier, QueueSlots
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offer, Rescore, State
 from aahcrawler.helper import Assistance
-from aahcrawler.pipeline.batch import OpenBatch, contribution_of
-from aahcrawler.pipeline.score import AT_ONCE, ScoredPage, finish, rank
+from aahcrawler.pipeline.score import AT_ONCE, OpenBatch, ScoredPage, contribution_of, finish, rank
 from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.page_data import Understood
 from offline.simulation.visits import Direction, Visit

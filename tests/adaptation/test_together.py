@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.repair.supplements import supplemented
+from aahcrawler.adaptation.repair.validation import supplemented
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Question

@@ -15,8 +15,8 @@ from aahcrawler.archive.scanning import Problem
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange
-from aahcrawler.posted_forms import PostedForm, url_of
-from aahcrawler.request_queries import MAX_BODY_LENGTH, MAX_QUERY_LENGTH, addressed, query_of
+from aahcrawler.request_queries import MAX_BODY_LENGTH, MAX_QUERY_LENGTH, lookup_url, query_of
+from aahcrawler.urls import PostedForm, posted_form_url
 from tests.archive.exchanges import INFO, exchange_of
 
 API = "http://forum.test/api?v=1"
@@ -71,7 +71,7 @@ def posted(body: bytes, method: str = "POST", media_type: str = JSON, url: str =
 def test_the_index_tells_what_was_posted_also_when_it_is_made_again(tmp_path: Path) -> None:
     files, folder = tmp_path / "archive", tmp_path / "indexes"
     index = IndexWriter(files, folder)
-    form = url_of(PostedForm(API, "q=high+water"))
+    form = posted_form_url(PostedForm(API, "q=high+water"))
     with WarcWriter(files, INFO, index=index) as writer:
         writer.write(exchange_of(b"HTTP/1.1 200 OK\r\n\r\n", url=API))
         writer.write(posted(b'{"page": 2}'), metadata=b"{}")
@@ -131,7 +131,7 @@ def test_what_was_posted_hides_nothing_that_was_got(tmp_path: Path) -> None:
         if not again:
             (tmp_path / "live.sqlite").rename(folder / "history.sqlite")
         with closing(History(files, folder)) as history:
-            got, sent = history.former(API), history.former(addressed(API, "POST", "page=2"))
+            got, sent = history.former(API), history.former(lookup_url(API, "POST", "page=2"))
             assert got is not None
             assert sent is not None
             assert got.record_id != sent.record_id

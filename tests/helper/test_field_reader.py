@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.helper.extraction.field_reader import as_date
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.webobject import Person, Reference, Value

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import KnowledgeBase
 from knowledge_base.url_rules import (
     AvoidRule,
     AvoidRules,
+    BadGlobError,
     Paging,
     ParsedUrl,
     PathGlob,
     QueryGlob,
     Reason,
     UrlRule,
+    glob_test,
 )
 from tests.pace import at_most
 from tests.shipped import shipped

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from aahcrawler.helper.site_memory import Verdicts, _verdict
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
+from knowledge_base.matching import Shapes
 from knowledge_base.model import Application
 from knowledge_base.url_rules import ParsedUrl
-from knowledge_base.url_shapes import Shapes
 
 
 @cache

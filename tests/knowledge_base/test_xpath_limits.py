@@ -6,8 +6,7 @@ from lxml.html import HtmlElement, document_fromstring
 
 from knowledge_base.element_index import Elements
 from knowledge_base.selectors import compile_selector
-from knowledge_base.xpath_cost import FEW_NODES, MAX_WORK, Shape, evaluation_cost, form_of
-from knowledge_base.xpath_limits import Limits, TooCostlyError
+from knowledge_base.xpath_limits import FEW_NODES, MAX_WORK, Limits, Shape, TooCostlyError, evaluation_cost, form_of
 from knowledge_base.xpath_syntax import parse
 
 CUBIC = "//i[count(//i[count(//i) > 1]) > 1]"

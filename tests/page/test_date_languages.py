@@ -9,8 +9,8 @@ from babel import Locale, localedata
 from babel.core import get_global
 from babel.dates import format_date, format_datetime, format_time
 
+from aahcrawler.page.date_parts import OWN, TABLE, languages, tokens
 from aahcrawler.page.dates import parse
-from aahcrawler.page.datewords import OWN, TABLE, languages, tokens
 from benchmarks.date_words import table
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)

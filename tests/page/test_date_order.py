@@ -7,7 +7,7 @@ import pytest
 
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.application_aware import UNKNOWN_ORDER
-from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.helper.extraction.field_reader import as_date
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import dates
 from aahcrawler.page.generic import NumericDates

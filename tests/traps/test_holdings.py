@@ -2,8 +2,8 @@
 
 import pytest
 
+from aahcrawler.traps.bloom_filters import packed, unpacked
 from aahcrawler.traps.path_shape import Trap
-from aahcrawler.traps.state_file import packed, unpacked
 from aahcrawler.traps.traps import Seen, Traps, Verdict
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text

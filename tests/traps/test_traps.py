@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.traps.aliases import Aliases
+from aahcrawler.traps.bloom_filters import packed, unpacked
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import PROBE, SoftErrors, is_probe
-from aahcrawler.traps.state_file import packed, unpacked
 from aahcrawler.traps.traps import NO_PAGE, Seen, Traps, Verdict
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text

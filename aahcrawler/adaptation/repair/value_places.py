@@ -5,7 +5,7 @@ from datetime import datetime, time
 from functools import cached_property
 
 from aahcrawler.adaptation.repair.alignment import words
-from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.helper.extraction.field_reader import as_date
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page import Page

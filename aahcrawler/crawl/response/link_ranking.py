@@ -14,9 +14,8 @@ from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.frontier.protocol import Lease, Offer, Offered, Rescore, State
 from aahcrawler.pipeline.analysis import PageAnalysis
-from aahcrawler.pipeline.batch import EndedBatch, OpenBatch, unscored
 from aahcrawler.pipeline.links import DiscoveredLinks
-from aahcrawler.pipeline.score import AT_ONCE, finish
+from aahcrawler.pipeline.score import AT_ONCE, EndedBatch, OpenBatch, finish, unscored
 from aahcrawler.scores import Findings, Leads, never_wanted
 
 logger = logging.getLogger(__name__)

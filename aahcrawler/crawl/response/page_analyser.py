@@ -32,8 +32,7 @@ from aahcrawler.page.onward import refresh
 from aahcrawler.page.page import FailedStage
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import Beside, PageAnalysis, changes, is_doubtful
-from aahcrawler.pipeline.batch import contribution_of
-from aahcrawler.pipeline.score import ScoredPage, rank, rank_error, score, understand
+from aahcrawler.pipeline.score import ScoredPage, contribution_of, rank, rank_error, score, understand
 from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.streams import is_manifest
 from aahcrawler.traps.path_shape import Trap

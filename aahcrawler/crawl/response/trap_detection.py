@@ -23,9 +23,8 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, prose, shown_to_traps
-from aahcrawler.traps.bloom_filters import Arrays
+from aahcrawler.traps.bloom_filters import Arrays, packed, unpacked
 from aahcrawler.traps.path_shape import Trap
-from aahcrawler.traps.state_file import packed, unpacked
 from aahcrawler.traps.traps import NO_PAGE, NO_SUCH_PAGE, Traps, Verdict
 
 logger = logging.getLogger(__name__)

@@ -30,7 +30,7 @@ from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.response.session_probing import UNKNOWN
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.posted_forms import ENCODING, PostedForm, posted_by
+from aahcrawler.urls import FORM_ENCODING, PostedForm, posted_by
 
 
 def sent_form(lease: Lease) -> PostedForm | None:
@@ -44,7 +44,7 @@ def posting(request: Request, form: PostedForm) -> Request:
         url=form.target,
         method="POST",
         body=form.body.encode("ascii"),
-        headers={**request.headers, "Content-Type": ENCODING},
+        headers={**request.headers, "Content-Type": FORM_ENCODING},
         meta={**request.meta, CAPTURED_AS: request.url},
     )
 

@@ -13,7 +13,7 @@ from aahcrawler.editor.explanation.explanation_model import narrowed
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, TextPlace
 from aahcrawler.helper.detection import FAILING
-from aahcrawler.helper.extraction.field_values import address_text
+from aahcrawler.helper.extraction.field_reader import address_text
 from aahcrawler.helper.extraction.runs import run_items
 from aahcrawler.helper.links.navigation import Links
 from aahcrawler.helper.site_memory import Sites

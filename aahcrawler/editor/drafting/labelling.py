@@ -13,7 +13,7 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.editor.drafting.template_parts import TemplateParts
-from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.helper.extraction.field_reader import as_date
 from aahcrawler.induction import (
     MainPart,
     Nature,

@@ -14,8 +14,7 @@ from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, ReadOb
 from aahcrawler.editor.rules.selector_candidates import Candidate, Candidates
 from aahcrawler.editor.rules.suggestion_judging import Judging, OtherSoftware, PageVerdict
 from aahcrawler.editor.rules.values_on_pages import objects_of
-from aahcrawler.helper.extraction.field_reader import FieldReader
-from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.helper.extraction.field_reader import FieldReader, as_date
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.delimiters import cut

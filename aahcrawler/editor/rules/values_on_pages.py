@@ -11,8 +11,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.rules.marked_pages import items_on
 from aahcrawler.editor.rules.page_sample import FIELDS, PageSample, ReadObject, SampledPage, value_text
-from aahcrawler.helper.extraction.field_reader import FieldReader
-from aahcrawler.helper.extraction.field_values import as_date, nesting
+from aahcrawler.helper.extraction.field_reader import FieldReader, as_date, nesting
 from aahcrawler.page.text import bare, fold, plain_text
 from aahcrawler.page.titles import head_title
 from aahcrawler.wrapper_induction.samples import SampleOutcome, compared, page_location

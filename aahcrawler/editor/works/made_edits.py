@@ -14,9 +14,8 @@ from aahcrawler.editor.text.edits import Add, Edit, Remove, SetAttribute, schema
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.text.places import is_within
 from aahcrawler.wrapper_induction.robust_paths import Expression
-from knowledge_base.globs import BadGlobError
 from knowledge_base.model import FieldKind, Role, Strength
-from knowledge_base.url_rules import ParsedUrl, Reason
+from knowledge_base.url_rules import BadGlobError, ParsedUrl, Reason
 
 REASONS: Final[Mapping[Reason, str]] = {
     Reason.LOGIN: "a form to log in or out",

@@ -12,7 +12,7 @@ from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.detection import FAILING, Attempts, Place
 from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner
-from aahcrawler.helper.extraction.field_values import PageLocation, named_address
+from aahcrawler.helper.extraction.field_reader import PageLocation, named_address
 from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
 from aahcrawler.helper.links.navigation import Chosen, Ignored, Links, Navigation, embedded, note_junk, starting_points
 from aahcrawler.helper.links.page_links import Contexts, References, anchor_text, outlink_of

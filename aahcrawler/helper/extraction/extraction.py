@@ -14,8 +14,15 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction.field_reader import FieldReader, Found
-from aahcrawler.helper.extraction.field_values import Owners, PageLocation, literals_on, named_address, nesting
+from aahcrawler.helper.extraction.field_reader import (
+    FieldReader,
+    Found,
+    Owners,
+    PageLocation,
+    literals_on,
+    named_address,
+    nesting,
+)
 from aahcrawler.helper.extraction.runs import run_items
 from aahcrawler.page import Page, text
 from aahcrawler.page.dates import LACKS_YEAR

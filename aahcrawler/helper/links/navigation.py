@@ -9,13 +9,13 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.extraction.field_values import address_text, literals_on
+from aahcrawler.helper.extraction.field_reader import address_text, literals_on
 from aahcrawler.helper.links.junk_urls import junk
 from aahcrawler.helper.links.requests import Requests, Values, no_values
 from aahcrawler.helper.site_memory import Sites, Verdict, site_of
 from aahcrawler.page import Page
 from aahcrawler.page.zones import Subtrees
-from aahcrawler.posted_forms import is_reserved, posted_by
+from aahcrawler.urls import is_reserved, posted_by
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl

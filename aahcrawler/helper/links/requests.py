@@ -16,8 +16,8 @@ from aahcrawler import urls
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page import Page, markup, text
 from aahcrawler.page.jsontree import ITEM
-from aahcrawler.posted_forms import ENCODING, PostedForm, is_reserved, posted_by, url_of
 from aahcrawler.query_encoding import in_form
+from aahcrawler.urls import FORM_ENCODING, PostedForm, is_reserved, posted_by, posted_form_url
 from knowledge_base.matching import Sight
 from knowledge_base.model import Filler, Form, Navigate, RequestTemplate
 from knowledge_base.selectors import Node, Selector
@@ -56,7 +56,7 @@ class FormSubmission:
         """Return the canonical URL to ask for, with these values in place of the form's own of the same names.
 
         A value whose name the form does not have comes last. The query of the form's target is replaced, as by
-        browsers, unless the form is posted (``aahcrawler.posted_forms``). Raises `NotSentError` for a URL that is too
+        browsers, unless the form is posted (``aahcrawler.urls``). Raises `NotSentError` for a URL that is too
         long.
         """
         entries: list[Entry] = []
@@ -69,7 +69,7 @@ class FormSubmission:
         entries.extend(left.items())
         query = _encoded(entries, self.codec)
         asked = f"{self.target.partition('?')[0]}?{query}"
-        url = urls.canonicalize(url_of(PostedForm(self.target, query)) if self.is_post else asked)
+        url = urls.canonicalize(posted_form_url(PostedForm(self.target, query)) if self.is_post else asked)
         if url is None or (self.is_post and posted_by(url) is None):
             raise NotSentError("its URL would be too long; give it shorter values")
         return url
@@ -92,7 +92,9 @@ def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: boo
         )
     encoding = (override.get("formenctype") or form.get("enctype") or "").strip().lower()
     if method == "post" and encoding in _OTHER_ENCODINGS:
-        raise NotSentError(f"it is sent as {encoding}, and only forms sent as {ENCODING} are posted; choose another")
+        raise NotSentError(
+            f"it is sent as {encoding}, and only forms sent as {FORM_ENCODING} are posted; choose another"
+        )
     if any(_type(control) in _SECRET for control in controls):
         raise NotSentError("it asks for a password or a file; choose another form")
     reference = text.fold(override.get("formaction") or form.get("action") or "")

@@ -7,7 +7,7 @@ from lxml import etree
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.extraction.field_values import Owners
+from aahcrawler.helper.extraction.field_reader import Owners
 from aahcrawler.helper.parts.splitting import MAX_REST, ListText, author_of, body_of, read_list
 from aahcrawler.induction.generic_objects import GenericReading
 from aahcrawler.induction.record_sets import Nature, Record
