@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from aahcrawler.induction.field_labels import is_byline_word, names_nobody
 from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
@@ -167,8 +168,7 @@ def _size_beside_date(piece: Piece) -> int:
     return min(piece.weight, sum(weight(word) + 1 for word in words))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The body within one part: the element that holds it, and which places in it do not belong to it.
 
     With ``elements`` it is several elements beside one another.

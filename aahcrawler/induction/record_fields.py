@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from string import digits
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
@@ -139,8 +140,7 @@ def subject(title: str) -> str:
     return fold(_REPLY.sub("", title)).casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A name on the page: its text, the place of its element, and its link."""
 
     text: str

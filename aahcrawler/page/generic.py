@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice, pairwise
-from typing import cast
+from typing import NamedTuple, cast
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk, tostring
@@ -53,8 +53,7 @@ _EXTRACTED_MARKUP = 4_000_000
 _FEW_ELEMENTS = 900
 
 
-@dataclass(frozen=True, slots=True)
-class PageLink:
+class PageLink(NamedTuple):
     """A link of a page. ``url`` is absolute and canonical.
 
     ``anchor`` is the text of the link, else its alternative text, title or label. ``context`` is the text of the block

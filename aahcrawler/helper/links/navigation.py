@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -55,8 +56,7 @@ class Ignored(Subtrees):
         return frozenset(within - outside)
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A link to follow: its canonical URL, its element, and the action that chose it."""
 
     url: str
