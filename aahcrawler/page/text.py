@@ -28,7 +28,7 @@ BLOCKS = frozenset({
 # fmt: on
 """Elements that begin and end a line."""
 
-_EDGES = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
+_EDGES: Mapping[object, str] = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
 _SIGNS = re.compile(r"\W+")
 _PREFORMATTED = frozenset({"pre", "textarea"})
 _SPECIAL = UNREAD | _PREFORMATTED
