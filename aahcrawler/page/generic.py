@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice, pairwise
 from typing import NamedTuple, cast
@@ -86,7 +85,7 @@ def links(page: Page) -> tuple[PageLink, ...]:
         if known is None and len(found) == MAX_LINKS:
             break
         if known is not None and known.nofollow and not nofollow:
-            known = found[url] = replace(known, nofollow=False)
+            known = found[url] = known._replace(nofollow=False)
         if url in with_text:
             continue
         shown = excerpt(element, MAX_CONTEXT, OtherLinks(element))

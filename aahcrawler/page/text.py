@@ -28,7 +28,7 @@ BLOCKS = frozenset({
 # fmt: on
 """Elements that begin and end a line."""
 
-_EDGES: Mapping[object, str] = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
+_EDGES = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
 _SIGNS = re.compile(r"\W+")
 _PREFORMATTED = frozenset({"pre", "textarea"})
 _SPECIAL = UNREAD | _PREFORMATTED
@@ -161,9 +161,8 @@ def _pieces(element: Element, without: Container[Element], most: int | None = No
         else:
             preformatted -= tag in _PREFORMATTED
             text = node.tail if node is not element else None
-        edge = _EDGES.get(tag)
-        if edge is not None:
-            yield edge
+        if tag in _EDGES:
+            yield _EDGES[tag]
         if text:
             yield text if preformatted else text.replace("\n", " ")
 
