@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
+from typing import Any
 
 from cssselect import SelectorError
 from cssselect.xpath import HTMLTranslator
@@ -88,8 +88,8 @@ class Selector:
         if elements is not None:
             elements.limits.check(self.source, context)
         known = look_up(self.source, context, elements) if elements is not None else None
-        result = known if known is not None else self.xpath(context)
-        return cast("list[Node]", result[:MAX_RESULTS] if isinstance(result, list) else [str(result)])
+        result: Any = known if known is not None else self.xpath(context)
+        return result[:MAX_RESULTS] if isinstance(result, list) else [str(result)]
 
     def elements(self, context: HtmlElement, elements: Elements | None = None) -> list[HtmlElement]:
         """Return the elements of the result."""

@@ -546,7 +546,7 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
             text, text_depths = text + behind, text_depths + behind * len(children)
             continue
         for attribute, value in element.items():
-            length = _bytes(value)
+            length = len(value) if value.isascii() else _bytes(value)
             values[attribute] += length
             if length > longest.get(attribute, 0):
                 longest[attribute] = length

@@ -11,7 +11,7 @@ from aahcrawler.helper.links.navigation import Links, abroad
 from aahcrawler.helper.links.page_links import MEDIA, Contexts, LinkCollector, References
 from aahcrawler.helper.parts import generic_splitting
 from aahcrawler.helper.parts.generic_splitting import GenericSplit
-from aahcrawler.helper.site_memory import Sites, site_of
+from aahcrawler.helper.site_memory import LANGUAGE_SAMPLE, Sites, site_of
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import GenericReading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
@@ -23,10 +23,9 @@ from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 from knowledge_base.url_rules import Reason
-from online_analysis.document import Document, DocumentPart, Outlink, PartRole
+from online_analysis.document import Document, DocumentPart, Outlink
 
 MAX_TITLE = 500
-LANGUAGE_SAMPLE = 600
 
 
 def read_unknown(page: Page, links: Links) -> Assistance:
@@ -42,10 +41,10 @@ def read_unknown(page: Page, links: Links) -> Assistance:
     found = attempt(
         "parts", lambda: generic_splitting.split(page, reading, shown_links), lambda: generic_splitting.whole(page)
     )
-    parts = tuple(found.parts)
+    parts, languages = tuple(found.parts), links.sites.languages
     document = Document(
         page.url,
-        language_of(page, parts, links.sites, ("content", "navigation")),
+        attempt("language", lambda: languages.language(page, parts, ("content", "navigation")), lambda: None),
         attempt("title", lambda: generic.title(page), str)[:MAX_TITLE],
         parts,
         attempt("places of links", lambda: _outlinks(page, described, found), partial(_plain_outlinks, described)),
@@ -162,32 +161,7 @@ def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
     return Assistance(None, document, refused=(*links.refused, *listing.refused.values()), mistakes=mistakes)
 
 
-def language_of(
-    page: Page, parts: Sequence[DocumentPart], sites: Sites, roles: Sequence[PartRole] = ("content",)
-) -> str | None:
-    """Identify the language of the parts of some roles if they have enough text, else return the declared one.
-
-    Of a site whose declarations proved right the declared one is believed where a quick look does not speak against it.
-    """
-    return page.attempt("language", lambda: _language(page, parts, sites, roles), lambda: None)
-
-
-def _language(page: Page, parts: Sequence[DocumentPart], sites: Sites, roles: Sequence[PartRole]) -> str | None:
-    sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
-    declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
-    known = declared if len(declared) == 2 and declared.isalpha() else ""
-    if not sample:
-        return known or None
-    site = site_of(page.url)
-    believed = sites.languages.believes(site, known)
-    told = generic.language(sample, known, believed=believed)
-    if not believed or told != known:
-        sites.languages.learn(site, known, told)
-    return told or known or None
-
-
 MAX_LINKS = 2_000
-_SAMPLE = 600
 
 
 def read_transcript(page: Page, transcript: Transcript, links: Links) -> Assistance:
@@ -204,7 +178,7 @@ def read_transcript(page: Page, transcript: Transcript, links: Links) -> Assista
             if url is not None and len(listing.outlinks) < MAX_LINKS:
                 listing.add(Outlink(url, link.anchor, link.context, at))
     listing.outlinks.pop(page.url, None)
-    sample = "\n".join(part.text for part in parts)[:_SAMPLE]
+    sample = "\n".join(part.text for part in parts)[:LANGUAGE_SAMPLE]
     document = Document(
         page.url,
         generic.language(sample) if sample else None,

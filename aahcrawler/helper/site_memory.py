@@ -10,12 +10,14 @@ from hashlib import blake2b
 from typing import Final, Protocol
 
 from aahcrawler import urls
+from aahcrawler.page import Page, generic
 from aahcrawler.page.dates import Order
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.urls import without_session
 from knowledge_base.matching import HostIndex, Shape, Shapes
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
 from knowledge_base.url_rules import ParsedUrl, Reason
+from online_analysis.document import DocumentPart, PartRole
 
 MAX_LESSONS: Final = 1_000
 """The most that is kept of what one page teaches; the rest is learned from other pages."""
@@ -306,6 +308,10 @@ class _Declared:
     unchecked: int = 0
 
 
+LANGUAGE_SAMPLE = 600
+"""Characters of a text by which its language is told."""
+
+
 class SiteLanguages:
     """The language that the pages of each site declare, and how many of them agreed with it by their texts.
 
@@ -324,6 +330,26 @@ class SiteLanguages:
             return False
         known.unchecked += 1
         return known.unchecked < CHECKED_AGAIN
+
+    def language(
+        self, page: Page, parts: Sequence[DocumentPart], roles: Sequence[PartRole] = ("content",)
+    ) -> str | None:
+        """Return the language of the parts of some roles if they have enough text, else the declared one.
+
+        Of a site whose declarations proved right the declared one is believed where a quick look does not speak
+        against it.
+        """
+        sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
+        declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
+        known = declared if len(declared) == 2 and declared.isalpha() else ""
+        if not sample:
+            return known or None
+        site = site_of(page.url)
+        believed = self.believes(site, known)
+        told = generic.language(sample, known, believed=believed)
+        if not believed or told != known:
+            self.learn(site, known, told)
+        return told or known or None
 
     def learn(self, site: str, declared: str, told: str | None) -> None:
         """Note the language that a close look at a page told, None where its text is too short to tell."""

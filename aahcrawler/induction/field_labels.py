@@ -1,12 +1,12 @@
 """Recognises the labels of posts' fields in tables, lists and lines: ``Author: X``, ``Reported by``."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Outline, Piece
 from aahcrawler.page.text import fold
 
 MAX_LABEL_LENGTH = 40
@@ -14,7 +14,7 @@ MIN_TITLE = 4
 MAX_ROW_LENGTH = 400
 """The most characters of a line, or of the row of a table, in which a label stands before a value."""
 
-_MIN_OTHER = 3
+_MIN_KNOWN, _MIN_OTHER = 2, 3
 """The known labels in a block of which none is that of an author, a date or a title: the attributes of a ticket."""
 MAX_VALUE_LENGTH = 160
 """A longer text in a block of labels is no value of a field."""
@@ -247,13 +247,46 @@ def label_blocks(outline: Outline) -> tuple[int, ...]:
     """
     found: list[int] = []
     place = 0
+    known, spoiled = _labels_in(outline)
     while place < len(outline.tags):
-        if outline.tags[place] in _BLOCKS and (_is_label_block(outline, place) or _is_change_block(outline, place)):
+        end = outline.ends[place]
+        may_hold_labels = known[end] - known[place] >= _MIN_KNOWN and spoiled[end] == spoiled[place]
+        if outline.tags[place] in _BLOCKS and (
+            (may_hold_labels and _is_label_block(outline, place)) or _is_change_block(outline, place)
+        ):
             found.append(place)
             place = outline.ends[place]
         else:
             place += 1
     return tuple(found)
+
+
+def _labels_in(outline: Outline) -> tuple[Sequence[int], Sequence[int]]:
+    """Count, before each place, the labels of known fields, and the pieces that no block of labels has.
+
+    These are long ones, and headings that are labels of a text.
+    """
+    size = len(outline.tags)
+    known, spoiled = [0] * (size + 1), [0] * (size + 1)
+    for piece in outline.pieces:
+        is_heading = outline.tags[piece.owner] in HEADINGS and is_text_label(piece.text)
+        if piece.weight > MAX_VALUE_LENGTH or is_heading:
+            spoiled[piece.owner + 1] += 1
+        elif _told_by(outline, piece)[1] is not None:
+            known[piece.owner + 1] += 1
+    return tuple(accumulate(known)), tuple(accumulate(spoiled))
+
+
+def _told_by(outline: Outline, piece: Piece) -> tuple[bool, FieldLabel | None]:
+    """Return whether a piece of text is a label, or begins with one, and the field that it names."""
+    told = split_label(piece.text)[0]
+    if told is not None:
+        return True, told
+    tag = outline.tags[piece.owner]
+    if tag in _LABELS or piece.text.rstrip().endswith((":", "\uff1a")):
+        return True, field_of(piece.text)
+    field = field_of(piece.text) if tag in _WRAPPERS else None
+    return field is not None, field
 
 
 def _is_label_block(outline: Outline, place: int) -> bool:
@@ -266,25 +299,20 @@ def _is_label_block(outline: Outline, place: int) -> bool:
     before: FieldLabel | None = None
     for piece in outline.pieces_of(place):
         text = piece.text
-        if outline.tags[piece.owner] in HEADINGS and is_text_label(text):
+        if before is not FieldLabel.TITLE and _is_sentence(text):
             return False
-        if piece.weight > MAX_VALUE_LENGTH or (before is not FieldLabel.TITLE and _is_sentence(text)):
-            return False
-        split = split_label(text)[0] is not None
-        is_label = split or outline.tags[piece.owner] in _LABELS or text.rstrip().endswith((":", "\uff1a"))
-        is_label = is_label or (outline.tags[piece.owner] in _WRAPPERS and field_of(text) is not None)
-        label = text.partition(":")[0].strip().casefold() if is_label else ""
-        before = field = split_label(text)[0] or (field_of(text) if is_label else None)
-        if field is not None:
-            of_post = of_post or field is not FieldLabel.OTHER
+        is_label, before = _told_by(outline, piece)
+        if before is not None:
+            of_post = of_post or before is not FieldLabel.OTHER
+            label = text.partition(":")[0].strip().casefold()
             if label in told:
                 return False
             told.add(label)
             known += 1
         labels += is_label
-        values += not is_label or split
+        values += not is_label or split_label(text)[0] is not None
     return (
-        known >= (2 if of_post else _MIN_OTHER)
+        known >= (_MIN_KNOWN if of_post else _MIN_OTHER)
         and 3 * labels >= values
         and all(_has_label(outline, row) for row in _rows(outline, place))
     )

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
@@ -35,7 +35,7 @@ CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option",
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
 _DENSE_SCRIPT = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIGIT = re.compile(r"\d")
-_UNMADE = object()
+_UNMADE: Any = object()
 _TAIL_NUMBER = re.compile(r"(?P<prefix>.*?[^\d])??(?P<number>\d{1,19})")
 
 
@@ -80,15 +80,14 @@ class Outline:
         self.tokens: list[tuple[str, ...]] = [_tokens(element) for element in self.elements]
         self.frequency = Counter(token for tokens in self.tokens for token in tokens)
         self._count_text()
-        self._made: dict[tuple[object, int], object] = {}
+        self._made: dict[tuple[object, int], Any] = {}
 
     def once(self, place: int, make: Callable[["Outline", int], T]) -> T:
         """Return the result of a function of a place, computed once, as candidates for records share places."""
-        key = (make, place)
-        made = self._made.get(key, _UNMADE)
+        made: T = self._made.get((make, place), _UNMADE)
         if made is _UNMADE:
-            made = self._made[key] = make(self, place)
-        return cast("T", made)
+            made = self._made[make, place] = make(self, place)
+        return made
 
     def _walk(self, body: Element) -> None:
         elements, ends, open_places = self.elements, self.ends, list[int]()

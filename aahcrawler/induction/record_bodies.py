@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from aahcrawler.induction.field_labels import is_byline_word, names_nobody
 from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
@@ -167,8 +168,7 @@ def _size_beside_date(piece: Piece) -> int:
     return min(piece.weight, sum(weight(word) + 1 for word in words))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The body within one part: the element that holds it, and which places in it do not belong to it.
 
     With ``elements`` it is several elements beside one another.
@@ -342,20 +342,21 @@ class _Descent:
         """Return the slot that holds nearly all content, at most once in a record."""
         outline = self.content.outline
         sums: dict[Slot, float] = defaultdict(float)
-        most: Counter[Slot] = Counter()
+        repeated: set[Slot] = set()
         names: dict[Slot, str] = {}
         for places in kept:
-            counted = Counter(map(self._slot, places))
-            for slot, times in counted.items():
-                most[slot] = max(most[slot], times)
+            met: set[Slot] = set()
             for place in places:
-                sums[self._slot(place)] += min(self.content.weight(place), MAX_A_RECORD)
-                names[self._slot(place)] = outline.tags[place]
+                slot = self._slot(place)
+                (repeated if slot in met else met).add(slot)
+                sums[slot] += min(self.content.weight(place), MAX_A_RECORD)
+                names[slot] = outline.tags[place]
         whole = sum(sums.values())
         if len(sums) < 2 or whole <= 0:
             return None
         slot = max(sums, key=lambda each: sums[each])
-        return slot if sums[slot] >= 0.9 * whole and most[slot] == 1 and names[slot] not in ("p", "ul", "pre") else None
+        is_body = sums[slot] >= 0.9 * whole and slot not in repeated and names[slot] not in ("p", "ul", "pre")
+        return slot if is_body else None
 
     def _noisy_slots(self, frontier: Sequence[Sequence[int]]) -> frozenset[Slot]:
         """Return the slots beside the body: those of dates, authors, links, controls, and similar elements."""
@@ -413,8 +414,9 @@ class _Descent:
         return len(self.content.parts) == 1 and is_entry(self.content.outline, place)
 
     def _holds_form(self, place: int) -> bool:
-        outline = self.content.outline
-        return any(outline.tags[each] in ("form", "input") for each in range(place, outline.ends[place]))
+        forms = self.content.outline.once(0, _form_places)
+        following = bisect_left(forms, place)
+        return following < len(forms) and forms[following] < self.content.outline.ends[place]
 
     def _holds_mark(self, number: int, place: int) -> bool:
         """Return whether an element holds the date or the author of a record, and is no entry of a list."""
@@ -481,6 +483,10 @@ class _Descent:
         ):
             last -= 1
         return places[first:last]
+
+
+def _form_places(outline: Outline, _: int) -> Sequence[int]:
+    return [place for place, tag in enumerate(outline.tags) if tag in ("form", "input")]
 
 
 def is_entry(outline: Outline, place: int) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from string import digits
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
@@ -139,8 +140,7 @@ def subject(title: str) -> str:
     return fold(_REPLY.sub("", title)).casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A name on the page: its text, the place of its element, and its link."""
 
     text: str
@@ -244,11 +244,16 @@ def _title(outline: Outline, part: Part, page_title: str, dated: Collection[int]
         if not 2 <= shown <= 600 or not (is_heading or outline.tags[place] in ("a", "strong", "b", "span")):
             continue
         text = outline.once(place, heading_text)
-        if len(subject(text)) >= 4 and subject(text) in page_title:
+        called = outline.once(place, _subject_of)
+        if len(called) >= 4 and called in page_title:
             return text, place
         if is_heading and heading is None and _LETTER.search(text) and not _is_byline(outline, place, dated):
             heading = (text, place)
     return heading
+
+
+def _subject_of(outline: Outline, place: int) -> str:
+    return subject(outline.once(place, heading_text))
 
 
 @dataclass
@@ -621,8 +626,13 @@ def _address(outline: Outline, place: int) -> str | None:
 
 
 def _is_user_address(href: str) -> bool:
+    return _is_short_user_address(href[:500])
+
+
+@lru_cache(maxsize=4_096)
+def _is_short_user_address(href: str) -> bool:
     try:
-        parts = urlsplit(href[:500])
+        parts = urlsplit(href)
     except ValueError:  # A bracket stands in the host.
         return False
     address = f"{parts.path}?{parts.query}"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from lxml.etree import _Element as Element
 
@@ -49,8 +50,7 @@ _LINK_WORD = re.compile(
 """What a link to a record itself shows: its number, or that it is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordIdentity:
+class RecordIdentity(NamedTuple):
     """The URL of a record: the fragment within the page, and the URL it gives for itself.
 
     ``template`` are that URL and its fragment with a NUL in place of the record's number; None without a URL.

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from aahcrawler.induction.field_labels import LINK_WORDS
 from aahcrawler.induction.headings import Names, is_front
@@ -26,8 +27,7 @@ _FEW_WORDS = 25
 """The characters beside the name or the date in a link from which it is a title that has them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
+class _Link(NamedTuple):
     """A link of a record to another page of the site."""
 
     place: int

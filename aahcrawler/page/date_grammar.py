@@ -5,6 +5,7 @@ from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
 
 from dateutil.relativedelta import relativedelta
 
@@ -22,8 +23,7 @@ _PUNCTUATION = re.compile(r"[\s,.;:()\[\]/'\"@|»«•·~*<>–—\-،؛、。�
 _YEARS_BACK = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """The context in which a date is read; ``now`` is in the zone of the date."""
 
     order: str | None
@@ -62,8 +62,7 @@ class Reading:
         return not (self.relative or self.lacks_year or self.vague)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A text in plain letters, in which marks stand for the date in digits and the time, and what these say."""
 
     rest: str
@@ -72,14 +71,12 @@ class Text:
     clock: Clock | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
+class _Number(NamedTuple):
     digits: str
     behind_month: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Items:
+class _Items(NamedTuple):
     """The words, the numbers, and the words right before and behind the time, of a text."""
 
     words: tuple[str, ...]

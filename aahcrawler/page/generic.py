@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice, pairwise
-from typing import cast
+from typing import NamedTuple, cast
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk, tostring
@@ -53,8 +52,7 @@ _EXTRACTED_MARKUP = 4_000_000
 _FEW_ELEMENTS = 900
 
 
-@dataclass(frozen=True, slots=True)
-class PageLink:
+class PageLink(NamedTuple):
     """A link of a page. ``url`` is absolute and canonical.
 
     ``anchor`` is the text of the link, else its alternative text, title or label. ``context`` is the text of the block
@@ -87,7 +85,7 @@ def links(page: Page) -> tuple[PageLink, ...]:
         if known is None and len(found) == MAX_LINKS:
             break
         if known is not None and known.nofollow and not nofollow:
-            known = found[url] = replace(known, nofollow=False)
+            known = found[url] = known._replace(nofollow=False)
         if url in with_text:
             continue
         shown = excerpt(element, MAX_CONTEXT, OtherLinks(element))

@@ -5,14 +5,13 @@ One record alone on a page repeats nothing; it is found by what pages with sever
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 Trail = tuple["TrailStep", ...]
 """The elements from the first below a record's element down to one of its fields; empty for the element itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrailStep:
+class TrailStep(NamedTuple):
     """An element by its tag and those words of its class that it has in all records."""
 
     tag: str

@@ -149,13 +149,17 @@ def _pieces(element: Element, without: Container[Element], most: int | None = No
     for event, node in walk if most is None else islice(walk, most):
         tag = node.tag
         if event == "start":
-            preformatted += tag in _PREFORMATTED
-            if tag in UNREAD or node in without:
+            if tag in _SPECIAL:
+                preformatted += tag in _PREFORMATTED
+                if tag in UNREAD:
+                    walk.skip_subtree()
+                    continue
+            if node in without:
                 walk.skip_subtree()
                 continue
             text = node.text
         else:
-            preformatted -= event == "end" and tag in _PREFORMATTED
+            preformatted -= tag in _PREFORMATTED
             text = node.tail if node is not element else None
         if tag in _EDGES:
             yield _EDGES[tag]

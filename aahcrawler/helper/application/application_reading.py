@@ -13,7 +13,7 @@ from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.detection import FAILING, Attempts, Place
 from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner
 from aahcrawler.helper.extraction.field_reader import PageLocation, named_address
-from aahcrawler.helper.generic_reading import MAX_TITLE, language_of
+from aahcrawler.helper.generic_reading import MAX_TITLE
 from aahcrawler.helper.links.navigation import Chosen, Ignored, Links, Navigation, embedded, note_junk, starting_points
 from aahcrawler.helper.links.page_links import Contexts, References, anchor_text, outlink_of
 from aahcrawler.helper.parts.splitting import MAX_REST, Splitting
@@ -85,7 +85,7 @@ class ApplicationReading:
             extracted, chosen = found
             if self.completion is not None and not (chosen and self._is_list(self.place.level)):
                 extracted = self._completed(self.completion, self.place.level, extracted)
-            for unsent in self.links.requests.unsent:
+            for unsent in self.links.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)
             document = self._split(self.place, extracted, chosen)
@@ -262,7 +262,7 @@ class ApplicationReading:
         published = first.first("date") if first else None
         return Document(
             self.page.url,
-            language_of(self.page, parts, self.links.sites),
+            self.page.attempt("language", lambda: self.links.sites.languages.language(self.page, parts), lambda: None),
             title if isinstance(title, str) else self._title(),
             parts,
             outlinks,

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from html import escape
 from itertools import islice
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from lxml.etree import _Element
@@ -237,8 +238,7 @@ _Located = tuple[HtmlElement | None, Node]
 _WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The values of a field, the elements that the first value was read from, and the parts of these left out.
 
     Without a value, the elements are those that should have held it: a text may consist of pictures alone.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -11,7 +12,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.extraction.field_reader import address_text, literals_on
 from aahcrawler.helper.links.junk_urls import junk
-from aahcrawler.helper.links.requests import Requests, Values, no_values
+from aahcrawler.helper.links.requests import Requests, Unsent, Values, no_values
 from aahcrawler.helper.site_memory import Sites, Verdict, site_of
 from aahcrawler.page import Page
 from aahcrawler.page.zones import Subtrees
@@ -55,8 +56,7 @@ class Ignored(Subtrees):
         return frozenset(within - outside)
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A link to follow: its canonical URL, its element, and the action that chose it."""
 
     url: str
@@ -68,13 +68,15 @@ class Chosen:
 class Links:
     """The links of one page, resolved once, and those that were refused.
 
-    Links that ``ignored`` covers are not among them. ``values`` fill requests and forms.
+    Links that ``ignored`` covers are not among them. ``values`` fill requests and forms, and ``unsent`` are the forms
+    that were not sent.
     """
 
     page: Page
     sites: Sites
     values: Values = field(default_factory=no_values)
     ignored: Ignored = field(default_factory=Ignored)
+    unsent: list[Unsent] = field(default_factory=list)
     _resolved: dict[str, str | None] = field(default_factory=dict)
     _refused: dict[str, Refused] = field(default_factory=dict)
 
@@ -91,7 +93,7 @@ class Links:
     @cached_property
     def requests(self) -> Requests:
         """The URLs that the page makes."""
-        return Requests(self.page, self.values)
+        return Requests(self.page, self.values, self.unsent)
 
     @cached_property
     def anchors(self) -> tuple[tuple[str, HtmlElement], ...]:
