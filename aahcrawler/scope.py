@@ -11,8 +11,7 @@ from urllib.parse import unquote_plus, urlsplit
 from aahcrawler import urls
 from aahcrawler.tallies import CountedName
 from aahcrawler.tombstones import TakenDown
-from aahcrawler.urls import FORM_HOP as FORM_HOP
-from aahcrawler.urls import MAX_LENGTH, is_reserved, posted_by, queue_of, without_session
+from aahcrawler.urls import FORM_HOP, MAX_LENGTH, is_reserved, posted_by, queue_of, without_session
 from online_analysis.analysers.spam import SpamHosts
 from online_analysis.icd import Icd
 from online_analysis.icd.scope_rules import Facts, ScopeRules

@@ -6,7 +6,7 @@ Hops off the sites of the seeds are in lower case.
 from enum import StrEnum
 from typing import Final
 
-from aahcrawler.urls import FORM_HOP as FORM_HOP
+from aahcrawler.urls import FORM_HOP
 
 MAX_HOPS: Final = 64
 """Of a longer path the last ones are kept."""

@@ -240,6 +240,9 @@ def test_a_name_that_was_missed_is_added_where_other_texts_know_it(model: str) -
 
 
 def test_what_models_part_or_see_in_small_letters_is_set_right(tmp_path: Path) -> None:
+    import spacy  # What it imports takes long.
+    from spacy.pipeline import EntityRuler
+
     pipeline = spacy.blank("en")
     ruler = pipeline.add_pipe("entity_ruler", name="ner")
     assert isinstance(ruler, EntityRuler)
