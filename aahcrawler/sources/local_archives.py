@@ -27,7 +27,7 @@ from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
 from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, SOURCES, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
-from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
 from aahcrawler.sources.source import ArchiveFolderError, SourceError

@@ -7,9 +7,9 @@ from typing import Final
 from pydantic import BaseModel
 
 from aahcrawler.layout import EXPORTS
-from aahcrawler.service.catalog.reach import KnowledgeFolders
-from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
-from aahcrawler.service.steering.told_process import ReportingProcess
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
+from aahcrawler.service.steering.long_jobs import Jobs, JobView, Progress, Task
+from aahcrawler.service.steering.reporting_process import ReportingProcess
 from aahcrawler.service.views.proposed_pages import proposals_file
 from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 
