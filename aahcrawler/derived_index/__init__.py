@@ -4,18 +4,19 @@ Those files, the sources, are authoritative. An index is a SQLite file that reco
 read, so that it catches up by reading what was added. It may be deleted at any time.
 """
 
-from aahcrawler.derived_index.catching_up import DerivedIndex, Standing
-from aahcrawler.derived_index.index_file import IndexFile, connection, remove_base, transaction
-from aahcrawler.derived_index.index_sources import (
+from aahcrawler.derived_index.catching_up import (
     Coverage,
+    DerivedIndex,
     Known,
     Source,
+    Standing,
     coverage,
     known_sources,
     opened_segment,
     segment_members,
     segment_sources,
 )
+from aahcrawler.derived_index.index_file import IndexFile, connection, remove_base, transaction
 
 __all__ = [
     "Coverage",

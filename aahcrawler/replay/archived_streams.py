@@ -18,7 +18,7 @@ from aahcrawler.archive.record_access import RecordError, metadata_in, records_a
 from aahcrawler.metadata import LinkType
 from aahcrawler.page import Page
 from aahcrawler.replay.addresses import Address, Modifier
-from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.streams import (
     LARGEST,
     MAX_PARTS,

@@ -12,9 +12,9 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
-from aahcrawler.replay.marked_words import FIRST_WORD
 from aahcrawler.replay.own_pages import markup_of
-from aahcrawler.replay.recorded_answers import RecordedResponse
+from aahcrawler.replay.page_marks import FIRST_WORD
+from aahcrawler.replay.recorded_responses import RecordedResponse
 
 # The negative margin does nothing where blocks stand one above the other. Where a page sets its parts side by side, it
 # keeps the banner from taking their room.

@@ -20,8 +20,8 @@ from lxml.html import HtmlElement
 from aahcrawler.page import Page, markup
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
-from aahcrawler.replay.mark_outlines import ATTRIBUTE, Mark, MarkKind, outline_marks, write_numbers
 from aahcrawler.replay.own_pages import markup_of
+from aahcrawler.replay.page_marks import ATTRIBUTE, Mark, MarkKind, outline_marks, write_numbers
 
 PLACE: Final = "/marked/"
 """How the addresses of marked pages begin; a handle follows."""

@@ -16,12 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import Address
-from aahcrawler.replay.answer_headers import policy
 from aahcrawler.replay.capture_lookup import NoIndexError
-from aahcrawler.replay.door import ReplayAccess
-from aahcrawler.replay.marked_words import FindWords, no_words
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
-from aahcrawler.replay.recorded_answers import asked_range
+from aahcrawler.replay.own_pages import policy
+from aahcrawler.replay.page_marks import FindWords, no_words
+from aahcrawler.replay.recorded_responses import asked_range
+from aahcrawler.replay.replay_access import ReplayAccess
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
 
 ENTER: Final = "/enter"

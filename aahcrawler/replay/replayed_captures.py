@@ -12,15 +12,14 @@ from aahcrawler.page import Headers, Page, sniff
 from aahcrawler.page.onward import refresh
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
-from aahcrawler.replay.answer_headers import as_file, told_of
 from aahcrawler.replay.archived_streams import ArchivedStream, StreamFormat, format_of, play_stream
 from aahcrawler.replay.banner import BannerInfo, Made, banner, colour
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
-from aahcrawler.replay.mark_outlines import outline
-from aahcrawler.replay.marked_words import FindWords, mark_words, no_words
 from aahcrawler.replay.object_finding import ShownObject, find_objects
-from aahcrawler.replay.recorded_answers import MAX_DECODED, MAX_SHOWN, RecordedResponse, RecordedResponses
+from aahcrawler.replay.own_pages import as_file, told_of
+from aahcrawler.replay.page_marks import FindWords, mark_words, no_words, outline
+from aahcrawler.replay.recorded_responses import MAX_DECODED, MAX_SHOWN, RecordedResponse, RecordedResponses
 from aahcrawler.streams import UnreadableManifestError
 
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}

@@ -1,11 +1,9 @@
 """The score log: append-only files with the scores of each page and link, their times and reasons."""
 
 from aahcrawler.scores.entries import Lesson, Source
-from aahcrawler.scores.ranker_lessons import Lessons
-from aahcrawler.scores.reader import count_lessons
-from aahcrawler.scores.retraining import MAX_PAGES, Remembered, never_wanted, remember
+from aahcrawler.scores.ranker_lessons import MAX_PAGES, Lessons, Remembered, never_wanted, remember
+from aahcrawler.scores.reader import Leftover, count_lessons, left_over
 from aahcrawler.scores.reweighting import Share, weighed
-from aahcrawler.scores.unscored_links import Leftover, left_over
 from aahcrawler.scores.writer import Findings, Leads, ScoreLog, Terms
 
 __all__ = [

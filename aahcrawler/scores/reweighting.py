@@ -99,7 +99,7 @@ def weighed(folder: Path, crawl: int, weights: Weights, share: Chosen = Share())
     return {url: Weighed(each.analyser_mean, each.weight, each.total / each.offers) for url, each in offered}
 
 
-def lesson(page: Judged, kept: Lesson, weights: Weights) -> Lesson:
+def reweighted_lesson(page: Judged, kept: Lesson, weights: Weights) -> Lesson:
     """Return a page's lesson for a ranker as it would have been under other weights."""
     urls = page.links.url if page.links is not None else []
     parts = page.links.parts if page.links is not None else {}

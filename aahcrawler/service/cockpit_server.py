@@ -16,12 +16,12 @@ from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback, listener
-from aahcrawler.replay.door import ReplayAccess
 from aahcrawler.replay.numbered_pages import MarkedPages
+from aahcrawler.replay.replay_access import ReplayAccess
 from aahcrawler.replay.replay_app import replay_app
 from aahcrawler.search.snippets import words_in
 from aahcrawler.service.api.app import ServiceSettings, create_app
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.cockpit.app import cockpit_app
 from aahcrawler.service.cockpit.origins import Names, host_name
 from aahcrawler.service.cockpit.replay_marks import RegistryFolders, ReplayMarks

@@ -4,8 +4,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aahcrawler.service.catalog.reach import CrawlRegistry
-from aahcrawler.service.steering.helm import SteeringService
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
+from aahcrawler.service.steering.steering_service import SteeringService
 from aahcrawler.service.steering.unfound_searches import UnfoundSearches
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed

@@ -19,7 +19,7 @@ from aahcrawler.listening import is_loopback
 from aahcrawler.replay.replay_server import QuietServer
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.crawl_management import go_on_deleting
 from aahcrawler.service.views.live_feed import LiveFeed

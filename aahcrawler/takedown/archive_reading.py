@@ -1,8 +1,9 @@
 """Reads the references among an archive's records, and finds the URL of each damaged place."""
 
+import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -16,7 +17,7 @@ from aahcrawler.archive.record_access import MAX_METADATA_LENGTH, Record, Record
 from aahcrawler.archive.repair import TORN
 from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.archive.scanning import Header, read_header
-from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, WARC
+from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, REFUSAL_LOG, REFUSED, SCORE_LOG, SCORES, WARC
 from aahcrawler.metadata import MEDIA_TYPE, LinkType, understood
 from aahcrawler.segments import segments
 from aahcrawler.takedown.rewriting import Damaged, Gap, RecordPlace, damaged, walk
@@ -274,3 +275,55 @@ def captures_in(text: bytes) -> Iterator[tuple[str, str]]:
 def graph(line: bytes) -> str:
     """Return the id of the capture that a statement belongs to, empty where it names none."""
     return line.rpartition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")
+
+
+_LOGS = ((SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG))
+ENTRIES = b"{"
+"""What the text of each member of the logs of scores and refusals begins with."""
+_NAMED = re.compile(rb'"(?:url|via|failed)":\s*("(?:[^"\\]|\\.)*")')
+
+
+def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:
+    """Yield each damaged place of statements, scores and refusals. Raises ``OSError``."""
+    urls = set(known.urls.values())
+    for path in segments(crawl / OBJECTS, NQUADS):
+        for gap in walk(path, STATEMENTS, read_whole):
+            for piece in damaged(crawl, gap, STATEMENTS):
+                yield from _owned_places(piece.place, _captures(piece.text, known), urls)
+    for folder, extension in _LOGS:
+        for path in segments(crawl / folder, extension):
+            for gap in walk(path, ENTRIES, read_whole):
+                for piece in damaged(crawl, gap, ENTRIES):
+                    yield from _owned_places(piece.place, _pages(piece.text), urls)
+
+
+def read_whole(member: Member) -> None:
+    """Read a member to its end. Raise ``MemberError`` where it is damaged."""
+    while member.read():
+        pass
+
+
+def _owned_places(place: RecordPlace, named: tuple[str, ...], known: Set[str]) -> Iterator[Owned]:
+    """Yield a place for each URL that it names; it is sure where the archive has that URL."""
+    for url in named:
+        yield Owned(place, url, url in known)
+    if not named:
+        yield Owned(place, "", is_sure=False)
+
+
+def _captures(text: bytes, known: Archived) -> tuple[str, ...]:
+    lines = text[: text.rfind(b"\n") + 1].splitlines()
+    graphs = {graph(line) for line in lines}
+    named = {known.urls[each] for each in graphs if each in known.urls}
+    return tuple(named | {url for _, url in captures_in(text)})
+
+
+def _pages(text: bytes) -> tuple[str, ...]:
+    return tuple(filter(None, map(_unquoted, _NAMED.findall(text))))
+
+
+def _unquoted(quoted: bytes) -> str:
+    try:
+        return str(json.loads(quoted))
+    except ValueError:
+        return ""

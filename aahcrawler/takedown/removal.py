@@ -51,8 +51,7 @@ from aahcrawler.layout import (
 from aahcrawler.report.report_page import ReportError, write_report
 from aahcrawler.segments import recover, segments
 from aahcrawler.segments.series import sync_folder
-from aahcrawler.takedown.archive_reading import STATEMENTS, graph, read_archive
-from aahcrawler.takedown.log_damage import ENTRIES, log_damage, read_whole
+from aahcrawler.takedown.archive_reading import ENTRIES, STATEMENTS, graph, log_damage, read_archive, read_whole
 from aahcrawler.takedown.rewriting import (
     PART,
     Original,

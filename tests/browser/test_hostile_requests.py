@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.browser.network.browser_answer import FAILED, ProxyBounds
+from aahcrawler.browser.network.browser_response import FAILED, ProxyBounds
 from aahcrawler.browser.network.recording_proxy import REFUSED
 from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.wire.relay import Relay

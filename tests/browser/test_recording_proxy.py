@@ -11,7 +11,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from aahcrawler.browser.network.browser_answer import FAILED, ProxyBounds
+from aahcrawler.browser.network.browser_response import FAILED, ProxyBounds
 from aahcrawler.browser.network.proxy_key import HOSTS, ProxyKey
 from aahcrawler.browser.network.recording_proxy import RecordingProxy
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError

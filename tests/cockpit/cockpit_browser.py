@@ -22,7 +22,7 @@ from starlette.routing import Route
 from aahcrawler.layout import SERVICE_LOG
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.cockpit.app import ROUTES
 from aahcrawler.service.cockpit.origins import Names, host_of
 from aahcrawler.service.cockpit.sign_in import SignIn

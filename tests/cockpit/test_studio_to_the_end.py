@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from aahcrawler.editor.drafts.page_fetching import reading
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.entry_pack import Label, packed, unpacked
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.editor.entries.staging import staged
-from aahcrawler.editor.works.page_fetching import reading
 from knowledge_base.file_selection import VARIABLE
 from tests.authoring.test_sharing import TINY
 from tests.authoring.tinyforum import BOARD, HEAD, POSTS, TOPIC, board, topic

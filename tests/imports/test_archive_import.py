@@ -19,7 +19,7 @@ from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
 from aahcrawler.imports.import_notes import PlaceNote, entries
 from aahcrawler.imports.read_ahead import read_ahead
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEX, INDEXES
-from aahcrawler.replay.recorded_answers import RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponses
 from aahcrawler.takedown.removal import WantedRemoval, lift, remove
 from tests.forking import forked
 from tests.imports.archives import (

@@ -10,7 +10,7 @@ from aahcrawler.cli import app
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.exits import MISTAKE, NOT_WHOLE
 from aahcrawler.layout import DEFINITION, SUMMARY
-from aahcrawler.replay.recorded_answers import RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponses
 from aahcrawler.service.cockpit.site import COOKIE
 from online_analysis.icd import Icd
 from tests.cockpit.cockpit_browser import OPERATOR, READER, serving

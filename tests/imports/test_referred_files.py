@@ -10,7 +10,7 @@ from aahcrawler.archive.scanning import Problem
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.imports.archive_import import sources_in
 from aahcrawler.layout import ARCHIVE, DEFINITION, INDEX, INDEXES
-from aahcrawler.replay.recorded_answers import RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponses
 from aahcrawler.takedown import answers
 from aahcrawler.takedown.removal import WantedRemoval, lift
 from tests.imports.archives import arc, imported, members, pages

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import update
 from aahcrawler.replay.capture_lookup import CaptureLookup, GrowingLines, NoIndexError, SortedLines
-from aahcrawler.replay.recorded_answers import RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponses
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from tests.replay.archived import URL, Archived, body_of, shown
 

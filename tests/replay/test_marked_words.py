@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lxml import html
 
 from aahcrawler.replay.addresses import Address, Modifier
-from aahcrawler.replay.marked_words import FIRST_WORD, MAX_WORDS, mark_words
+from aahcrawler.replay.page_marks import FIRST_WORD, MAX_WORDS, mark_words
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from aahcrawler.search.snippets import words_in
 from tests.replay.archived import MOMENT, URL, Archived, body_of

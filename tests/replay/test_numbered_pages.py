@@ -15,9 +15,9 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.replay.door import ReplayAccess
-from aahcrawler.replay.mark_outlines import Mark, MarkKind, numbered_elements
 from aahcrawler.replay.numbered_pages import MarkedPage, MarkedPages, marked_markup
+from aahcrawler.replay.page_marks import Mark, MarkKind, numbered_elements
+from aahcrawler.replay.replay_access import ReplayAccess
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from tests.browsing import patient
 from tests.replay.serving import serving

@@ -8,7 +8,7 @@ from aahcrawler.page import Page
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import CaptureLookup
 from aahcrawler.replay.object_finding import ShownObject
-from aahcrawler.replay.recorded_answers import RecordedResponse
+from aahcrawler.replay.recorded_responses import RecordedResponse
 from aahcrawler.replay.replayed_captures import Annotations, ReplayedCaptures
 from tests.replay.archived import MOMENT, URL, Archived, body_of, shown
 

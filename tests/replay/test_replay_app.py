@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from aahcrawler.replay.door import MAX_TICKETS, ReplayAccess, Tickets
+from aahcrawler.replay.replay_access import MAX_TICKETS, ReplayAccess, Tickets
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replay_server import RefusedToReplayError, folders_of, serve
 from tests.replay.archived import MOMENT, URL, Archived

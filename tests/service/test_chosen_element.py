@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import cast
 
+from aahcrawler.editor.drafts.draft_state import DraftState, Origin
 from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.text.entry_text import EntryText
-from aahcrawler.editor.works.work_state import DraftState, Origin
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement
 from aahcrawler.service.cockpit.studio.kept_rules import Choice, Purpose

@@ -17,7 +17,7 @@ from aahcrawler.layout import LOG
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.api.live_routes import EventResponse
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views import live_feed
 from aahcrawler.service.views.live_feed import MAX_STREAMS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from knowledge_base.file_selection import OWN_NAME, SHIPPED, VARIABLE
 
 

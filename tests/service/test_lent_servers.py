@@ -14,8 +14,8 @@ from aahcrawler.frontier.server.server_process import lent_at, served_at
 from aahcrawler.frontiers import kept_out, server_of
 from aahcrawler.layout import FRONTIER
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.catalog.gateway import Gateway, LentServers
-from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE, aah, until

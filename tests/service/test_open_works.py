@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.editor.entries.own_folder import OwnFolder
-from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenDrafts
 from knowledge_base.file_selection import SHIPPED
 from tests.studio.works.sailing import DRAFT

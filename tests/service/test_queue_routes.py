@@ -16,7 +16,7 @@ from aahcrawler.layout import LOG
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.api.queue_routes import EXAMPLES
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.crawl_findings import SeedsPage
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus

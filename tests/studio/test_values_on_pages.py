@@ -8,7 +8,7 @@ from aahcrawler.editor.rules.marked_pages import Role, element_at, numbers_of
 from aahcrawler.editor.rules.page_sample import SampledReading
 from aahcrawler.editor.rules.stepping_out import around, elements_with, meant
 from aahcrawler.editor.rules.values_on_pages import field_guesses, field_values, objects_of
-from aahcrawler.replay.mark_outlines import numbered_elements
+from aahcrawler.replay.page_marks import numbered_elements
 from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import compile_selector
 from tests.studio.ropes import PAGES, TRUTH, parsed, sample_of

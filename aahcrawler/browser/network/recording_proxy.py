@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from socket import socket
 
-from aahcrawler.browser.network.browser_answer import FAILED, BrowserResponse, ProxyBounds
+from aahcrawler.browser.network.browser_response import FAILED, BrowserResponse, ProxyBounds
 from aahcrawler.browser.network.proxy_key import ProxyKey
 from aahcrawler.browser.network.request_reading import CONNECT, Incoming, RequestReader, browser_request, tunnel_target
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError, Upstream

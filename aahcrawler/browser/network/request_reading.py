@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import h11
 
-from aahcrawler.browser.network.browser_answer import ProxyBounds, end_to_end
+from aahcrawler.browser.network.browser_response import ProxyBounds, end_to_end
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.wire.errors import InvalidRequestError
 from aahcrawler.wire.request import Target, target_of

@@ -24,7 +24,7 @@ from aahcrawler.page.generic import NumericDates
 from aahcrawler.page_index import member_at
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.object_finding import ShownObject, find_objects
-from aahcrawler.replay.recorded_answers import RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponses
 from aahcrawler.segments import DamageError
 from aahcrawler.urls import queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject

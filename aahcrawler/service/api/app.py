@@ -32,13 +32,11 @@ from aahcrawler.service.api.intake import (
 )
 from aahcrawler.service.api.live_routes import live_routes, metric_routes
 from aahcrawler.service.api.overview import CrawlView, Overview, UrlView
-from aahcrawler.service.api.page_routes import page_routes, sparql_routes
+from aahcrawler.service.api.page_routes import page_routes, search_routes, sparql_routes, spoken_routes
 from aahcrawler.service.api.queue_routes import queue_routes
-from aahcrawler.service.api.search_routes import search_routes
-from aahcrawler.service.api.spoken_routes import spoken_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard, Rates, caller_of

@@ -20,12 +20,12 @@ from aahcrawler.service.api.steering_routes import (
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering import crawl_management, redefining, starting_crawls
 from aahcrawler.service.steering.crawl_management import Deleted, Description
-from aahcrawler.service.steering.helm import SteeringService
-from aahcrawler.service.steering.long_acts import JobView
+from aahcrawler.service.steering.long_jobs import JobView
 from aahcrawler.service.steering.order_preview import preview_weights
 from aahcrawler.service.steering.redefining import Redefined, Section
 from aahcrawler.service.steering.scope_preview import preview_scope
 from aahcrawler.service.steering.starting_crawls import Created
+from aahcrawler.service.steering.steering_service import SteeringService
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.problems import problem_responses
 

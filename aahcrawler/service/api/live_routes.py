@@ -10,7 +10,7 @@ from fastapi.requests import HTTPConnection
 from fastapi.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import LiveEvent, LiveFeed
 from aahcrawler.service.views.prometheus_text import MEDIA_TYPE, metrics_text

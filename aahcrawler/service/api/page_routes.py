@@ -1,20 +1,26 @@
 """Routes that show what was captured: pages, objects, the versions of both, a crawl's course, answers to SPARQL."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.annotations import Kind
+from aahcrawler.search import Question
+from aahcrawler.search.query_language import LONGEST
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views import capture_view, crawl_course, object_history, object_list, page_list, url_captures
+from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
+from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.crawl_course import CrawlCourse, PageCounts
 from aahcrawler.service.views.object_history import NO_OBJECT, ObjectHistory
 from aahcrawler.service.views.object_list import Lacking, ObjectCounts, ObjectFilter, ObjectList
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
 from aahcrawler.service.views.page_list import BAD_CURSOR, Level, PageFilter, PageList
+from aahcrawler.service.views.search_answers import SearchIndexes, SearchResults, answer, question_of
 from aahcrawler.service.views.sparql_answers import (
     BAD_SPARQL,
-    LONGEST,
+    MAX_SPARQL_LENGTH,
     MEDIA_TYPE,
     NOT_LOADED,
     STORE_BUSY,
@@ -22,6 +28,16 @@ from aahcrawler.service.views.sparql_answers import (
     TOO_MUCH,
     SparqlProcess,
     StoreView,
+)
+from aahcrawler.service.views.spoken_of import (
+    NO_PAGE,
+    NOT_ENRICHED,
+    NOT_SPOKEN_OF,
+    CrawlSpokenOf,
+    SpokenOfOne,
+    crawl_spoken_of,
+    enriched_of,
+    spoken_of,
 )
 from aahcrawler.service.views.url_captures import CaptureDifference, UrlCaptures
 from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, ProblemError, problem_responses
@@ -149,14 +165,14 @@ def sparql_routes(reach: CrawlRegistry, answers: SparqlProcess) -> APIRouter:
 
     @router.get("", response_class=Response, responses=_ANSWERS)
     def ask(
-        crawl: str, query: Annotated[str, Query(min_length=1, max_length=LONGEST, examples=[_EXAMPLE])]
+        crawl: str, query: Annotated[str, Query(min_length=1, max_length=MAX_SPARQL_LENGTH, examples=[_EXAMPLE])]
     ) -> Response:
         """Answer SELECT or ASK over what was loaded of a crawl, in 20 seconds, 10,000 rows and 16 MiB at most."""
         return Response(answers.ask(reach.crawl(crawl), query), media_type=MEDIA_TYPE)
 
     @router.post("", response_class=Response, responses=_ANSWERS, dependencies=[Depends(needs(Role.READ))])
     def ask_posted(
-        crawl: str, query: Annotated[bytes, Body(media_type=_QUERY, min_length=1, max_length=4 * LONGEST)]
+        crawl: str, query: Annotated[bytes, Body(media_type=_QUERY, min_length=1, max_length=4 * MAX_SPARQL_LENGTH)]
     ) -> Response:
         """Answer a query that is the body itself, in UTF-8, like GET."""
         try:
@@ -174,5 +190,96 @@ def sparql_routes(reach: CrawlRegistry, answers: SparqlProcess) -> APIRouter:
     def load(crawl: str) -> StoreView:
         """Begin to load what is new of a crawl into its store, as `aah load` does."""
         return answers.load(reach.crawl(crawl))
+
+    return router
+
+
+Values = Annotated[list[str], Query(max_length=20)]
+Day = Annotated[str, Query(max_length=40, description="A year, month or day: 2026, 2026-01, 2026-01-31.")]
+
+
+def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
+    """Return the route."""
+    router = APIRouter(tags=["search"])
+
+    @router.get("/search", responses=problem_responses(NO_CRAWL, BAD_SEARCH))
+    def search_crawls(
+        q: Annotated[
+            str, Query(max_length=LONGEST, description='Words, "phrases", -unwanted, OR, begin*, author:jo, date:2013.')
+        ] = "",
+        crawl: Values = [],  # noqa: B006 (read alone)
+        kind: Values = [],  # noqa: B006
+        type: Values = [],  # noqa: A002, B006 (the name of the parameter in the URL)
+        site: Values = [],  # noqa: B006
+        author: Values = [],  # noqa: B006
+        application: Values = [],  # noqa: B006
+        language: Values = [],  # noqa: B006
+        media_type: Values = [],  # noqa: B006
+        since: Day = "",
+        until: Day = "",
+        by: Annotated[Literal["published", "captured"], Query(description="What `since` and `until` mean.")] = (
+            "published"
+        ),
+        as_of: Annotated[str, Query(max_length=40, description="What was there at the end of that day.")] = "",
+        versions: Annotated[
+            Literal["last", "all"], Query(description="The last version of each thing, or all of them.")
+        ] = "last",
+        order: Literal["relevance", "newest", "oldest", "captured"] = "relevance",
+        folded: Annotated[bool, Query(description="Near duplicates under one result.")] = True,
+        facets: bool = True,
+        limit: Annotated[int, Query(ge=1, le=100)] = 10,
+        offset: Annotated[int, Query(ge=0, le=1_000)] = 0,
+    ) -> SearchResults:
+        """Search pages, web objects and media of all crawls, or of some, and count what was found by its values."""
+        filters = {"kind": kind, "type": type, "site": site, "author": author, "application": application}
+        question = question_of(
+            q,
+            {**filters, "language": language, "media_type": media_type},
+            {"since": since, "until": until, "as_of": as_of},
+            Question(
+                timed=by,
+                scope=versions,
+                order=order,
+                limit=limit,
+                offset=offset,
+                is_folded=folded,
+                counts_facets=facets,
+            ),
+        )
+        return answer(reach, indexes, question, crawl)
+
+    return router
+
+
+_OF_ALL = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY, NOT_ENRICHED)
+_OF_ONE = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY, NOT_ENRICHED, NO_PAGE, NOT_SPOKEN_OF)
+Meant = Annotated[str, Query(max_length=2_000, description="Its IRI, or its label where it has none.")]
+
+
+def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
+    """Return the routes, all below one crawl."""
+    router = APIRouter(prefix="/crawls/{crawl}", tags=["annotations"])
+
+    @router.get("/spoken-of", responses=_OF_ALL)
+    def list_spoken_of(crawl: str) -> CrawlSpokenOf:
+        """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first."""
+        with enriched_of(indexes, reach.crawl(crawl)) as enriched:
+            return crawl_spoken_of(enriched)
+
+    @router.get("/spoken-of/{kind}", responses=_OF_ONE)
+    def show_spoken_of(crawl: str, kind: Kind, of: Meant) -> SpokenOfOne:
+        """Show where something is spoken of, over time, with what else, and opinions in sentences that name it."""
+        found = reach.crawl(crawl)
+        with enriched_of(indexes, found) as enriched:
+            return spoken_of(enriched, kind, of, AnnotationSettings.of(found))
+
+    @router.get("/conversations", responses=_OF_ALL)
+    def show_conversations(
+        crawl: str, site: Annotated[str, Query(max_length=300, description="Without it, the one with the most.")] = ""
+    ) -> Conversation:
+        """Show who answers whom on a site; names of people only where the institution has turned them on."""
+        found = reach.crawl(crawl)
+        with enriched_of(indexes, found) as enriched:
+            return Talk(enriched, site, named=AnnotationSettings.of(found).people).told()
 
     return router

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.catalog.gateway import AskingAgain
-from aahcrawler.service.catalog.reach import CrawlRegistry
 from aahcrawler.service.views import crawl_findings, live_feed, queue_pages, refused_links, site_pages
 from aahcrawler.service.views.crawl_findings import RepairsView, SeedsPage, TrapsView
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus

@@ -14,11 +14,11 @@ from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.steering import exclusion_rules, pausing, starting_crawls, url_scores
 from aahcrawler.service.steering.crawl_management import Description
 from aahcrawler.service.steering.exclusion_rules import MAX_RULES, Excluded, Exclusions, Readmitted, rule_of
-from aahcrawler.service.steering.helm import SteeringService
-from aahcrawler.service.steering.long_acts import UNDER_WAY, JobView
+from aahcrawler.service.steering.long_jobs import UNDER_WAY, JobView
 from aahcrawler.service.steering.pausing import Paused
 from aahcrawler.service.steering.starting_crawls import MAX_WORKERS, Ending, Starting
 from aahcrawler.service.steering.steering_log import MAX_ACTS, Acts, read_acts
+from aahcrawler.service.steering.steering_service import SteeringService
 from aahcrawler.service.steering.url_scores import MAX_WAIT, Admission, UrlDone
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.problems import Shown, problem_responses

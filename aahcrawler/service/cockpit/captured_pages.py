@@ -11,7 +11,7 @@ from aahcrawler.browser.process.chromium_executable import BrowserUnavailableErr
 from aahcrawler.overview.periods import PERIOD
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
-from aahcrawler.replay.marked_words import FIRST_WORD
+from aahcrawler.replay.page_marks import FIRST_WORD
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address

@@ -16,7 +16,7 @@ from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
 from aahcrawler.service.steering import redefining, starting_crawls
 from aahcrawler.service.steering.held_definitions import refused
-from aahcrawler.service.steering.long_acts import JobView, Progress, Task
+from aahcrawler.service.steering.long_jobs import JobView, Progress, Task
 from aahcrawler.service.views.reference_suggestions import MAX_PAGES, ReferenceSuggestions, reference_suggestions
 from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
 from aahcrawler.service.web.roles import Role, checked

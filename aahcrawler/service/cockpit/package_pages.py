@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
-from aahcrawler.service.steering.long_acts import JobView
+from aahcrawler.service.steering.long_jobs import JobView
 from aahcrawler.service.steering.packaging import Packing
 from aahcrawler.service.views.collection_view import CollectionView, collection, collection_file
 from aahcrawler.service.views.downloads import Download, package

@@ -18,7 +18,7 @@ from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering import pausing, starting_crawls, url_scores
 from aahcrawler.service.steering.exclusion_rules import RuleView, exclude, exclusions, preview, readmit, rule_of
-from aahcrawler.service.steering.helm import SteeringService
+from aahcrawler.service.steering.steering_service import SteeringService
 from aahcrawler.service.steering.url_scores import admission
 from aahcrawler.service.views.queue_pages import QueueQuery, queue_page
 from aahcrawler.service.views.score_histories import ScoreHistories

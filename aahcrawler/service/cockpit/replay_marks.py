@@ -5,10 +5,10 @@ from pathlib import Path
 
 from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.replay.object_finding import ShownObject
-from aahcrawler.replay.recorded_answers import RecordedResponse
+from aahcrawler.replay.recorded_responses import RecordedResponse
 from aahcrawler.replay.replayed_captures import Annotations
 from aahcrawler.segments import DamageError
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.capture_view import capture_row, capture_text, judgement_of
 from aahcrawler.service.views.page_indexes import Asked

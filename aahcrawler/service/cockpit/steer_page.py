@@ -10,7 +10,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Sent, Site, address, said_of, then
-from aahcrawler.service.steering.long_acts import JobView
+from aahcrawler.service.steering.long_jobs import JobView
 from aahcrawler.service.steering.order_preview import preview_weights
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.steering.scope_preview import preview_scope

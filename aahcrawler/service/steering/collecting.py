@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 
 from aahcrawler.crawl_collections import LISTS, TERMS, Collection, CollectionError, CollectionFile, mistakes
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.collection_view import collection_file
 from aahcrawler.service.web.noted_acts import note_did, note_said
 from aahcrawler.service.web.problems import BAD_COLLECTION, ProblemError

@@ -17,10 +17,10 @@ from aahcrawler.layout import DELETED
 from aahcrawler.segments.series import sync_folder
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, refused
-from aahcrawler.service.steering.helm import SteeringService
 from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.steering.starting_crawls import Created, create, free_id
 from aahcrawler.service.steering.steering_log import note
+from aahcrawler.service.steering.steering_service import SteeringService
 from aahcrawler.service.web.noted_acts import note_did, note_said
 from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller

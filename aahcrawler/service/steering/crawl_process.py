@@ -17,7 +17,7 @@ from typing import Final
 from aahcrawler.crawls import Started, started
 from aahcrawler.layout import KEEPER, LOCK, START_LOG
 from aahcrawler.segments import private
-from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NOT_STARTED, ProblemError
 
 PATIENCE: Final = 30.0

@@ -12,8 +12,8 @@ from aahcrawler.frontier.blocking_rules import Rule, RuleBook, RuleKind
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import INDEXES
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault
-from aahcrawler.service.catalog.reach import CrawlRegistry
-from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
+from aahcrawler.service.steering.long_jobs import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_RULE, NO_RULE, ProblemError, Shown
 from aahcrawler.urls import MAX_LENGTH

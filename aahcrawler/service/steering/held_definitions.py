@@ -20,7 +20,7 @@ from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import Definition, Registry, RegistryError, UnknownCrawlError
 from aahcrawler.layout import CREATED
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, UNAVAILABLE, MistakeView, ProblemError
 from online_analysis.icd import Icd, IcdError

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import EXPORTS, REMOVING, TOMBSTONES
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import KnowledgeFolders
-from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
-from aahcrawler.service.steering.told_process import ReportingProcess
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
+from aahcrawler.service.steering.long_jobs import Jobs, JobView, Progress, Task
+from aahcrawler.service.steering.reporting_process import ReportingProcess
 from aahcrawler.service.views.downloads import ArchiveFile
 from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 

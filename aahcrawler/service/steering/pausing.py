@@ -4,7 +4,7 @@ from typing import Literal
 
 from aahcrawler import urls
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_SITE, ProblemError, Shown
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, Rewriting

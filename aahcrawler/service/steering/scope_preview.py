@@ -14,9 +14,9 @@ from aahcrawler.refusals import read_refusals
 from aahcrawler.scope import SCOPE, Scope
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
-from aahcrawler.service.steering.long_acts import Jobs, JobView, Progress, Task
+from aahcrawler.service.steering.long_jobs import Jobs, JobView, Progress, Task
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
 from aahcrawler.tombstones import TakenDown

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
-from aahcrawler.service.steering.told_process import ReportingProcess
+from aahcrawler.service.steering.reporting_process import ReportingProcess
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd

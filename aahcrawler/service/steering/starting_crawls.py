@@ -14,7 +14,7 @@ from aahcrawler.frontier.registry import CrawlState, Definition
 from aahcrawler.layout import CREATED
 from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.crawl_process import Launched, Processes, failure, running_process
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of, unread

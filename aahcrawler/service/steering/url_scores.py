@@ -14,7 +14,7 @@ from aahcrawler.frontier.protocol import Offer, Rescore, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.scope import RULE
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, OVER, ProblemError, Shown
 from aahcrawler.urls import queue_of

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from aahcrawler.crawl_collections import Collection, CollectionError, CollectionFile
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.web.problems import NO_COLLECTION, ProblemError, Shown
 

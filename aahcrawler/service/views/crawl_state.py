@@ -18,7 +18,7 @@ from aahcrawler.frontier.protocol import Counts, State
 from aahcrawler.layout import SUMMARY
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.web.problems import ProblemError, Shown
 from aahcrawler.tallies import CrawlCounts, said
 

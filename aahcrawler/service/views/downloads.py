@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from aahcrawler.layout import ARCHIVE, REMOVING, REPORT, WARC
-from aahcrawler.replay.recorded_answers import ByteRange, asked_range
+from aahcrawler.replay.recorded_responses import ByteRange, asked_range
 from aahcrawler.segments import no_link
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.object_list import ObjectFilter, ObjectView, object_list

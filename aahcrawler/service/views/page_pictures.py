@@ -24,7 +24,7 @@ from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import INDEXES, PICTURES
 from aahcrawler.replay.capture_lookup import NoIndexError
-from aahcrawler.replay.recorded_answers import RecordedResponse, RecordedResponses
+from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import private
 from aahcrawler.wire.relay import Relay
 

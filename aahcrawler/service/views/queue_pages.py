@@ -14,7 +14,7 @@ from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.report.reason_words import Reason, worded
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError, Shown

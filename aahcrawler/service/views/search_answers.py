@@ -33,7 +33,7 @@ from aahcrawler.search.result_rows import ResultRow, utc
 from aahcrawler.search.searching import MAX_HITS
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 _SHORT: Final = 0.3

@@ -16,7 +16,7 @@ from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.report.reason_words import CountedReason, counted
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.queue_pages import QueuedUrl, first_urls
 from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery

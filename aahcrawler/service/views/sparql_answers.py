@@ -30,7 +30,7 @@ ROWS: Final = 10_000
 BYTES: Final = 16 << 20
 WAITING: Final = 4
 """Those who ask at once: each keeps a thread of the service."""
-LONGEST: Final = 20_000
+MAX_SPARQL_LENGTH: Final = 20_000
 """Characters of a query."""
 _KINDS: Final = {"query": BAD_SPARQL, "store": STORE_BUSY, "memory": TOO_MUCH, "large": TOO_MUCH}
 _ELSEWHERE: Final = re.compile(r"\bSERVICE\b", re.IGNORECASE)

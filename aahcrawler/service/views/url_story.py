@@ -11,7 +11,7 @@ from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.report.reason_words import Reason, worded, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.live_feed import LoggedEvent, events_page
 from aahcrawler.service.views.queue_pages import QueuedUrl, queued_url
 from aahcrawler.service.views.refused_links import Coverage, FailedUrl, RefusedLinks, RefusedUrl

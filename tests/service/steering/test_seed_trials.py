@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.steering.seed_trials import SeedTrials, TrialView
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.roles import LOCAL

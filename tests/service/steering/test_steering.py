@@ -15,7 +15,7 @@ from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Admission, Catalog, Crawl
-from aahcrawler.service.steering.long_acts import (
+from aahcrawler.service.steering.long_jobs import (
     KEPT_SECONDS,
     MAX_JOBS,
     UNDER_WAY,

@@ -12,7 +12,7 @@ from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import INDEXES, LEARNED, REFUSALS_INDEX, REFUSED, SCORES
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.catalog.reach import CrawlRegistry
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views import queue_pages
 from aahcrawler.service.views.crawl_findings import matters, repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.crawl_state import CrawlStates

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.editor.drafting.address_groups import address_groups
+from aahcrawler.editor.drafts import made_edits
+from aahcrawler.editor.drafts.made_edits import REASONS, ROLES, Extent, Made, NamedGroup
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.staging import staged
 from aahcrawler.editor.text.edits import apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.works import made_edits
-from aahcrawler.editor.works.made_edits import REASONS, ROLES, Extent, Made, NamedGroup
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, KnowledgeBase, Strength

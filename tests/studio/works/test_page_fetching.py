@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.editor.works.page_fetching import Manners, PageFetchError, PageFetching, fetch_into
-from aahcrawler.editor.works.work_collection import DraftCollection
+from aahcrawler.editor.drafts.draft_collection import DraftCollection
+from aahcrawler.editor.drafts.page_fetching import Manners, PageFetchError, PageFetching, fetch_into
 from online_analysis.icd import Icd
 from tests.authoring.tinyforum import topic
 from tests.crawl.site import Reply, Site, serving

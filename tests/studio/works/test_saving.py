@@ -8,18 +8,18 @@ from signal import SIGKILL
 import pytest
 
 from aahcrawler.editor.checks.check_findings import Severity
+from aahcrawler.editor.drafts import draft_collection
+from aahcrawler.editor.drafts import opened_draft as work_module
+from aahcrawler.editor.drafts.draft_collection import MAX_EXAMINED, DraftCollection, Progress
+from aahcrawler.editor.drafts.draft_state import DraftEditError, NotSavedError, StaleError
+from aahcrawler.editor.drafts.entry_examination import WantedExamination, examined
+from aahcrawler.editor.drafts.opened_draft import OpenedDraft
+from aahcrawler.editor.drafts.page_fetching import reading
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.editor.entries.staging import staged
 from aahcrawler.editor.pages.saved_pages import read_expectation
 from aahcrawler.editor.text.edits import Put, SetAttribute
-from aahcrawler.editor.works import work as work_module
-from aahcrawler.editor.works import work_collection
-from aahcrawler.editor.works.entry_examination import WantedExamination, examined
-from aahcrawler.editor.works.page_fetching import reading
-from aahcrawler.editor.works.work import OpenedDraft
-from aahcrawler.editor.works.work_collection import MAX_EXAMINED, DraftCollection, Progress
-from aahcrawler.editor.works.work_state import DraftEditError, NotSavedError, StaleError
-from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import DraftChecker, OpenDrafts
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.crawl.crawling import PATIENCE, until
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.starts
 EXAMINING = """
 import sys
 from pathlib import Path
-from aahcrawler.editor.works.entry_examination import WantedExamination, examined
-from aahcrawler.editor.works.work_collection import DraftCollection
+from aahcrawler.editor.drafts.entry_examination import WantedExamination, examined
+from aahcrawler.editor.drafts.draft_collection import DraftCollection
 
 work = DraftCollection(Path(sys.argv[1]), ()).existing("tinyforum")
 examined(WantedExamination(1, work.entry(work.now()), work.folders))
@@ -40,8 +40,8 @@ examined(WantedExamination(1, work.entry(work.now()), work.folders))
 SAVING = """
 import os, signal, sys
 from pathlib import Path
-from aahcrawler.editor.works import work
-from aahcrawler.editor.works.work_collection import DraftCollection
+from aahcrawler.editor.drafts import opened_draft as work
+from aahcrawler.editor.drafts.draft_collection import DraftCollection
 
 left, fsync, replace = int(sys.argv[2]), os.fsync, Path.replace
 
@@ -166,7 +166,7 @@ def test_progress_is_of_the_newest_revision_and_can_be_ended(
     assert failed.page == "topic"
     assert failed.differences[0].endswith('author: expected "Ada", found nothing')
     work.change([css(f"{EXTRACT}/field[author]/select", ".who a")], "Ada", "mended", revision)
-    monkeypatch.setattr(work_collection, "examined", lambda _, __, is_outdated: until(is_outdated))
+    monkeypatch.setattr(draft_collection, "examined", lambda _, __, is_outdated: until(is_outdated))
     progress.ask()
     progress.close()
     assert progress.wait(0) == found, "it was ended before it came to anything"
@@ -181,7 +181,7 @@ def test_whatever_ends_an_examination_is_told(
     def examined(*_: object) -> None:
         raise TypeError("no such thing")
 
-    monkeypatch.setattr(work_collection, "examined", examined)
+    monkeypatch.setattr(draft_collection, "examined", examined)
     progress = Progress(works, work.name)
     progress.ask()
     assert progress.wait(PATIENCE) is None

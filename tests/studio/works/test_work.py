@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.drafts import draft_folder
+from aahcrawler.editor.drafts.draft_collection import DraftCollection
+from aahcrawler.editor.drafts.draft_state import DraftEditError, StaleError, StepKind
+from aahcrawler.editor.drafts.opened_draft import OpenedDraft
 from aahcrawler.editor.pages.saved_pages import Expectation, ObjectRow
 from aahcrawler.editor.text.edits import Add, Edit, Put, Remove, SetAttribute
 from aahcrawler.editor.text.entry_text import EditError
-from aahcrawler.editor.works import work_folder
-from aahcrawler.editor.works.work import OpenedDraft
-from aahcrawler.editor.works.work_collection import DraftCollection
-from aahcrawler.editor.works.work_state import DraftEditError, StaleError, StepKind
 from knowledge_base.file_selection import SHIPPED
 from tests.authoring.tinyforum import TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT, ITEM
@@ -264,7 +264,7 @@ def test_pages_are_added_removed_and_expected_otherwise(work: OpenedDraft) -> No
 
 def test_a_crash_between_any_two_writings_loses_no_step(work: OpenedDraft, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line of the step counts: what was not written after it is made again."""
-    write = work_folder._write
+    write = draft_folder._write
     wanted = DRAFT
     for survive in range(4):
         left = survive
@@ -279,7 +279,7 @@ def test_a_crash_between_any_two_writings_loses_no_step(work: OpenedDraft, monke
         selector = f"div.n{survive}"
         revision = work.now().revision
         with monkeypatch.context() as patched:
-            patched.setattr(work_folder, "_write", dying)
+            patched.setattr(draft_folder, "_write", dying)
             if survive < 3:
                 with pytest.raises(DraftEditError, match="gone"):
                     work.change([css(ITEM, selector), Remove(place="detect/pattern[1]")], "Ada", "n", revision)
@@ -300,7 +300,7 @@ def test_a_disk_that_is_full_for_long_loses_no_step_either(work: OpenedDraft, mo
         raise OSError(28, "No space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(work_folder, "_write", full)
+        patched.setattr(draft_folder, "_write", full)
         for number in range(3):
             with pytest.raises(DraftEditError, match="cannot be written to: No space left"):
                 work.change([css(ITEM, f".n{number}")], "Ada", f"step {number}", number)
@@ -329,7 +329,7 @@ def test_damage_is_told_in_words(work: OpenedDraft, tmp_path: Path) -> None:
 
 
 def test_steps_are_bounded_and_old_ones_are_forgotten(work: OpenedDraft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_folder, "MAX_STEPS", 6)
+    monkeypatch.setattr(draft_folder, "MAX_STEPS", 6)
     work.change([css(ITEM, ".n0")], "Ada", "step 0", 0)
     saved = work._stepped(work.now(), "Ada", "saved the entry", kind=StepKind.SAVE).base
     for number in range(1, 8):

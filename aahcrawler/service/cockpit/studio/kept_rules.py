@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from aahcrawler.editor.drafting.address_groups import AddressGroup
+from aahcrawler.editor.drafts import made_edits
+from aahcrawler.editor.drafts.made_edits import FIELDS, Extent, Made, add_link_rule
 from aahcrawler.editor.rules.link_fates import EntryParts, Part
 from aahcrawler.editor.text.edits import Confirm, Edit, SetAttribute, apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.works import made_edits
-from aahcrawler.editor.works.made_edits import FIELDS, Extent, Made, add_link_rule
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, Strength
 

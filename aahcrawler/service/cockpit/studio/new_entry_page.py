@@ -11,22 +11,22 @@ from fastapi import APIRouter, Query, Response
 from aahcrawler.editor.drafting.draft import DraftError, WantedDraft, draft
 from aahcrawler.editor.drafting.level_plans import TERMS, Given
 from aahcrawler.editor.drafting.pattern_drafting import Known
+from aahcrawler.editor.drafts.draft_collection import DraftCollection
+from aahcrawler.editor.drafts.draft_state import DraftEditError
+from aahcrawler.editor.drafts.made_edits import REASONS, avoid
 from aahcrawler.editor.pages.page_capture import slug
 from aahcrawler.editor.pages.saved_pages import SavedPageError, pages_folder, saved_pages
 from aahcrawler.editor.rules.page_sample import PageSample
 from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.text.edits import apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.works.made_edits import REASONS, avoid
-from aahcrawler.editor.works.work_collection import DraftCollection
-from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.page import Page
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address
 from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
 from aahcrawler.service.cockpit.studio.page_views import group_words
 from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.steering.long_acts import Progress
+from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import SCHEMA, LoadError, load

@@ -10,14 +10,14 @@ from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import Final
 
+from aahcrawler.editor.drafts.draft_collection import MAX_EXAMINED, Begun, DraftCollection, Progress
+from aahcrawler.editor.drafts.draft_state import DraftEditError, DraftState
+from aahcrawler.editor.drafts.opened_draft import OpenedDraft
 from aahcrawler.editor.entries.entry_files import digest
 from aahcrawler.editor.rules.link_fates import EntryParts
 from aahcrawler.editor.rules.page_sample import PageSample, SampledPage
 from aahcrawler.editor.rules.part_matches import matches
-from aahcrawler.editor.works.work import OpenedDraft
-from aahcrawler.editor.works.work_collection import MAX_EXAMINED, Begun, DraftCollection, Progress
-from aahcrawler.editor.works.work_state import DraftEditError, DraftState
-from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from knowledge_base.file_selection import chosen_files, files_of, filled
 from knowledge_base.loader import LoadError, load, load_files

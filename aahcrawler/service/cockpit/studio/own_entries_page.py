@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel
 
+from aahcrawler.editor.drafts.draft_state import DraftEditError
 from aahcrawler.editor.entries.entry_import import Proposal, propose, take
 from aahcrawler.editor.entries.entry_pack import ENDING, KNOWN_LICENCE, PackError, pack_entry, unpacked
 from aahcrawler.editor.entries.entry_pack import Said as Labelled
@@ -17,12 +18,11 @@ from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
 from aahcrawler.editor.entries.pack_contents import Contents
 from aahcrawler.editor.entries.staging import brought_back
 from aahcrawler.editor.pages.saved_pages import SavedPageError
-from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.steering.long_acts import Progress
+from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, NO_JOB, NO_WORK, ProblemError, Shown
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load

@@ -10,16 +10,16 @@ from starlette.datastructures import QueryParams
 
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.editor.drafting.address_groups import AddressGroup
+from aahcrawler.editor.drafts.draft_state import DraftEditError
+from aahcrawler.editor.drafts.made_edits import REASONS, ROLES, avoid
+from aahcrawler.editor.drafts.page_fetching import Manners, PageFetching, fetch_into, read_now
 from aahcrawler.editor.rules.link_fates import LinkFate
 from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.rules.part_matches import PartMatch
 from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.rules.stepping_out import elements_with
-from aahcrawler.editor.works.made_edits import REASONS, ROLES, avoid
-from aahcrawler.editor.works.page_fetching import Manners, PageFetching, fetch_into, read_now
-from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.layout import DEFINITION
-from aahcrawler.replay.mark_outlines import LOOKS, MarkKind
+from aahcrawler.replay.page_marks import LOOKS, MarkKind
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Reading, Sent, Site, address, then
@@ -30,7 +30,7 @@ from aahcrawler.service.cockpit.studio.open_works import OpenDraft
 from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioService, mark_kind, short_record
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.cockpit.studio.work_acts import DraftChanges, seen_by
-from aahcrawler.service.steering.long_acts import Progress
+from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
 from knowledge_base.model import Strength

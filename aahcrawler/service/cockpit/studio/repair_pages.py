@@ -27,8 +27,8 @@ from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.text.edits import Edit, SetAttribute
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.editor.text.places import parent_of
-from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
+from aahcrawler.replay.page_marks import Mark, MarkKind
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
@@ -36,7 +36,7 @@ from aahcrawler.service.cockpit.studio.entry_words import said_of
 from aahcrawler.service.cockpit.studio.open_works import LoadedKnowledge
 from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.steering.long_acts import Progress
+from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from knowledge_base.loader import LoadError

@@ -10,6 +10,7 @@ from typing import Final
 
 from lxml.html import HtmlElement
 
+from aahcrawler.editor.drafts.draft_state import DraftEditError
 from aahcrawler.editor.entries.entry_files import digest
 from aahcrawler.editor.pages.saved_pages import pages_folder
 from aahcrawler.editor.rules.link_fates import EntryParts, Fate, LinkFate, Part
@@ -18,11 +19,10 @@ from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, Sample
 from aahcrawler.editor.rules.part_matches import PageMatches, matches
 from aahcrawler.editor.rules.site_groups import SiteGroup, site_groups
 from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
-from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page.titles import head_title
-from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
+from aahcrawler.replay.page_marks import Mark, MarkKind
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.cockpit.studio.entry_words import short

@@ -9,18 +9,18 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from aahcrawler.editor.drafts.opened_draft import OpenedDraft
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.staging import Staged, staged
 from aahcrawler.editor.pages.archive_trial import HeaviestPages, Summary
 from aahcrawler.editor.pages.archive_trial import Progress as Read
 from aahcrawler.editor.pages.page_readings import PageChanged
-from aahcrawler.editor.works.work import OpenedDraft
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Editing, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioService
-from aahcrawler.service.steering.long_acts import UNDER_WAY, JobState, JobView, Progress, Task
-from aahcrawler.service.steering.told_process import ReportingProcess
+from aahcrawler.service.steering.long_jobs import UNDER_WAY, JobState, JobView, Progress, Task
+from aahcrawler.service.steering.reporting_process import ReportingProcess
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.noted_acts import under_way
 from aahcrawler.service.web.problems import ProblemError, Shown

@@ -8,18 +8,18 @@ from typing import Annotated, Final, get_args
 from fastapi import APIRouter, Path, Response
 
 from aahcrawler.editor.drafting.doubts import Doubt
+from aahcrawler.editor.drafts.draft_state import DraftEditError, DraftState, NotSavedError, StaleError
+from aahcrawler.editor.drafts.made_edits import Made, NamedGroup, avoid, name_level, remove, set_role
+from aahcrawler.editor.drafts.opened_draft import OpenedDraft
 from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.works.made_edits import Made, NamedGroup, avoid, name_level, remove, set_role
-from aahcrawler.editor.works.work import OpenedDraft
-from aahcrawler.editor.works.work_state import DraftEditError, DraftState, NotSavedError, StaleError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.open_works import DraftChecker
 from aahcrawler.service.cockpit.studio.studio_desk import StudioService
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.steering.long_acts import Progress
+from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from knowledge_base.model import Role
 from knowledge_base.url_rules import Reason

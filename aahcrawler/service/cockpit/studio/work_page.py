@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
+from aahcrawler.editor.drafts.draft_state import DraftEditError, last_to_redo, last_to_undo
 from aahcrawler.editor.rules.link_fates import Part
-from aahcrawler.editor.works.work_state import DraftEditError, last_to_redo, last_to_undo
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.cockpit.studio.entry_words import PartWords, is_container, said_of, whereabouts

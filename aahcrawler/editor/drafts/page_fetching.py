@@ -7,13 +7,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aahcrawler import urls
+from aahcrawler.editor.drafts.draft_state import DraftEditError
+from aahcrawler.editor.drafts.opened_draft import OpenedDraft
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.staging import staged
 from aahcrawler.editor.pages.fetching import FetchError, fetch_page
 from aahcrawler.editor.pages.page_capture import kept_headers
 from aahcrawler.editor.pages.saved_pages import Expectation, header_lines, understood
-from aahcrawler.editor.works.work import OpenedDraft
-from aahcrawler.editor.works.work_state import DraftEditError
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.wire.client import IpPolicy

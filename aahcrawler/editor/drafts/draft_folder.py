@@ -17,9 +17,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aahcrawler.editor.entries.entry_files import digest
-from aahcrawler.editor.text.entry_text import EditError
-from aahcrawler.editor.works.work_state import (
+from aahcrawler.editor.drafts.draft_state import (
     DraftEditError,
     DraftState,
     DraftStep,
@@ -28,6 +26,8 @@ from aahcrawler.editor.works.work_state import (
     PageState,
     parsed_text,
 )
+from aahcrawler.editor.entries.entry_files import digest
+from aahcrawler.editor.text.entry_text import EditError
 from aahcrawler.segments import append_line, no_link
 
 MAX_STEPS: Final = 1_000

@@ -10,15 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.editor.drafting.doubts import Doubt
-from aahcrawler.editor.entries.entry_files import Entry, PageParts, digest, is_name
-from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
-from aahcrawler.editor.pages.saved_pages import Expectation, SavedPageError, expectation_of, pages_folder
-from aahcrawler.editor.text.entry_text import EditError
-from aahcrawler.editor.text.printable_text import plain_line
-from aahcrawler.editor.works.entry_examination import SECONDS, Examined, WantedExamination, examined
-from aahcrawler.editor.works.work import MAX_PAGE_SIZE, MAX_PAGES, OpenedDraft
-from aahcrawler.editor.works.work_folder import DraftFolder
-from aahcrawler.editor.works.work_state import (
+from aahcrawler.editor.drafts.draft_folder import DraftFolder
+from aahcrawler.editor.drafts.draft_state import (
     DraftEditError,
     DraftState,
     KeptDoubt,
@@ -27,6 +20,13 @@ from aahcrawler.editor.works.work_state import (
     kept_doubts,
     parsed_text,
 )
+from aahcrawler.editor.drafts.entry_examination import SECONDS, Examined, WantedExamination, examined
+from aahcrawler.editor.drafts.opened_draft import MAX_PAGE_SIZE, MAX_PAGES, OpenedDraft
+from aahcrawler.editor.entries.entry_files import Entry, PageParts, digest, is_name
+from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.editor.pages.saved_pages import Expectation, SavedPageError, expectation_of, pages_folder
+from aahcrawler.editor.text.entry_text import EditError
+from aahcrawler.editor.text.printable_text import plain_line
 from aahcrawler.page import Page
 
 MAX_WORKS: Final = 200

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from aahcrawler.service.catalog.reach import CrawlRegistry, KnowledgeFolders
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry, KnowledgeFolders
 from aahcrawler.service.steering.crawl_process import Processes
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
-from aahcrawler.service.steering.long_acts import Jobs
+from aahcrawler.service.steering.long_jobs import Jobs
 from aahcrawler.service.steering.packaging import Packages
 from aahcrawler.service.steering.seed_trials import SeedTrials
 

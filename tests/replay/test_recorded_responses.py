@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from aahcrawler.replay.addresses import Modifier
-from aahcrawler.replay.recorded_answers import MAX_SHOWN
+from aahcrawler.replay.recorded_responses import MAX_SHOWN
 from tests.archive.exchanges import chunked
 from tests.replay.archived import HTML, MOMENT, URL, Archived, body_of, now, shown
 

@@ -9,16 +9,8 @@ from typing import Final
 from lxml import etree
 
 from aahcrawler.editor.drafting.doubts import Doubt
-from aahcrawler.editor.entries.entry_files import Entry, PageParts, digest, is_name
-from aahcrawler.editor.entries.own_folder import ChangedMeanwhileError, OwnFolder, OwnFolderError
-from aahcrawler.editor.pages.saved_pages import Expectation, SavedPage, as_json, page_of
-from aahcrawler.editor.text.edits import Add, Confirm, Edit, Remove, SetAttribute
-from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.text.printable_text import plain_line
-from aahcrawler.editor.works.entry_examination import SECONDS, Examined, WantedExamination, examined, never
-from aahcrawler.editor.works.made_edits import added
-from aahcrawler.editor.works.work_folder import DraftFolder
-from aahcrawler.editor.works.work_state import (
+from aahcrawler.editor.drafts.draft_folder import DraftFolder
+from aahcrawler.editor.drafts.draft_state import (
     DraftEditError,
     DraftState,
     DraftStep,
@@ -33,6 +25,14 @@ from aahcrawler.editor.works.work_state import (
     patch_between,
     patches_of,
 )
+from aahcrawler.editor.drafts.entry_examination import SECONDS, Examined, WantedExamination, examined, never
+from aahcrawler.editor.drafts.made_edits import added
+from aahcrawler.editor.entries.entry_files import Entry, PageParts, digest, is_name
+from aahcrawler.editor.entries.own_folder import ChangedMeanwhileError, OwnFolder, OwnFolderError
+from aahcrawler.editor.pages.saved_pages import Expectation, SavedPage, as_json, page_of
+from aahcrawler.editor.text.edits import Add, Confirm, Edit, Remove, SetAttribute
+from aahcrawler.editor.text.entry_text import EditError, EntryText
+from aahcrawler.editor.text.printable_text import plain_line
 from aahcrawler.page import Page
 
 _ONCE = ("detect", "canonical", "avoid")
