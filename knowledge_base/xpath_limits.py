@@ -33,7 +33,7 @@ _LIKE_FIRST: Final = frozenset({"string", "normalize-space", "substring", "subst
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextBytes:
     """Texts that result from an expression: bytes for all contexts together, and ``most`` for one of them.
 
     ``literal`` is the text where it is always the same.
@@ -44,18 +44,18 @@ class Text:
     literal: str | None = None
 
     @classmethod
-    def of_literal(cls, value: str, contexts: int) -> "Text":
+    def of_literal(cls, value: str, contexts: int) -> "TextBytes":
         """Return a constant text for all contexts."""
         size = len(value.encode("utf-8", "surrogatepass"))
         return cls(size * contexts, size, value)
 
     @classmethod
-    def of_number(cls, contexts: int) -> "Text":
+    def of_number(cls, contexts: int) -> "TextBytes":
         """Return the text of a number or a truth value."""
         return cls(_NUMBER * contexts, _NUMBER)
 
 
-def product(name: str, texts: Sequence[Text]) -> int:
+def product(name: str, texts: Sequence[TextBytes]) -> int:
     """Return the units of work of calls of a function, as the product of the lengths of its texts."""
     if len(texts) < 2:
         return 0
@@ -66,25 +66,25 @@ def product(name: str, texts: Sequence[Text]) -> int:
     return texts[0].total * _begun(texts[1], texts[0].most) // _SEARCHED if name in SEARCHES else 0
 
 
-def compared(left: Text, lefts: int, right: Text, rights: int) -> int:
+def compared(left: TextBytes, lefts: int, right: TextBytes, rights: int) -> int:
     """Return the units of work to compare each left text with each right one, assuming that they begin alike."""
     return min(left.total * rights, right.total * lefts) // _ALIKE
 
 
-def result(name: str, texts: Sequence[Text], contexts: int) -> Text:
+def result(name: str, texts: Sequence[TextBytes], contexts: int) -> TextBytes:
     """Return the text that results from calls of a function."""
     if name == "concat":
-        return Text(sum(each.total for each in texts), sum(each.most for each in texts))
+        return TextBytes(sum(each.total for each in texts), sum(each.most for each in texts))
     if name in _LIKE_FIRST and texts:
-        return Text(texts[0].total, texts[0].most)
+        return TextBytes(texts[0].total, texts[0].most)
     if name == "translate" and texts:
         into = texts[-1].literal
         longer = 1 if into is not None and into.isascii() else _MAX_CHARACTER_LENGTH
-        return Text(longer * texts[0].total, longer * texts[0].most)
-    return Text.of_number(contexts)
+        return TextBytes(longer * texts[0].total, longer * texts[0].most)
+    return TextBytes.of_number(contexts)
 
 
-def _begun(sought: Text, most: int) -> int:
+def _begun(sought: TextBytes, most: int) -> int:
     """Return at how many places at once a search may have begun to match; each compares the same byte again."""
     if sought.literal is not None:
         return sought.literal.count(sought.literal[:1]) if sought.literal else 0
@@ -143,7 +143,7 @@ def _unknown(_: XPathStep) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PageShape:
     """The properties of a page, or of a subtree, on which the cost of expressions depends.
 
     ``size`` is the number of nodes, ``depth`` the greatest depth, ``siblings`` the most children of a node; ``depths``
@@ -163,20 +163,20 @@ class Shape:
     count: Callable[[XPathStep], int | None] = field(default=_unknown)
 
     @classmethod
-    def worst(cls, size: int, depth: int) -> "Shape":
+    def worst(cls, size: int, depth: int) -> "PageShape":
         """Return the shape of a page of which only size and depth are known, assuming the worst."""
         whole = Length(BYTES_OF_NODE * size, BYTES_OF_NODE * size)
         texts = Length(BYTES_OF_NODE * size * depth, BYTES_OF_NODE * size)
         return cls(size, depth, size, size * depth, size * size, texts, whole, lambda _: whole)
 
-    def part(self, size: int) -> "Shape":
+    def part(self, size: int) -> "PageShape":
         """Return the shape of a part of the page with so many nodes."""
         size = min(size, self.size)
         depth, siblings = min(size, self.depth), min(size, self.siblings)
         depths, beside = min(self.depths, size * depth), min(self.beside, size * siblings)
         longest = min(self.texts.longest, BYTES_OF_NODE * size)
         texts = Length(min(self.texts.total, longest * depth), longest)
-        return Shape(size, depth, siblings, depths, beside, texts, self.names, self.values, self.count)
+        return PageShape(size, depth, siblings, depths, beside, texts, self.names, self.values, self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +203,13 @@ class _Contexts:
 class _Meter:
     """Adds up the work of an expression on a page of some shape."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: PageShape) -> None:
         self._shape = shape
         self.work = 0
         self.products = 0
         """How much of the work is that of functions that multiply the lengths of texts."""
 
-    def read(self, expression: Expression, at: _Contexts) -> _Nodes | Text:
+    def read(self, expression: Expression, at: _Contexts) -> _Nodes | TextBytes:
         """Add the work of an expression; return its nodes, or its text where its value is no node set."""
         match expression:
             case Path():
@@ -219,8 +219,8 @@ class _Meter:
             case Call():
                 return self._call(expression, at)
             case Literal(value):
-                return Text.of_literal(value, at.number)
-        return Text.of_number(at.number)
+                return TextBytes.of_literal(value, at.number)
+        return TextBytes.of_number(at.number)
 
     def _path(self, path: Path, at: _Contexts) -> _Nodes:
         nodes = _Nodes(at.number, at.number if path.absolute else at.times)
@@ -288,11 +288,11 @@ class _Meter:
         self.read(predicate, _Contexts(nodes.number, nodes.times))
         return nodes
 
-    def _operation(self, operation: Operation, at: _Contexts) -> _Nodes | Text:
+    def _operation(self, operation: Operation, at: _Contexts) -> _Nodes | TextBytes:
         left, right = self.read(operation.left, at), self.read(operation.right, at)
         texts = [self._read(each) for each in (left, right)] if operation.operator in _COMPARED else []
         if not isinstance(left, _Nodes) or not isinstance(right, _Nodes) or not at.number:
-            return Text.of_number(at.number)
+            return TextBytes.of_number(at.number)
         if operation.operator == "|":
             self.work += left.number * right.number // at.number // COMPARISONS
             number, times = left.number + right.number, left.times + right.times
@@ -300,34 +300,34 @@ class _Meter:
         if texts:
             self.work += left.number * right.number // at.number
             self._multiply(compared(texts[0], left.number, texts[1], right.number) // at.number)
-        return Text.of_number(at.number)
+        return TextBytes.of_number(at.number)
 
-    def _call(self, call: Call, at: _Contexts) -> _Nodes | Text:
+    def _call(self, call: Call, at: _Contexts) -> _Nodes | TextBytes:
         given = [self.read(argument, at) for argument in call.arguments]
         if call.name in _OF_CONTEXT and not given:
             given = [_Nodes(at.number, at.times)]
-        texts: list[Text] = []
+        texts: list[TextBytes] = []
         if call.name in _OF_TEXTS:
             texts = [self._read(each if call.name == "sum" else _first(each, at)) for each in given]
         self._multiply(product(call.name, texts))
         if call.name == "id":
             return _Nodes(at.number, at.number)
         if call.name in _NAMES:
-            return Text(at.number * self._shape.names.longest, self._shape.names.longest)
+            return TextBytes(at.number * self._shape.names.longest, self._shape.names.longest)
         return result(call.name, texts, at.number)
 
     def _multiply(self, units: int) -> None:
         self.products += units
         self.work += units
 
-    def _read(self, value: _Nodes | Text) -> Text:
+    def _read(self, value: _Nodes | TextBytes) -> TextBytes:
         """Return the texts of nodes, and add the work of reading them."""
-        if isinstance(value, Text):
+        if isinstance(value, TextBytes):
             return value
         length = value.values or self._shape.texts
         below = min(value.number * self._shape.size, value.times * self._shape.depths)
         self.work += value.number + (below if value.values is None else 0)
-        return Text(min(value.number * length.longest, value.times * length.total), length.longest)
+        return TextBytes(min(value.number * length.longest, value.times * length.total), length.longest)
 
 
 def _longer(one: Length | None, other: Length | None) -> Length | None:
@@ -337,14 +337,14 @@ def _longer(one: Length | None, other: Length | None) -> Length | None:
     return Length(one.total + other.total, max(one.longest, other.longest))
 
 
-def _first(value: _Nodes | Text, at: _Contexts) -> _Nodes | Text:
+def _first(value: _Nodes | TextBytes, at: _Contexts) -> _Nodes | TextBytes:
     """Return one node for each context: the first, as conversion to text uses only that."""
-    if isinstance(value, Text):
+    if isinstance(value, TextBytes):
         return value
     return _Nodes(min(value.number, at.number), min(value.times, at.number), value.values)
 
 
-def evaluation_cost(expression: Expression, shape: Shape) -> int:
+def evaluation_cost(expression: Expression, shape: PageShape) -> int:
     """Return the maximum number of nodes visited by evaluating an expression at one node of a page."""
     meter = _Meter(shape)
     meter.read(expression, _Contexts(1, 1))
@@ -352,7 +352,7 @@ def evaluation_cost(expression: Expression, shape: Shape) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ExpressionForm:
     """What the form of an expression alone tells of its cost: ``expression`` is None where that is nothing.
 
     The expression may be evaluated on pages of any shape up to ``least`` nodes, and on pages that are not deep up to
@@ -369,7 +369,7 @@ class Form:
         """Return whether only the context node and its descendants are visited."""
         return self.expression is not None and _is_downward(self.expression)
 
-    def work(self, shape: Shape) -> int:
+    def work(self, shape: PageShape) -> int:
         """Return the maximum number of nodes that the expression visits on a page."""
         return shape.size**2 if self.expression is None else evaluation_cost(self.expression, shape)
 
@@ -388,7 +388,7 @@ def _is_downward(expression: Expression) -> bool:
 
 
 @lru_cache(MAX_REMEMBERED)
-def form_of(source: str) -> Form:
+def form_of(source: str) -> ExpressionForm:
     """Return the form of an expression.
 
     >>> [form_of(source).least for source in ("//a[@href]", "//a//b", "//a[count(//b[//c]) > 1]")]
@@ -398,23 +398,23 @@ def form_of(source: str) -> Form:
         expression = parse(source)
     except ValueError:
         expression = None
-    unlimited = Form(expression, 0, 0)
+    unlimited = ExpressionForm(expression, 0, 0)
     few = FEW_NODES if expression is None or _products(expression) <= MAX_WORK else 0
-    return Form(expression, _largest(unlimited, lambda size: size), _largest(unlimited, lambda _: DEEP), few)
+    return ExpressionForm(expression, _largest(unlimited, lambda size: size), _largest(unlimited, lambda _: DEEP), few)
 
 
 def _products(expression: Expression) -> int:
     """Return the maximum work of multiplying lengths of texts on a page of few nodes."""
-    meter = _Meter(Shape.worst(FEW_NODES, FEW_NODES))
+    meter = _Meter(PageShape.worst(FEW_NODES, FEW_NODES))
     meter.read(expression, _Contexts(1, 1))
     return meter.products
 
 
-def _largest(form: Form, depth: Callable[[int], int]) -> int:
+def _largest(form: ExpressionForm, depth: Callable[[int], int]) -> int:
     """Return the largest of some page sizes up to which an expression may be evaluated, 0 if there is none."""
 
     def is_too_much(size: int) -> bool:
-        return form.work(Shape.worst(size, min(depth(size), size))) > MAX_WORK
+        return form.work(PageShape.worst(size, min(depth(size), size))) > MAX_WORK
 
     number = bisect_left(_SIZES, True, key=is_too_much)
     return _SIZES[number - 1] if number else 0
@@ -433,7 +433,7 @@ class TooCostlyError(etree.XPathError):
 class _Measured:
     """A page that was measured: its shape, and its numbers of elements by name, class word and id."""
 
-    shape: Shape
+    shape: PageShape
     names: Counter[str]
     classes: Counter[str]
     ids: Counter[str]
@@ -505,7 +505,7 @@ class Limits:
         """Return the maximum number of nodes that an expression visits when evaluated at an element of the page."""
         return self._work(source, form_of(source), context)
 
-    def _work(self, source: str, form: Form, context: HtmlElement) -> int:
+    def _work(self, source: str, form: ExpressionForm, context: HtmlElement) -> int:
         within = self._within(form, context)
         if (source, within) not in self._worked:
             self._worked[source, within] = form.work(self._shape(within))
@@ -516,13 +516,13 @@ class Limits:
         self._is_deep = bool(_deep(self._root))
         return self._size
 
-    def _within(self, form: Form, context: HtmlElement) -> int:
+    def _within(self, form: ExpressionForm, context: HtmlElement) -> int:
         """Return the number of nodes reachable from a context, rounded up; 0 for the whole page."""
         if context is self._root or not form.is_downward:
             return 0
         return 1 << int(_part(context)).bit_length()
 
-    def _shape(self, within: int) -> Shape:
+    def _shape(self, within: int) -> PageShape:
         self._measured = self._measured or _measured(self._root, self._length // BYTES_OF_NODE)
         shape = replace(self._measured.shape, count=self._measured.most)
         return shape.part(within) if within else shape
@@ -564,7 +564,7 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
         children.append(0)
     size, name = names.total(), max(map(_bytes, names), default=0)
     whole = Length(values.total(), max(longest.values(), default=0))
-    shape = Shape(
+    shape = PageShape(
         size + texts,
         deepest,
         siblings,

@@ -27,7 +27,7 @@ from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.assistance import FailedAction, raised
-from aahcrawler.helper.site_memory import Lesson, site_of
+from aahcrawler.helper.site_memory import SiteLesson, site_of
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES, LEARNED, OBJECTS, REREADING, TOPIC, WARC
 from aahcrawler.metadata import Link, Metadata
@@ -115,7 +115,7 @@ _NOTES: Final = TypeAdapter(Reread)
 class Known:
     """What the pages of a site have taught."""
 
-    lessons: list[Lesson] = field(default_factory=list)
+    lessons: list[SiteLesson] = field(default_factory=list)
     learned: list[Learned] = field(default_factory=list)
 
 

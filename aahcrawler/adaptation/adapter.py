@@ -45,7 +45,7 @@ from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.extraction import BODY, Extracted, ExtractionOutcome, Runner
-from aahcrawler.helper.links.navigation import Chosen, Links
+from aahcrawler.helper.links.navigation import ChosenLink, Links
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.induction.field_labels import is_byline_word, name_in
 from aahcrawler.metadata import Metadata
@@ -130,7 +130,7 @@ class Adaptation:
         links: Links,
         application: Application,
         level: PageLevel,
-        chosen: Sequence[Chosen],
+        chosen: Sequence[ChosenLink],
         former: Metadata | None,
     ) -> Followed:
         """See `aahcrawler.helper.adaptation_protocol.Adapter.followed`."""

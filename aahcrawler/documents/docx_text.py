@@ -11,7 +11,7 @@ from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
 from aahcrawler.documents.content import About, about, moment_of
-from aahcrawler.documents.running_text import LinkStart, Mark, Piece
+from aahcrawler.documents.running_text import LinkStart, Piece, TextMark
 from aahcrawler.documents.zip_package import Package, tag_of, text_of, value_of
 
 _DOCUMENT: Final = "officeDocument"
@@ -82,10 +82,10 @@ def _of_part(package: Package, name: str, relations: dict[str, _Relation]) -> It
             else:
                 yield from _begun(element, tag, relations, fields)
         elif tag in ("hyperlink", "fldSimple"):
-            yield Mark.LINK_END
+            yield TextMark.LINK_END
         elif tag == "p":
-            yield Mark.PARAGRAPH_END
-    yield Mark.SHEET_END
+            yield TextMark.PARAGRAPH_END
+    yield TextMark.SHEET_END
 
 
 def _begun(element: Element, tag: str, relations: dict[str, _Relation], fields: "_Fields") -> Iterator[Piece]:
@@ -132,4 +132,4 @@ class _Fields:
             self._open[-1] = (self._open[-1][0], True)
             yield LinkStart(_address(self._open[-1][0]))
         elif sign == "end" and self._open and self._open.pop()[1]:
-            yield Mark.LINK_END
+            yield TextMark.LINK_END

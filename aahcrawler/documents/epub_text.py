@@ -11,7 +11,7 @@ from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
 from aahcrawler.documents.content import MAX_PAGES, About, EncryptedError, about, is_absolute, moment_of
-from aahcrawler.documents.running_text import LinkStart, Mark, Piece
+from aahcrawler.documents.running_text import LinkStart, Piece, TextMark
 from aahcrawler.documents.zip_package import Package, text_of, value_of
 from aahcrawler.page import markup
 from aahcrawler.page.text import BLOCKS, UNREAD
@@ -41,7 +41,7 @@ def pieces(package: Package) -> Iterator[Piece]:
     for name in names:
         if name not in locked:
             yield from _of_text(package.read(name))
-            yield Mark.SHEET_END
+            yield TextMark.SHEET_END
 
 
 def _root_file(package: Package) -> str:
@@ -88,7 +88,7 @@ def _of_text(body: bytes) -> Iterator[Piece]:
 
 def _begun(element: Element) -> Iterator[Piece]:
     if element.tag in BLOCKS:
-        yield Mark.PARAGRAPH_END
+        yield TextMark.PARAGRAPH_END
     elif element.tag == "a":
         address = element.get("href") or ""
         yield LinkStart(address if is_absolute(address) else "")
@@ -97,9 +97,9 @@ def _begun(element: Element) -> Iterator[Piece]:
 
 def _ended(node: Element, *, is_element: bool) -> Iterator[Piece]:
     if is_element and node.tag in BLOCKS:
-        yield Mark.PARAGRAPH_END
+        yield TextMark.PARAGRAPH_END
     elif is_element and node.tag == "a":
-        yield Mark.LINK_END
+        yield TextMark.LINK_END
     elif is_element and node.tag in ("td", "th"):
         yield " "
     yield node.tail or ""

@@ -7,7 +7,7 @@ from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
 from aahcrawler.documents.content import About, EncryptedError, about, is_absolute, moment_of
-from aahcrawler.documents.running_text import LinkStart, Mark, Piece
+from aahcrawler.documents.running_text import LinkStart, Piece, TextMark
 from aahcrawler.documents.zip_package import Package, tag_of, text_of, value_of
 
 _UNREAD: Final = frozenset(
@@ -53,9 +53,9 @@ def _begun(element: Element, tag: str) -> Iterator[Piece]:
 
 def _ended(element: Element, tag: str) -> Iterator[Piece]:
     if tag == "a":
-        yield Mark.LINK_END
+        yield TextMark.LINK_END
     elif tag in _PARAGRAPHS:
-        yield Mark.PARAGRAPH_END
+        yield TextMark.PARAGRAPH_END
     yield element.tail or ""
 
 

@@ -29,7 +29,7 @@ class LinkStart:
     address: str
 
 
-class Mark(Enum):
+class TextMark(Enum):
     """A separator between pieces of text."""
 
     LINK_END = "link end"
@@ -37,7 +37,7 @@ class Mark(Enum):
     SHEET_END = "sheet end"
 
 
-Piece = str | LinkStart | Mark
+Piece = str | LinkStart | TextMark
 """A part of running text, in its order."""
 
 
@@ -54,11 +54,11 @@ def _sheets(pieces: Iterable[Piece]) -> Iterator[Sheet]:
                 paragraph.add(piece)
             case LinkStart(address):
                 paragraph.begin_link(address)
-            case Mark.LINK_END:
+            case TextMark.LINK_END:
                 paragraph.end_link()
-            case Mark.PARAGRAPH_END | Mark.SHEET_END:
+            case TextMark.PARAGRAPH_END | TextMark.SHEET_END:
                 paragraph = sheet.add(paragraph)
-        if sheet.size >= SHEET or (piece is Mark.SHEET_END and sheet.size):
+        if sheet.size >= SHEET or (piece is TextMark.SHEET_END and sheet.size):
             yield sheet.ended()
             sheet = _Sheet()
     sheet.add(paragraph)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner
-from aahcrawler.helper.links.navigation import Chosen, Links
+from aahcrawler.helper.links.navigation import ChosenLink, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from knowledge_base.model import Application, Extract, PageLevel
@@ -47,7 +47,7 @@ class Kept:
 class Followed:
     """Links that navigation led to, and those of its actions that should have found some and did not."""
 
-    chosen: tuple[Chosen, ...]
+    chosen: tuple[ChosenLink, ...]
     stopped: tuple[str, ...] = ()
 
 
@@ -83,7 +83,7 @@ class Adapter(Protocol):
         links: Links,
         application: Application,
         level: PageLevel,
-        chosen: Sequence[Chosen],
+        chosen: Sequence[ChosenLink],
         former: Metadata | None,
     ) -> Followed:
         """Look at the links that the navigation actions of a level chose; add those that they should have."""

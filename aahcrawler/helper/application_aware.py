@@ -17,7 +17,7 @@ from aahcrawler.helper.links.junk_urls import junk_reason
 from aahcrawler.helper.links.navigation import Ignored, Links, gives_aliases
 from aahcrawler.helper.links.page_links import beginning_of, links_alone, with_rest
 from aahcrawler.helper.links.requests import Values, no_values
-from aahcrawler.helper.site_memory import Lesson, LinkJudge, Sites, site_of
+from aahcrawler.helper.site_memory import LinkJudge, SiteLesson, Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.generic import NumericDates
@@ -81,11 +81,11 @@ class ApplicationAwareHelper:
         return self
 
     @property
-    def lessons(self) -> tuple[Lesson, ...]:
+    def lessons(self) -> tuple[SiteLesson, ...]:
         """What the last page that was assisted taught of its site."""
         return tuple(self._sites.lessons)
 
-    def learn(self, lessons: Iterable[Lesson]) -> None:
+    def learn(self, lessons: Iterable[SiteLesson]) -> None:
         """Learn what a page taught another helper of the same knowledge base, as if it had been assisted here."""
         self._sites.learn(lessons)
 

@@ -33,7 +33,7 @@ class Memory(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class SiteLesson:
     """A method of a memory that was called, and what it was told. Both can be pickled."""
 
     memory: Memory
@@ -41,13 +41,13 @@ class Lesson:
     told: tuple[object, ...]
 
 
-class Lessons:
+class SiteLessons:
     """The first lessons since one began to listen."""
 
     def __init__(self) -> None:
-        self._heard: list[Lesson] = []
+        self._heard: list[SiteLesson] = []
 
-    def __iter__(self) -> Iterator[Lesson]:
+    def __iter__(self) -> Iterator[SiteLesson]:
         """Yield the lessons in their order."""
         return iter(tuple(self._heard))
 
@@ -58,7 +58,7 @@ class Lessons:
     def hear(self, memory: Memory, learn: Callable[..., object], *told: object) -> None:
         """Keep that a method of a memory was called, as long as there are not too many."""
         if len(self._heard) < MAX_LESSONS:
-            self._heard.append(Lesson(memory, learn, told))
+            self._heard.append(SiteLesson(memory, learn, told))
 
 
 MAX_HOSTS = 10_000
@@ -71,7 +71,7 @@ SignKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class UrlVerdict:
     """An application's verdict on one URL.
 
     ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched.
@@ -102,7 +102,7 @@ class Sites:
         self._orders: OrderedDict[str, tuple[set[Order], set[Order]]] = OrderedDict()
         self._titles: OrderedDict[str, deque[tuple[str, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
-        self.lessons = Lessons()
+        self.lessons = SiteLessons()
         self.records = SiteRecords(most_hosts, self.lessons)
         self.languages = SiteLanguages(most_hosts, self.lessons)
         self.lines = SiteLines(self.lessons)
@@ -170,7 +170,7 @@ class Sites:
         if application is not None:
             self.remember(url, application, _signs(application, keys))
 
-    def learn(self, lessons: Iterable[Lesson]) -> None:
+    def learn(self, lessons: Iterable[SiteLesson]) -> None:
         """Learn what a page taught that another process has read."""
         memories: Mapping[Memory, object] = {
             Memory.SITES: self,
@@ -263,9 +263,9 @@ class Verdicts:
 
     def __init__(self) -> None:
         self._shapes: dict[Application, Shapes] = {}
-        self._known: dict[tuple[Application, Shape], tuple[Verdict, frozenset[str]]] = {}
+        self._known: dict[tuple[Application, Shape], tuple[UrlVerdict, frozenset[str]]] = {}
 
-    def of(self, application: Application, url: str) -> Verdict:
+    def of(self, application: Application, url: str) -> UrlVerdict:
         """Return what an application says of a URL."""
         address = ParsedUrl.parse(url)
         shapes = self._shapes.get(application) or self._shapes.setdefault(application, Shapes(application))
@@ -283,16 +283,16 @@ class Verdicts:
         query = tuple(raw for raw, part in zip(address.query, shape[1], strict=True) if part in kept)
         is_canonical = len(query) == len(address.query) and alike.address.path == address.path
         canonical = address if is_canonical else ParsedUrl(address.prefix, alike.address.path, query)
-        return Verdict(canonical.url, canonical, alike.level, alike.reason, alike.contradicts)
+        return UrlVerdict(canonical.url, canonical, alike.level, alike.reason, alike.contradicts)
 
 
-def _verdict(application: Application, address: ParsedUrl) -> Verdict:
+def _verdict(application: Application, address: ParsedUrl) -> UrlVerdict:
     canonical = application.canonical(address)
     refusal = application.refusal(canonical)
     level = application.level_of(canonical) if refusal is None or application.draft else None
     if refusal is not None and level is not None:
-        return Verdict(canonical.url, canonical, level, None, contradicts=True)
-    return Verdict(canonical.url, canonical, level, refusal.reason if refusal else None)
+        return UrlVerdict(canonical.url, canonical, level, None, contradicts=True)
+    return UrlVerdict(canonical.url, canonical, level, refusal.reason if refusal else None)
 
 
 MIN_LANGUAGE_PAGES = 5
@@ -318,9 +318,9 @@ class SiteLanguages:
     The least recently seen site is forgotten first. What is remembered depends on the pages alone, in their order.
     """
 
-    def __init__(self, most: int, lessons: Lessons | None = None) -> None:
+    def __init__(self, most: int, lessons: SiteLessons | None = None) -> None:
         self._most = most
-        self._lessons = lessons or Lessons()
+        self._lessons = lessons or SiteLessons()
         self._sites: OrderedDict[str, _Declared] = OrderedDict()
 
     def believes(self, site: str, declared: str) -> bool:
@@ -379,8 +379,8 @@ class SiteLines:
     The least recently seen site is forgotten first. What is remembered depends on the pages alone, in their order.
     """
 
-    def __init__(self, lessons: Lessons | None = None) -> None:
-        self._lessons = lessons or Lessons()
+    def __init__(self, lessons: SiteLessons | None = None) -> None:
+        self._lessons = lessons or SiteLessons()
         self._sites: OrderedDict[str, OrderedDict[int, tuple[int, ...]]] = OrderedDict()
 
     def repeated(self, site: str, url: str) -> frozenset[int]:
@@ -438,9 +438,9 @@ class _Known:
 class SiteRecords:
     """The shapes of records by the part of a site that their pages are in, the least recently seen forgotten first."""
 
-    def __init__(self, most: int, lessons: Lessons | None = None) -> None:
+    def __init__(self, most: int, lessons: SiteLessons | None = None) -> None:
         self._most = most
-        self._lessons = lessons or Lessons()
+        self._lessons = lessons or SiteLessons()
         self._parts: OrderedDict[str, list[_Known]] = OrderedDict()
         self._titles: OrderedDict[str, str] = OrderedDict()
 

@@ -92,7 +92,7 @@ class Article:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedArticle:
     """What a page with repeated structure is about. ``sets`` are its records, ``posts`` those that are objects.
 
     ``reason`` says why there is neither an article nor a post; None where there is one.
@@ -104,7 +104,7 @@ class Judged:
     reason: NoObject | None = None
 
 
-def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
+def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> JudgedArticle:
     """Return the article of a page, if it is one, and the records that are posts or comments, as `_judge` does.
 
     A page without running text may have one of short lines, or be a ticket of a few words.
@@ -113,10 +113,10 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     if judged.reason not in (NoObject.NO_TEXT, NoObject.LITTLE_TEXT):
         return judged
     short = _verses(page, prepared, judged.sets) or _few_words(prepared, judged.sets)
-    return judged if short is None else Judged(judged.sets, short, ())
+    return judged if short is None else JudgedArticle(judged.sets, short, ())
 
 
-def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
+def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> JudgedArticle:
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares itself an article is believed if it has any
@@ -131,7 +131,9 @@ def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], give
         posts = tuple(
             each for each in sets if each.alone or (each.nature is Nature.POSTS and _is_thread(prepared, each))
         )
-        return Judged(sets, None, () if withheld else posts if alone else (), NoObject.WITHHELD if withheld else None)
+        return JudgedArticle(
+            sets, None, () if withheld else posts if alone else (), NoObject.WITHHELD if withheld else None
+        )
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     sets = tuple(each for each in sets if each.nature is Nature.TEASERS or not _are_unsigned(prepared, each))
     part, text = None, None
@@ -165,10 +167,10 @@ def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], give
                 objection = NoObject.WITHHELD
         if objection is None:
             below = (each for each in posts if not _is_beside(prepared, part, each) and not _is_split_off(each, text))
-            return Judged(sets, Article(part, text), tuple(below))
+            return JudgedArticle(sets, Article(part, text), tuple(below))
         reason = objection
     posts = () if withheld else tuple(each for each in posts if not _is_preview(prepared, each))
-    return Judged(sets, None, posts, None if posts else NoObject.WITHHELD if withheld else reason)
+    return JudgedArticle(sets, None, posts, None if posts else NoObject.WITHHELD if withheld else reason)
 
 
 def _own(text: ArticleText, read: ArticleText, structure: ArticleText) -> ArticleText:

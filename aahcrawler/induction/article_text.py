@@ -20,7 +20,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.field_labels import is_text_label
 from aahcrawler.induction.main_part import MainPart
-from aahcrawler.induction.outline import MAX_DEPTH, Extents, Outline, Piece, weight
+from aahcrawler.induction.outline import MAX_DEPTH, Extents, Outline, TextPiece, weight
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
@@ -474,7 +474,7 @@ class _Lines:
 class _Block:
     """A line that the page shows: its pieces, and its letters."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     key: str
 
     @property
@@ -617,9 +617,9 @@ def _shown(outline: Outline, _: int) -> _Shown:
     return _Shown(outline)
 
 
-def _by_block(outline: Outline, holders: Sequence[int]) -> Iterator[tuple[Piece, ...]]:
+def _by_block(outline: Outline, holders: Sequence[int]) -> Iterator[tuple[TextPiece, ...]]:
     """Yield the pieces of each line: blocks and line breaks end one and begin another."""
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     holder, seen = -1, 0
     for piece in outline.pieces:
         own = holders[piece.owner]

@@ -10,7 +10,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.comment_sections import CommentSection, lone_comment
 from aahcrawler.induction.outline import Outline, numbered
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 
 MAX_CANDIDATES = 10
 """The most sets of one page that are examined closely, those with most text first."""
@@ -52,7 +52,7 @@ class Candidate:
 
 def candidates(
     outline: Outline,
-    shown: Sequence[Shown],
+    shown: Sequence[ShownDate],
     sections: Sequence[CommentSection] = (),
     messages: Sequence[tuple[int, ...]] = (),
 ) -> tuple[Candidate, ...]:
@@ -93,7 +93,7 @@ def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:
     return total
 
 
-def _date_clusters(outline: Outline, shown: Sequence[Shown]) -> Iterator[list[int]]:
+def _date_clusters(outline: Outline, shown: Sequence[ShownDate]) -> Iterator[list[int]]:
     """Group dates in elements of one shape, then those in elements of one name."""
     for by_class in (True, False):
         groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -120,7 +120,7 @@ def _numbered_clusters(outline: Outline) -> Iterator[list[int]]:
     yield from (places for places in groups.values() if len(places) >= 2)
 
 
-def _single(outline: Outline, shown: Sequence[Shown]) -> Iterator[tuple[int, ...]]:
+def _single(outline: Outline, shown: Sequence[ShownDate]) -> Iterator[tuple[int, ...]]:
     """Yield elements with a date whose identifier calls them a numbered post or comment, the only one of the page."""
     groups: dict[str, list[int]] = defaultdict(list)
     for place, element in enumerate(outline.elements):

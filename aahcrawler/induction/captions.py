@@ -14,9 +14,9 @@ from lxml.etree import _Element as Element
 from lxml.html import fragment_fromstring
 
 from aahcrawler.induction.field_labels import FieldLabel, field_of, name_in, split_label
-from aahcrawler.induction.outline import Outline, Piece
+from aahcrawler.induction.outline import Outline, TextPiece
 from aahcrawler.induction.pictures import Picture, is_file_name
-from aahcrawler.induction.shown_dates import Shown, is_of_change
+from aahcrawler.induction.shown_dates import ShownDate, is_of_change
 from aahcrawler.page.text import bare, fold, plain_text
 
 MAX_TITLE_LENGTH: Final = 120
@@ -72,7 +72,7 @@ _BY: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CaptionLine:
     """A text beside a picture. ``slot`` names where it stands, the same for all pictures of a template.
 
     ``place`` is that of its element, None where it stands in an attribute.
@@ -98,20 +98,20 @@ class Caption:
     date: datetime | None = None
 
 
-def lines_of(outline: Outline, pieces: Iterable[Piece], base: int) -> list[Line]:
+def lines_of(outline: Outline, pieces: Iterable[TextPiece], base: int) -> list[CaptionLine]:
     """Return runs of text as lines, in document order; slots are named by the way from the element ``base`` to them."""
     read = list(pieces)
     if not read:
         return []
     start = read[0].before
     breaks = [place for place in range(start, read[-1].before) if outline.tags[place] == "br"]
-    found: dict[tuple[int, int], Line] = {}
+    found: dict[tuple[int, int], CaptionLine] = {}
     for piece in read:
         place = _holder(outline, piece.owner, base, read[0].owner)
         number = bisect_left(breaks, piece.before) - bisect_left(breaks, max(place, start))
         slot = (*_path(outline, place, base), *([f"br{number}"] if number else ()))
         known = found.get((place, number))
-        found[place, number] = Line(
+        found[place, number] = CaptionLine(
             slot, fold(f"{known.text} {piece.text}" if known is not None else piece.text), place
         )
     return list(found.values())
@@ -160,7 +160,7 @@ def tells_facts(text: str) -> bool:
     )
 
 
-def attribute_lines(outline: Outline, picture: Picture) -> Iterator[Line]:
+def attribute_lines(outline: Outline, picture: Picture) -> Iterator[CaptionLine]:
     """Yield the texts of the attributes of a picture, of its link and of what is around it."""
     around = [picture.place, *([picture.link] if picture.link is not None else [])]
     around += [outline.parents[around[-1]]] if outline.parents[around[-1]] > 0 else []
@@ -170,7 +170,7 @@ def attribute_lines(outline: Outline, picture: Picture) -> Iterator[Line]:
             value = (element.get(name) or "")[:_MAX_ATTRIBUTE_LENGTH]
             text = _markup_text(value)
             if text and not (value.startswith((".", "#")) and " " not in value):
-                yield Line((f"@{name}", outline.tags[place]), text)
+                yield CaptionLine((f"@{name}", outline.tags[place]), text)
 
 
 def _markup_text(value: str) -> str:
@@ -187,8 +187,8 @@ def _markup_text(value: str) -> str:
 class Captions:
     """The captions of pictures of one template, read from the ``lines`` of each."""
 
-    lines: Sequence[Sequence[Line]]
-    shown: Mapping[int, Shown]
+    lines: Sequence[Sequence[CaptionLine]]
+    shown: Mapping[int, ShownDate]
     outline: Outline
     _facts: dict[int, dict[str, str | datetime]] = field(default_factory=dict)
 
@@ -199,7 +199,7 @@ class Captions:
         title = self._title_slot(kept)
         return [self._caption(number, lines, title) for number, lines in enumerate(kept)]
 
-    def kept(self, number: int) -> tuple[list[Line], Caption]:
+    def kept(self, number: int) -> tuple[list[CaptionLine], Caption]:
         """Return the lines of one picture that may be its caption, and the author and date given by other lines."""
         kept = [each for each in self.lines[number] if self._is_caption(number, each)]
         facts = self._facts.get(number, {})
@@ -226,7 +226,7 @@ class Captions:
             found[slot] = usual | {f"{label}:" for label, times in labels.items() if times >= least}
         return found
 
-    def _is_caption(self, number: int, line: Line) -> bool:
+    def _is_caption(self, number: int, line: CaptionLine) -> bool:
         """Return whether a text may belong to a caption; notes the author or the date that it tells instead."""
         text, facts = line.text, self._facts.setdefault(number, {})
         if len(text) <= MAX_FACT_LENGTH and (date := self._date(line)) is not None:
@@ -255,7 +255,7 @@ class Captions:
             return False
         return not (_FACTS_WITHIN.search(text) and not line.is_sentence)
 
-    def _date(self, line: Line) -> datetime | None:
+    def _date(self, line: CaptionLine) -> datetime | None:
         if line.place is None:
             return None
         for place in range(line.place, self.outline.ends[line.place]):
@@ -265,9 +265,9 @@ class Captions:
                 return None if read.vague or read.lacks_year or not read.names_day else read.moment
         return None
 
-    def _title_slot(self, kept: Sequence[Sequence[Line]]) -> tuple[str, ...] | None:
+    def _title_slot(self, kept: Sequence[Sequence[CaptionLine]]) -> tuple[str, ...] | None:
         """Return where the titles stand: texts that are short and no sentences, in a heading or called titles first."""
-        texts: dict[tuple[str, ...], list[Line]] = defaultdict(list)
+        texts: dict[tuple[str, ...], list[CaptionLine]] = defaultdict(list)
         for lines in kept:
             for each in lines:
                 texts[each.slot].append(each)
@@ -279,7 +279,7 @@ class Captions:
             ranked.append((_rank(slot) + len(found) / (len(kept) or 1), -order, slot))
         return max(ranked)[2] if ranked else None
 
-    def _caption(self, number: int, lines: Sequence[Line], title_slot: tuple[str, ...] | None) -> Caption:
+    def _caption(self, number: int, lines: Sequence[CaptionLine], title_slot: tuple[str, ...] | None) -> Caption:
         head = next((each for each in lines if each.slot == title_slot), None)
         title = head.text if head is not None else ""
         rest = [each for each in lines if each is not head]
@@ -307,9 +307,9 @@ def _rank(slot: tuple[str, ...]) -> float:
     return named + (1.0 if tag in _HEADS else 0.0)
 
 
-def _once(lines: Sequence[Line]) -> list[Line]:
+def _once(lines: Sequence[CaptionLine]) -> list[CaptionLine]:
     """Return lines without those that repeat another one or a part of it; visible ones are preferred."""
-    kept: list[Line] = []
+    kept: list[CaptionLine] = []
     for each in sorted(lines, key=lambda line: line.place is None):
         said = bare(each.text)
         if not any(said == bare(other.text) or (each.place is None and said in bare(other.text)) for other in kept):
@@ -341,13 +341,13 @@ class Cell:
         """Return the elements of the cell."""
         return tuple(outline.elements[place] for place in self.roots)
 
-    def pieces(self, outline: Outline) -> Iterator[Piece]:
+    def pieces(self, outline: Outline) -> Iterator[TextPiece]:
         """Yield the texts of the cell."""
         for piece in outline.pieces[self.first : self.end]:
             if outline.contains(self.base, piece.owner):
                 yield piece
 
-    def lines(self, outline: Outline) -> list[Line]:
+    def lines(self, outline: Outline) -> list[CaptionLine]:
         """Return the texts beside the picture, and those of its attributes."""
         pieces = islice(self.pieces(outline), MAX_TEXTS)
         return [*lines_of(outline, pieces, self.base), *attribute_lines(outline, self.picture)]

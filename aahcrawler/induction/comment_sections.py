@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.page.text import BLOCKS, excerpt
 
 MAX_SECTIONS = 20
@@ -59,7 +59,7 @@ class CommentSection:
         return self.first <= place < self.end
 
 
-def comment_sections(outline: Outline, shown: Sequence[Shown], headed: Sequence[int]) -> tuple[CommentSection, ...]:
+def comment_sections(outline: Outline, shown: Sequence[ShownDate], headed: Sequence[int]) -> tuple[CommentSection, ...]:
     """Return the sections that hold comments, in document order; none of them lies in another.
 
     A section is an element that is called comments, or what follows a heading of that meaning, or one that counts what
@@ -169,7 +169,7 @@ def _shape(outline: Outline, place: int) -> tuple[str, tuple[str, ...]]:
     return outline.tags[place], outline.tokens[place][:1]
 
 
-def lone_comment(outline: Outline, section: CommentSection, shown: Sequence[Shown]) -> int | None:
+def lone_comment(outline: Outline, section: CommentSection, shown: Sequence[ShownDate]) -> int | None:
     """Return the place of the only comment of a section, None where there are several or none can be told."""
     dated = [each.place for each in shown]
     dates = _dates_in(dated, section)

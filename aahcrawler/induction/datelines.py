@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from itertools import accumulate, islice
 
 from aahcrawler.induction.prepared_page import PreparedPage
-from aahcrawler.induction.shown_dates import Shown, is_of_change
+from aahcrawler.induction.shown_dates import ShownDate, is_of_change
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt
@@ -45,13 +45,13 @@ def published(page: Page, prepared: PreparedPage, title: str, item: Item | None 
     return first or next(iter(declared.vague), None)
 
 
-def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
+def dateline(prepared: PreparedPage, title: str) -> Sequence[ShownDate]:
     """Return the dates with a year near the heading with a title, without dates of changes by the words before them.
 
     Dates that only the markup marks as those of changes come last.
     """
     outline = prepared.outline
-    found: dict[int, Shown] = {}
+    found: dict[int, ShownDate] = {}
     owners = [piece.owner for piece in outline.pieces]
     for heading in _headings(prepared, title):
         above = next((number for number, owner in enumerate(owners) if owner >= heading), len(owners))
@@ -71,7 +71,7 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
     return sorted(found.values(), key=lambda each: _tells_change(prepared, each))
 
 
-def _exact(shown: Sequence[Shown]) -> datetime | None:
+def _exact(shown: Sequence[ShownDate]) -> datetime | None:
     """Return the first date, with the time of day from another one of the same day that has it."""
     same = (each for each in shown if each.read.timed and each.moment.date() == shown[0].moment.date())
     return next((each.moment for each in (*same, *shown)), None)
@@ -87,7 +87,7 @@ def _headings(prepared: PreparedPage, title: str) -> Iterator[int]:
             yield place
 
 
-def _in_zone_of(shown: Shown, moment: datetime) -> datetime | None:
+def _in_zone_of(shown: ShownDate, moment: datetime) -> datetime | None:
     """Return a time declared in UTC with the offset by which the page shows it; None if the page does not show it."""
     away = shown.moment - moment.replace(second=0, microsecond=0)
     if not shown.read.timed or shown.moment.second or moment.utcoffset() or abs(away) > WIDEST:
@@ -99,7 +99,7 @@ def _is_near(end: int, place: int, places: Sequence[int]) -> bool:
     return any(place <= each < end for each in places)
 
 
-def _tells_change(prepared: PreparedPage, each: Shown) -> bool:
+def _tells_change(prepared: PreparedPage, each: ShownDate) -> bool:
     """Return whether a date is marked as that of a change."""
     outline = prepared.outline
     element = outline.elements[each.place]
@@ -110,7 +110,7 @@ def _tells_change(prepared: PreparedPage, each: Shown) -> bool:
     return _CHANGED.search(f"{line} {element.get('class') or ''} {element.get('itemprop') or ''}") is not None
 
 
-def _is_same_day(shown: Shown, moment: datetime) -> bool:
+def _is_same_day(shown: ShownDate, moment: datetime) -> bool:
     """Return whether a shown date is the day of a time, in some possible order of day and month."""
     one, other = shown.moment.date(), moment.date()
     exchanged = (one.year, one.month, one.day) == (other.year, other.day, other.month)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate, zip_longest
 
-from aahcrawler.induction.outline import Outline, Piece
+from aahcrawler.induction.outline import Outline, TextPiece
 from aahcrawler.page.text import fold
 
 MAX_LABEL_LENGTH = 40
@@ -277,7 +277,7 @@ def _labels_in(outline: Outline) -> tuple[Sequence[int], Sequence[int]]:
     return tuple(accumulate(known)), tuple(accumulate(spoiled))
 
 
-def _told_by(outline: Outline, piece: Piece) -> tuple[bool, FieldLabel | None]:
+def _told_by(outline: Outline, piece: TextPiece) -> tuple[bool, FieldLabel | None]:
     """Return whether a piece of text is a label, or begins with one, and the field that it names."""
     told = split_label(piece.text)[0]
     if told is not None:

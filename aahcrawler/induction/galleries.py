@@ -12,8 +12,17 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.captions import Caption, Captions, Cell, Line, attribute_lines, cells, lines_of, tells_facts
-from aahcrawler.induction.outline import Extents, Outline, Piece
+from aahcrawler.induction.captions import (
+    Caption,
+    CaptionLine,
+    Captions,
+    Cell,
+    attribute_lines,
+    cells,
+    lines_of,
+    tells_facts,
+)
+from aahcrawler.induction.outline import Extents, Outline, TextPiece
 from aahcrawler.induction.paging import is_continued
 from aahcrawler.induction.pictures import Picture, is_file_name, pictures, stem
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -310,7 +319,7 @@ class _Reading:
             return False
         return any(one == other for one, other in zip(_shape(url), self._shape, strict=True))
 
-    def _signs(self, picture: Picture, outside: Sequence[Piece]) -> int:
+    def _signs(self, picture: Picture, outside: Sequence[TextPiece]) -> int:
         """Count what speaks for a page about a photograph."""
         outline = self.outline
         path = urlsplit(self.page.url)
@@ -352,7 +361,7 @@ class _Reading:
 
     # Texts
 
-    def _own_text(self, taken: Extents, texts: Extents | None = None) -> list[Piece]:
+    def _own_text(self, taken: Extents, texts: Extents | None = None) -> list[TextPiece]:
         """Return the texts of the page's content outside of some elements, of posts, comments and forms.
 
         ``texts`` are extents of the numbers of texts that are left out, too.
@@ -372,11 +381,11 @@ class _Reading:
             and zones.of(outline.elements[piece.owner]) in _OPEN
         ]
 
-    def _captions(self, lines: Sequence[Sequence[Line]]) -> list[Caption]:
+    def _captions(self, lines: Sequence[Sequence[CaptionLine]]) -> list[Caption]:
         shown = {each.place: each for each in self.prepared.shown}
         return Captions(lines, shown, self.outline).read()
 
-    def _described(self, pieces: Sequence[Piece], anchor: int, picture: Picture | None) -> Caption:
+    def _described(self, pieces: Sequence[TextPiece], anchor: int, picture: Picture | None) -> Caption:
         """Return what the page says of the photograph at a place, or of the album whose entries begin there."""
         outline = self.outline
         lines = lines_of(outline, [piece for piece in pieces if not piece.linked], 0)
@@ -394,14 +403,14 @@ class _Reading:
             body = next((line.text for line in attributes if line.is_sentence and len(line.text) >= _LONG), "") or title
         return replace(caption, title=title, body=body)
 
-    def _is_text(self, line: Line) -> bool:
+    def _is_text(self, line: CaptionLine) -> bool:
         words = len(line.text.split())
         if line.is_sentence and len(line.text) >= _MIN_SENTENCE and words > _MIN_WORDS:
             return True
         names = _names(self.outline.elements[line.place or 0])
         return _CALLED_TEXT.search(names) is not None and words >= _MIN_WORDS
 
-    def _title(self, lines: Sequence[Line], attributes: Sequence[Line]) -> str:
+    def _title(self, lines: Sequence[CaptionLine], attributes: Sequence[CaptionLine]) -> str:
         """Return the title: of the texts that the page's title repeats the longest, else the last heading."""
         named = fold(self.prepared.names.title).casefold()
         sites = claims.site_names(self.page)
@@ -448,14 +457,14 @@ def _names(element: Element) -> str:
     return f"{element.get('class') or ''} {element.get('id') or ''} {element.get('rel') or ''}"
 
 
-def _is_interleaved(entries: Sequence[Cell], outside: Sequence[Piece]) -> bool:
+def _is_interleaved(entries: Sequence[Cell], outside: Sequence[TextPiece]) -> bool:
     """Return whether paragraphs stand between the cells: pictures of an article."""
     starts = sorted(cell.roots[0] for cell in entries)
     between = [piece.owner for piece in outside if starts[0] < piece.owner < starts[-1] and _is_running(piece)]
     return len({bisect_right(starts, owner) for owner in between}) > len(entries) / 4
 
 
-def _is_running(piece: Piece) -> bool:
+def _is_running(piece: TextPiece) -> bool:
     return not piece.linked and piece.weight >= _LONG
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
-from aahcrawler.induction.article import MIN_RUNNING, Article, Judged, judge, stands_in, teasers_of
+from aahcrawler.induction.article import MIN_RUNNING, Article, JudgedArticle, judge, stands_in, teasers_of
 from aahcrawler.induction.captions import Caption
 from aahcrawler.induction.field_labels import FieldLabel, labelled_title
 from aahcrawler.induction.galleries import Gallery, Photograph, gallery
@@ -181,11 +181,11 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
 
 def _judged(
     page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item], shown: Gallery | None
-) -> Judged:
+) -> JudgedArticle:
     """Judge whether a page has an article; one that shows photographs, or goes on with an album, has none."""
     if shown is not None and (shown.has_objects or is_continued(page)):
-        return Judged(shown.sets, None, shown.comments, NoObject.LIST)
-    return page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: Judged(sets, None, ()))
+        return JudgedArticle(shown.sets, None, shown.comments, NoObject.LIST)
+    return page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: JudgedArticle(sets, None, ()))
 
 
 def _of_scripts(page: Page) -> Iterator[WebObject]:

@@ -7,10 +7,10 @@ from itertools import accumulate
 
 from aahcrawler.induction.headings import Names, headed_places, page_heading
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.record_bodies import Content, Found, Part, bodies
+from aahcrawler.induction.record_bodies import Content, FoundBody, RecordPart, bodies
 from aahcrawler.induction.record_fields import is_labelled, labelled_date, labelled_name, read_fields
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, RecordSet, Region
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 
 _MOSTLY = 0.75
 _HALF = 0.5
@@ -40,7 +40,7 @@ class MainPart:
 
 def main_part(
     outline: Outline,
-    shown: Sequence[Shown],
+    shown: Sequence[ShownDate],
     sets: Sequence[RecordSet],
     names: Names,
     labels: Collection[int] = (),
@@ -59,18 +59,18 @@ def main_part(
         return None
     heading = page_heading(outline, names, deepest, taken.roots)
     holder = _holder(outline, deepest, heading, taken)
-    part = Part((holder,), frozenset(root for root in taken.roots if outline.contains(holder, root)))
+    part = RecordPart((holder,), frozenset(root for root in taken.roots if outline.contains(holder, root)))
     content = Content(outline, (part,), labels=frozenset(labels))
     own = [each for each in shown if not taken.covers(each.place)]
     fields = read_fields(content, own)
     beside = set(fields.beside(0)) | ({heading[1]} if heading else set())
     found = bodies(content, {0: frozenset(beside)})[0]
     if found is None:
-        found = Found((deepest,), tuple(part.holes))
+        found = FoundBody((deepest,), tuple(part.holes))
     after = min((root for root in taken.posts if root > found.elements[0]), default=len(outline.elements))
     first, *others = found.elements
     kept = (first, *(place for place in others if outline.ends[place] <= after)) if first < after else ()
-    found = Found(kept, found.without)
+    found = FoundBody(kept, found.without)
     if "main" in outline.tags and all(outline.is_within(place, ("aside",)) for place in kept):
         return None
     name = fields.names.get(0) or labelled_name(outline, labels)
@@ -88,7 +88,7 @@ def main_part(
     )
 
 
-def region(outline: Outline, found: Found) -> Region:
+def region(outline: Outline, found: FoundBody) -> Region:
     """Turn places into elements."""
     return Region(
         tuple(outline.elements[place] for place in found.elements),

@@ -48,7 +48,7 @@ def weight(text: str) -> int:
     return len(text) if text.isascii() else len(text) + 2 * len(_DENSE_SCRIPT.findall(text))
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A run of text between tags, white space folded. ``owner`` is the place of its parent element."""
 
     owner: int
@@ -73,7 +73,7 @@ class Outline:
         self.parents: list[int] = []
         self.ends: list[int] = []
         self.depths: list[int] = []
-        self.pieces: list[Piece] = []
+        self.pieces: list[TextPiece] = []
         self._walk(body)
         self.places = {element: place for place, element in enumerate(self.elements)}
         self.tags: list[str] = [str(element.tag) for element in self.elements]
@@ -120,7 +120,7 @@ class Outline:
                         links -= element.tag == "a"
                 text = element.tail if open_places and element is not body else None
             if text and not text.isspace() and (shown := fold(text)):
-                self.pieces.append(Piece(open_places[-1], shown, weight(shown), links > 0, number))
+                self.pieces.append(TextPiece(open_places[-1], shown, weight(shown), links > 0, number))
 
     def _count_text(self) -> None:
         self._before = [piece.before for piece in self.pieces]
@@ -141,7 +141,7 @@ class Outline:
         """
         lines = [piece for piece in self.pieces if not piece.linked]
         broken = Counter(piece.owner for piece in lines)
-        groups: dict[int, list[Piece]] = defaultdict(list)
+        groups: dict[int, list[TextPiece]] = defaultdict(list)
         for piece in lines:
             if broken[piece.owner] >= MIN_SHORT:
                 groups[piece.owner].append(piece)
@@ -206,7 +206,7 @@ class Outline:
             first = self.parents[first]
         return first
 
-    def pieces_of(self, place: int, without: "Extents | None" = None) -> Iterator[Piece]:
+    def pieces_of(self, place: int, without: "Extents | None" = None) -> Iterator[TextPiece]:
         """Yield the text within an element, in document order, but for that in some extents."""
         pieces, number, end = self.pieces, self.number_of_piece(place), self.ends[place]
         last = self.number_of_piece(end)

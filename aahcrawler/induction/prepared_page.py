@@ -19,7 +19,7 @@ from aahcrawler.induction.field_labels import (
 )
 from aahcrawler.induction.headings import Names, headed_places, headings
 from aahcrawler.induction.outline import Extents, Outline
-from aahcrawler.induction.shown_dates import DateReader, Shown, shown_dates
+from aahcrawler.induction.shown_dates import DateReader, ShownDate, shown_dates
 from aahcrawler.page import Page
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.zones import Hidden
@@ -219,7 +219,7 @@ class PreparedPage:
 
     outline: Outline
     dates: DateReader
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownDate, ...]
     names: Names
     writing: int | None
     shapes: tuple[RecordShape, ...] = ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from aahcrawler.induction.field_labels import is_byline_word, names_nobody
-from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
+from aahcrawler.induction.outline import CONTROLS, Extents, Outline, TextPiece, weight
 from aahcrawler.page.text import excerpt
 
 Slot = tuple[str, ...]
@@ -45,7 +45,7 @@ _MIN_SIGNED = 3
 
 
 @dataclass
-class Part:
+class RecordPart:
     """One record while it is read: its elements, and the records that lie within it and do not belong to it."""
 
     roots: tuple[int, ...]
@@ -69,7 +69,7 @@ class Part:
             within = places[bisect_left(places, root) : bisect_left(places, outline.ends[root])]
             yield from (place for place in within if not holes.cover(place)) if self.holes else within
 
-    def pieces(self, outline: Outline) -> Iterator[Piece]:
+    def pieces(self, outline: Outline) -> Iterator[TextPiece]:
         """Yield its text, except that of records within it."""
         holes = Extents((hole, outline.ends[hole]) for hole in self.holes) if self.holes else None
         for root in self.roots:
@@ -86,7 +86,7 @@ class Content:
     """
 
     outline: Outline
-    parts: Sequence[Part]
+    parts: Sequence[RecordPart]
     dated: frozenset[int] = frozenset()
     labels: frozenset[int] = frozenset()
     shared: float = 0.8
@@ -110,7 +110,7 @@ class Content:
             counted.update({piece.text for piece in part.pieces(self.outline) if len(piece.text) <= 60})
         return frozenset(text for text, times in counted.items() if times >= 0.5 * len(self.parts))
 
-    def _weigh(self, part: Part, common: frozenset[str], labelled: Extents) -> None:
+    def _weigh(self, part: RecordPart, common: frozenset[str], labelled: Extents) -> None:
         roots = frozenset(part.roots)
         for piece in part.pieces(self.outline):
             if piece.linked or piece.text in common or (len(self.parts) == 1 and self._is_byline(piece)):
@@ -124,11 +124,11 @@ class Content:
                 self.weights[above] = self.weights.get(above, 0.0) + value
                 above = -1 if above in roots else self.outline.parents[above]
 
-    def _is_byline(self, piece: Piece) -> bool:
+    def _is_byline(self, piece: TextPiece) -> bool:
         """Return whether a piece is a date or the words around it, as only several parts show by having them all."""
         return piece.weight < _SHORT and (piece.owner in self.dated or names_nobody(piece.text))
 
-    def _name(self, part: Part, least: int, names: dict[tuple[str, tuple[str, ...]], str]) -> None:
+    def _name(self, part: RecordPart, least: int, names: dict[tuple[str, tuple[str, ...]], str]) -> None:
         """Compute the trail of names from each record to each of its elements; ``names`` caches those found so far."""
         outline = self.outline
         for number, root in enumerate(part.roots):
@@ -162,13 +162,13 @@ class Content:
         return self.weights.get(place, 0.0)
 
 
-def _size_beside_date(piece: Piece) -> int:
+def _size_beside_date(piece: TextPiece) -> int:
     """Return the weight of the words beside a date, without those with digits and those of bylines."""
     words = (word for word in piece.text.split() if not any(map(str.isdigit, word)) and not is_byline_word(word))
     return min(piece.weight, sum(weight(word) + 1 for word in words))
 
 
-class Found(NamedTuple):
+class FoundBody(NamedTuple):
     """The body within one part: the element that holds it, and which places in it do not belong to it.
 
     With ``elements`` it is several elements beside one another.
@@ -178,7 +178,7 @@ class Found(NamedTuple):
     without: tuple[int, ...]
 
 
-def bodies(content: Content, beside: Mapping[int, frozenset[int]]) -> list[Found | None]:
+def bodies(content: Content, beside: Mapping[int, frozenset[int]]) -> list[FoundBody | None]:
     """Find the body of each part at one and the same place in all of them.
 
     ``beside`` gives for each part, by its number, the places of its date, its author and its title.
@@ -194,7 +194,7 @@ class _Descent:
     content: Content
     beside: Mapping[int, frozenset[int]]
 
-    def run(self, frontier: list[tuple[int, ...]]) -> list[Found | None]:
+    def run(self, frontier: list[tuple[int, ...]]) -> list[FoundBody | None]:
         for _ in range(40):
             noisy = self._noisy_slots(frontier)
             labels = self.content.labels
@@ -436,7 +436,7 @@ class _Descent:
         held, whole = sum(map(content.weight, called)), sum(map(content.weight, places))
         return called if held >= 0.4 * whole else places
 
-    def _found(self, number: int, places: list[int]) -> Found | None:
+    def _found(self, number: int, places: list[int]) -> FoundBody | None:
         places = self._called_content(self._trimmed(number, places))
         if not places:
             return None
@@ -444,7 +444,7 @@ class _Descent:
         whole, inner = (Extents((place + beyond, ends[place]) for place in places) for beyond in (0, 1))
         without = set(filter(whole.cover, self.content.parts[number].holes))
         without.update(filter(inner.cover, (*self.beside.get(number, ()), *self.content.labels)))
-        return Found(tuple(places), tuple(sorted(without)))
+        return FoundBody(tuple(places), tuple(sorted(without)))
 
     def _speaks(self, number: int, place: int) -> bool:
         """Return whether an element has most of its text beside its children, which show who wrote it and when."""

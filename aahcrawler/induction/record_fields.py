@@ -28,9 +28,9 @@ from aahcrawler.induction.field_labels import (
 )
 from aahcrawler.induction.headings import heading_text
 from aahcrawler.induction.outline import Outline, weight
-from aahcrawler.induction.record_bodies import Content, Part, Slot
+from aahcrawler.induction.record_bodies import Content, RecordPart, Slot
 from aahcrawler.induction.record_sets import Byline
-from aahcrawler.induction.shown_dates import Shown, is_of_change
+from aahcrawler.induction.shown_dates import ShownDate, is_of_change
 from aahcrawler.page.text import excerpt, fold
 
 MAX_NAME_LENGTH = 60
@@ -140,7 +140,7 @@ def subject(title: str) -> str:
     return fold(_REPLY.sub("", title)).casefold()
 
 
-class Name(NamedTuple):
+class ShownName(NamedTuple):
     """A name on the page: its text, the place of its element, and its link."""
 
     text: str
@@ -153,8 +153,8 @@ class Name(NamedTuple):
 class Fields:
     """The fields of the parts of one set, apart from their bodies, by number; missing ones have no entry."""
 
-    dates: dict[int, Shown] = field(default_factory=dict)
-    names: dict[int, Name] = field(default_factory=dict)
+    dates: dict[int, ShownDate] = field(default_factory=dict)
+    names: dict[int, ShownName] = field(default_factory=dict)
     titles: dict[int, tuple[str, int]] = field(default_factory=dict)
 
     def beside(self, number: int) -> frozenset[int]:
@@ -165,27 +165,27 @@ class Fields:
         return frozenset(found)
 
 
-def read_fields(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
+def read_fields(content: Content, shown: Sequence[ShownDate], page_title: str = "") -> Fields:
     """Find dates, authors and titles of parts; ``page_title`` is that of their page."""
     fields = read_unsigned(content, shown, page_title)
     sign(fields, content, shown)
     return fields
 
 
-def read_unsigned(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
+def read_unsigned(content: Content, shown: Sequence[ShownDate], page_title: str = "") -> Fields:
     """Find dates and titles of parts, which takes a tenth of the time that their authors take."""
     dated = frozenset(each.place for each in shown)
     return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title), dated))
 
 
-def sign(fields: Fields, content: Content, shown: Sequence[Shown]) -> None:
+def sign(fields: Fields, content: Content, shown: Sequence[ShownDate]) -> None:
     """Add the authors of parts to their dates and titles."""
     fields.names = _Names(content, fields, frozenset(each.place for each in shown)).choose()
 
 
-def choose_dates(content: Content, shown: Sequence[Shown]) -> dict[int, Shown]:
+def choose_dates(content: Content, shown: Sequence[ShownDate]) -> dict[int, ShownDate]:
     """Return the date of each part: from the place that most have, whose dates differ and follow one another."""
-    by_slot: dict[Slot, dict[int, Shown]] = defaultdict(dict)
+    by_slot: dict[Slot, dict[int, ShownDate]] = defaultdict(dict)
     at = {each.place: each for each in shown if not is_of_change(content.outline, each)}
     for number, part in enumerate(content.parts):
         for place in part.places(content.outline):
@@ -194,14 +194,14 @@ def choose_dates(content: Content, shown: Sequence[Shown]) -> dict[int, Shown]:
     if not by_slot:
         return {}
     slots = sorted(by_slot, key=lambda slot: -_date_score(by_slot[slot], len(content.parts)))
-    chosen: dict[int, Shown] = {}
+    chosen: dict[int, ShownDate] = {}
     for slot in slots:
         for number, each in by_slot[slot].items():
             chosen.setdefault(number, each)
     return chosen
 
 
-def _date_score(found: Mapping[int, Shown], records: int) -> float:
+def _date_score(found: Mapping[int, ShownDate], records: int) -> float:
     moments = [found[number].moment for number in sorted(found)]
     coverage = len(found) / records
     differing = len(set(moments)) / len(moments)
@@ -236,7 +236,7 @@ def _is_byline(outline: Outline, place: int, dated: Collection[int]) -> bool:
     return any(each in dated for each in range(place, outline.ends[place]))
 
 
-def _title(outline: Outline, part: Part, page_title: str, dated: Collection[int]) -> tuple[str, int] | None:
+def _title(outline: Outline, part: RecordPart, page_title: str, dated: Collection[int]) -> tuple[str, int] | None:
     heading: tuple[str, int] | None = None
     for place in part.places(outline):
         is_heading = outline.tags[place] in _HEADINGS
@@ -264,9 +264,9 @@ class _Names:
     fields: Fields
     dated: frozenset[int]
 
-    def choose(self) -> dict[int, Name]:
-        slots: dict[Slot, dict[int, Name]] = defaultdict(dict)
-        turns: dict[Slot, dict[int, Name]] = defaultdict(dict)
+    def choose(self) -> dict[int, ShownName]:
+        slots: dict[Slot, dict[int, ShownName]] = defaultdict(dict)
+        turns: dict[Slot, dict[int, ShownName]] = defaultdict(dict)
         for number, part in enumerate(self.content.parts):
             for name in self._possible(number, part):
                 label = _label(self.content.outline, name.place)
@@ -277,16 +277,16 @@ class _Names:
                     turns[slot].setdefault(number, name)
         return self._best(slots) or self._best(turns) or self._beside_dates()
 
-    def _best(self, slots: Mapping[Slot, dict[int, Name]]) -> dict[int, Name]:
+    def _best(self, slots: Mapping[Slot, dict[int, ShownName]]) -> dict[int, ShownName]:
         """Return the names of the places that most likely show authors, none where no place does."""
         ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
         good = [(score, slot) for score, slot in ranked if score >= 3.0]
-        chosen: dict[int, Name] = {}
+        chosen: dict[int, ShownName] = {}
         best = [slot for score, slot in good if score >= 0.75 * good[0][0]]
         for slot in best:
             for number, name in slots[slot].items():
                 chosen.setdefault(number, name)
-        kin: dict[int, list[Name]] = defaultdict(list)
+        kin: dict[int, list[ShownName]] = defaultdict(list)
         for slot, found in slots.items():
             if any(_are_kin(slot, each) for each in best):
                 for number in found.keys() - chosen.keys():
@@ -294,7 +294,7 @@ class _Names:
         chosen |= {number: names[0] for number, names in kin.items() if len({name.text for name in names}) == 1}
         return {number: self._narrowed(name) for number, name in chosen.items()}
 
-    def _narrowed(self, name: Name) -> Name:
+    def _narrowed(self, name: ShownName) -> ShownName:
         """Leave out text beside a linked name, such as a rank: ``Ann Boyd Junior Member``."""
         outline = self.content.outline
         inner = range(name.place + 1, outline.ends[name.place])
@@ -302,14 +302,14 @@ class _Names:
         texts = {outline.once(place, _name) for place in links}
         if len(texts) != 1 or not (text := texts.pop()) or len(text) + 2 > len(name.text) or text not in name.text:
             return name
-        return Name(text, links[0], outline.elements[links[0]].get("href"), name.number)
+        return ShownName(text, links[0], outline.elements[links[0]].get("href"), name.number)
 
     def _names_somebody(self, place: int) -> bool:
         href = self.content.outline.elements[place].get("href")
         text = excerpt(self.content.outline.elements[place], MAX_NAME_LENGTH + 1)
         return bool(href and _is_user_address(href) and _LETTER.search(text))
 
-    def _possible(self, number: int, part: Part) -> Iterator[Name]:
+    def _possible(self, number: int, part: RecordPart) -> Iterator[ShownName]:
         outline = self.content.outline
         dated = self.fields.dates.get(number)
         tried = 0
@@ -326,9 +326,9 @@ class _Names:
             text = outline.once(place, _name)
             if not text or (dated is not None and outline.contains(dated.place, place) and text in dated.text):
                 continue
-            yield Name(text, place, outline.once(place, _address), number)
+            yield ShownName(text, place, outline.once(place, _address), number)
 
-    def _score(self, found: Mapping[int, Name]) -> float:
+    def _score(self, found: Mapping[int, ShownName]) -> float:
         outline, records = self.content.outline, len(self.content.parts)
         texts = Counter(name.text for name in found.values())
         coverage = len(found) / records
@@ -353,7 +353,7 @@ class _Names:
         score -= 0.02 * sum(map(len, texts)) / len(texts)
         return score
 
-    def _lead_apart(self, found: Mapping[int, Name]) -> bool:
+    def _lead_apart(self, found: Mapping[int, ShownName]) -> bool:
         """Return whether the same text links to a page of its own in most of its places: a title, and no name."""
         led: dict[str, list[str]] = defaultdict(list)
         for name in found.values():
@@ -362,12 +362,12 @@ class _Names:
         repeated = [hrefs for hrefs in led.values() if len(hrefs) > 1]
         return sum(len(set(hrefs)) == len(hrefs) for hrefs in repeated) > len(repeated) / 2
 
-    def _is_user(self, name: Name) -> bool:
+    def _is_user(self, name: ShownName) -> bool:
         """Return whether a name leads to a page of a person and is called one, as on the page of one author's posts."""
         called = self.content.outline.once(name.place, _names_user)
         return called and bool(name.href and _is_user_address(name.href))
 
-    def _is_near_date(self, name: Name) -> bool:
+    def _is_near_date(self, name: ShownName) -> bool:
         outline = self.content.outline
         dated = self.fields.dates.get(name.number)
         if dated is None:
@@ -375,7 +375,7 @@ class _Names:
         above = outline.common(name.place, dated.place)
         return above >= 0 and outline.depths[name.place] - outline.depths[above] <= 3 and outline.free(above) < 200
 
-    def _is_in_byline(self, name: Name) -> bool:
+    def _is_in_byline(self, name: ShownName) -> bool:
         """Return whether a name and the date have a line to themselves, but for words such as ``remarked on``."""
         outline = self.content.outline
         dated = self.fields.dates.get(name.number)
@@ -386,7 +386,7 @@ class _Names:
         others = [each for each in outline.pieces_of(above) if not any(outline.contains(at, each.owner) for at in own)]
         return bool(others) and all(names_nobody(each.text.replace(dated.text, " ")) for each in others)
 
-    def _is_title(self, name: Name) -> bool:
+    def _is_title(self, name: ShownName) -> bool:
         outline = self.content.outline
         title = self.fields.titles.get(name.number)
         if title is None or not (outline.contains(title[1], name.place) or self._wraps(name, title)):
@@ -397,7 +397,7 @@ class _Names:
         by = by or (title[1] == name.place and outline.once(name.place, _names_user))
         return not by and not (name.href and _is_user_address(name.href))
 
-    def _wraps(self, name: Name, title: tuple[str, int]) -> bool:
+    def _wraps(self, name: ShownName, title: tuple[str, int]) -> bool:
         """Return whether an element around a title shows nothing else."""
         return self.content.outline.contains(name.place, title[1]) and subject(name.text) == subject(title[0])
 
@@ -406,10 +406,10 @@ class _Names:
         outline = self.content.outline
         return outline.parents[place] == holder and outline.tags[place] in ("b", "strong", "cite", "em", "i", "bdi")
 
-    def _beside_dates(self) -> dict[int, Name]:
+    def _beside_dates(self) -> dict[int, ShownName]:
         """Read names from the text in one element with the date: ``Ann Boyd on 12 May:``."""
         outline = self.content.outline
-        found: dict[int, Name] = {}
+        found: dict[int, ShownName] = {}
         for number, dated in self.fields.dates.items():
             for holder in (dated.place, outline.parents[dated.place]):
                 if holder < 0 or number in found:
@@ -420,7 +420,7 @@ class _Names:
                         continue
                     text = _beside(piece.text, dated.text)
                     if text and weight(text) <= MAX_NAME_LENGTH:
-                        found.setdefault(number, Name(text, holder, None, number))
+                        found.setdefault(number, ShownName(text, holder, None, number))
         return _without_common_words(found)
 
 
@@ -457,12 +457,12 @@ def _label(outline: Outline, place: int) -> FieldLabel | None:
     return outline.once(place, label_of)
 
 
-def is_labelled(outline: Outline, name: Name) -> bool:
+def is_labelled(outline: Outline, name: ShownName) -> bool:
     """Return whether a label before a name calls it an author's."""
     return _label(outline, name.place) is FieldLabel.AUTHOR
 
 
-def labelled_name(outline: Outline, blocks: Iterable[int]) -> Name | None:
+def labelled_name(outline: Outline, blocks: Iterable[int]) -> ShownName | None:
     """Return the first name in blocks of labels and values that a label calls an author's: ``Reporter: Ann``."""
     for place in (each for block in blocks for each in range(block, outline.ends[block])):
         if outline.tags[place] in _NAME_TAGS and _label(outline, place) is FieldLabel.AUTHOR:
@@ -472,7 +472,7 @@ def labelled_name(outline: Outline, blocks: Iterable[int]) -> Name | None:
     return None
 
 
-def labelled_date(outline: Outline, blocks: Iterable[int], shown: Sequence[Shown]) -> Shown | None:
+def labelled_date(outline: Outline, blocks: Iterable[int], shown: Sequence[ShownDate]) -> ShownDate | None:
     """Return the first date in blocks of labels and values that a label calls that of the writing: ``Created``."""
     for block in blocks:
         for each in shown:
@@ -487,7 +487,7 @@ def _are_numbered(texts: Collection[str]) -> bool:
     return len(texts) > 1 and len({_DIGITS.sub("", text) for text in texts}) == 1
 
 
-def _without_common_words(found: Mapping[int, Name]) -> dict[int, Name]:
+def _without_common_words(found: Mapping[int, ShownName]) -> dict[int, ShownName]:
     """Take the words off that all names begin or end with."""
     words = {number: name.text.split() for number, name in found.items()}
     if len({name.text for name in found.values()}) > 1:
@@ -497,7 +497,7 @@ def _without_common_words(found: Mapping[int, Name]) -> dict[int, Name]:
                     del each[at]
     if len(found) >= 3 and len({" ".join(each) for each in words.values()}) == 1:
         return {}
-    return {number: Name(" ".join(words[number]), name.place, name.href, number) for number, name in found.items()}
+    return {number: ShownName(" ".join(words[number]), name.place, name.href, number) for number, name in found.items()}
 
 
 def _name_places(outline: Outline, _: int) -> Sequence[int]:
@@ -511,10 +511,10 @@ def _name_places(outline: Outline, _: int) -> Sequence[int]:
     ]
 
 
-def name_at(outline: Outline, place: int, number: int) -> Name | None:
+def name_at(outline: Outline, place: int, number: int) -> ShownName | None:
     """Return the name shown by an element, for the record with that number; None if it shows none."""
     text = outline.once(place, _name)
-    return Name(text, place, outline.once(place, _address), number) if text else None
+    return ShownName(text, place, outline.once(place, _address), number) if text else None
 
 
 def _name(outline: Outline, place: int) -> str:
@@ -610,7 +610,7 @@ def is_marked(author: Byline) -> bool:
     return " " not in author.name and (named or element.get("itemprop") in ("author", "creator", "name"))
 
 
-def _share(found: Mapping[int, Name], holds: Callable[[Name], bool]) -> float:
+def _share(found: Mapping[int, ShownName], holds: Callable[[ShownName], bool]) -> float:
     return sum(map(holds, found.values())) / len(found)
 
 

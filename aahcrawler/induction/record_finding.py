@@ -17,14 +17,14 @@ from aahcrawler.induction.main_part import region
 from aahcrawler.induction.messages import are_embedded, message, preformatted_messages
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import SIDE, SURELY_SIDE, PreparedPage
-from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
-from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
+from aahcrawler.induction.record_bodies import Content, FoundBody, RecordPart, Slot, bodies
+from aahcrawler.induction.record_fields import Fields, ShownName, name_at, read_unsigned, sign
 from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import SURE, follow, known_shapes, matches, shape_of
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.induction.signed_contributions import signed_records
-from aahcrawler.induction.teaser_detection import Leads
+from aahcrawler.induction.teaser_detection import TeaserLinks
 from aahcrawler.page import Page
 from aahcrawler.page.record_shape import RecordShape, Trail, TrailStep
 from aahcrawler.urls import resolve
@@ -198,11 +198,11 @@ class _Judged:
         return False
 
 
-def _bodies(content: Content, fields: Fields) -> list[Found | None]:
+def _bodies(content: Content, fields: Fields) -> list[FoundBody | None]:
     return bodies(content, {number: fields.beside(number) for number in range(len(content.parts))})
 
 
-def _bodied(found: Sequence[Found | None]) -> float:
+def _bodied(found: Sequence[FoundBody | None]) -> float:
     return sum(each is not None for each in found) / len(found)
 
 
@@ -216,7 +216,7 @@ class _Reading:
 
     prepared: PreparedPage
     candidate: Candidate
-    regions: dict[Found, Region] = field(default_factory=dict)
+    regions: dict[FoundBody, Region] = field(default_factory=dict)
     """The regions of bodies, of each of which the text is read once."""
 
     @cached_property
@@ -232,7 +232,7 @@ class _Reading:
     def judge(self) -> RecordSet | None:
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
-        parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
+        parts = [RecordPart(record, _holes(outline, record, roots)) for record in self.candidate.records]
         shared = 1.0 if self.candidate.sign == OPENED else MOSTLY
         content = Content(outline, parts, self._dated, frozenset(self.prepared.labels), shared)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
@@ -244,7 +244,7 @@ class _Reading:
         if confidence < MIN_CONFIDENCE:
             return None
         records = self._records(parts, fields, found)
-        targets = Leads(content, fields, found, self.prepared.names, self._dated).targets()
+        targets = TeaserLinks(content, fields, found, self.prepared.names, self._dated).targets()
         if self.candidate.sign != MESSAGE and self._is_list(records, len(targets) / len(parts), parts):
             listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
             aside = self._is_aside(parts)
@@ -259,7 +259,7 @@ class _Reading:
         """
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
-        parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
+        parts = [RecordPart(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts, self._dated, frozenset(self.prepared.labels))
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         sign(fields, content, self.prepared.shown)
@@ -279,7 +279,7 @@ class _Reading:
         chosen = _with_parents(outline, [parts[n] for n in kept], [records[n] for n in kept])
         return RecordSet(_container(outline, parts), chosen, Nature.POSTS, KNOWN)
 
-    def _place_fields(self, fields: Fields, parts: Sequence[Part], shape: RecordShape) -> None:
+    def _place_fields(self, fields: Fields, parts: Sequence[RecordPart], shape: RecordShape) -> None:
         """Read dates and authors where records of the shape have shown them before."""
         outline, at = self.prepared.outline, {each.place: each for each in self.prepared.shown}
         for number, part in enumerate(parts):
@@ -296,7 +296,11 @@ class _Reading:
                     fields.names[number] = name
 
     def _records(
-        self, parts: Sequence[Part], fields: Fields, found: Sequence[Found | None], known: Template | None = None
+        self,
+        parts: Sequence[RecordPart],
+        fields: Fields,
+        found: Sequence[FoundBody | None],
+        known: Template | None = None,
     ) -> tuple[Record, ...]:
         outline, names = self.prepared.outline, self.prepared.names
         given = addresses(outline, parts, names.base, names.own, known)
@@ -305,7 +309,7 @@ class _Reading:
             made = [replace(each, permalink=own_address(names), key=None) for each in made]
         return _with_parents(outline, parts, made)
 
-    def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
+    def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[RecordPart]) -> bool:
         cut = sum(bool(record.body and _CUT.search(record.body.plain()[-30:])) for record in records) / len(parts)
         return (
             led >= 0.6
@@ -327,7 +331,7 @@ class _Reading:
     def _stands_elsewhere(self, record: Record) -> bool:
         return record.permalink is not None and record.permalink.partition("#")[0] not in self.prepared.names.own
 
-    def _are_links(self, parts: Sequence[Part], records: Sequence[Record]) -> bool:
+    def _are_links(self, parts: Sequence[RecordPart], records: Sequence[Record]) -> bool:
         """Return whether what varies in records is as much the text of links as other text: entries of a time line.
 
         Links that show an author or a date, and nothing else, do not count.
@@ -355,7 +359,7 @@ class _Reading:
         own = {url for each in self.prepared.names.own for url in (each, each.partition("?")[0]) if not is_front(url)}
         return sum(each.author is not None and each.author.href in own for each in records) >= 0.6 * len(records)
 
-    def _confidence(self, content: Content, fields: Fields, found: Sequence[Found | None]) -> float:
+    def _confidence(self, content: Content, fields: Fields, found: Sequence[FoundBody | None]) -> float:
         """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
         outline, parts = self.prepared.outline, content.parts
         size = len(parts)
@@ -388,7 +392,7 @@ class _Reading:
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
 
-    def _region(self, found: Found) -> Region:
+    def _region(self, found: FoundBody) -> Region:
         if found not in self.regions:
             self.regions[found] = region(self.prepared.outline, found)
         return self.regions[found]
@@ -398,7 +402,7 @@ class _Reading:
         elements = [self.prepared.outline.elements[place] for place in self.candidate.roots]
         return len({each.get("id") for each in elements if called_record(each)}) / len(elements)
 
-    def _dated_within(self, parts: Sequence[Part]) -> int:
+    def _dated_within(self, parts: Sequence[RecordPart]) -> int:
         """Return how many days records show; one that is written in several ways counts once in each."""
         outline, days = self.prepared.outline, self._days
         return sum(len({days[place] for place in part.places(outline) if place in days}) for part in parts)
@@ -408,7 +412,7 @@ class _Reading:
         """The month and the day of each date that the page shows, by its place."""
         return {each.place: (each.moment.month, each.moment.day) for each in self.prepared.shown}
 
-    def _telling(self, found: Sequence[Found | None]) -> float:
+    def _telling(self, found: Sequence[FoundBody | None]) -> float:
         """Return the share of records whose body has a piece of text as long as a sentence."""
         outline = self.prepared.outline
         telling = sum(
@@ -432,7 +436,9 @@ class _Reading:
             counted.update(slot for place in places if place in at and (slot := content.slots.get(place)) in slots)
         return max(counted.values(), default=0) / (len(fields.dates) or 1)
 
-    def _record(self, number: int, part: Part, fields: Fields, found: Found | None, address: RecordIdentity) -> Record:
+    def _record(
+        self, number: int, part: RecordPart, fields: Fields, found: FoundBody | None, address: RecordIdentity
+    ) -> Record:
         outline, base = self.prepared.outline, self.prepared.names.base
         name, dated = fields.names.get(number), fields.dates.get(number)
         href = resolve(base, name.href) if name is not None and name.href else None
@@ -450,7 +456,7 @@ class _Reading:
             heading=outline.elements[titled[1]] if titled and title else None,
         )
 
-    def _title(self, title: tuple[str, int] | None, name: Name | None, found: Found | None) -> str:
+    def _title(self, title: tuple[str, int] | None, name: ShownName | None, found: FoundBody | None) -> str:
         """Return the title in a heading of the record; "" if it is in the body or has the author's name in it."""
         outline = self.prepared.outline
         if title is None or found is None or any(outline.contains(place, title[1]) for place in found.elements):
@@ -481,7 +487,7 @@ class _Reading:
         base, own = self.prepared.names.base, self.prepared.names.own
         return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
 
-    def _is_aside(self, parts: Sequence[Part]) -> bool:
+    def _is_aside(self, parts: Sequence[RecordPart]) -> bool:
         tags = self.prepared.outline.tags
         around = self._around(parts[0].roots[0])
         return any(tags[above] in _OUTSIDE or self._is_named(above, SIDE) for above in around)
@@ -505,7 +511,7 @@ def _page(base: str, href: str) -> str:
     return (resolve(base, href) or "").partition("#")[0]
 
 
-def _container(outline: Outline, parts: Sequence[Part]) -> Element:
+def _container(outline: Outline, parts: Sequence[RecordPart]) -> Element:
     first = container = parts[0].roots[0]
     for part in parts[1:]:
         container = outline.common(container, part.roots[0])
@@ -521,7 +527,7 @@ def _holes(outline: Outline, record: tuple[int, ...], roots: Sequence[int]) -> f
     return frozenset(inside).difference(record)
 
 
-def _with_parents(outline: Outline, parts: Sequence[Part], records: Sequence[Record]) -> tuple[Record, ...]:
+def _with_parents(outline: Outline, parts: Sequence[RecordPart], records: Sequence[Record]) -> tuple[Record, ...]:
     """Tell of each record which earlier one it lies below in a tree of replies."""
     found: list[Record] = []
     above: list[int] = []
@@ -554,7 +560,7 @@ def _branch(outline: Outline, common: int, place: int) -> int:
     return place
 
 
-def with_opening(outline: Outline, found: RecordSet, shown: Sequence[Shown]) -> tuple[int, ...]:
+def with_opening(outline: Outline, found: RecordSet, shown: Sequence[ShownDate]) -> tuple[int, ...]:
     """Return the places of an element before some records, and of these; none unless exactly one is built like them.
 
     It shows a date and an author at the same trails as the records, which have classes. The records are narrowed to

@@ -10,7 +10,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.headings import is_front
 from aahcrawler.induction.outline import Outline, numbered
-from aahcrawler.induction.record_bodies import Part
+from aahcrawler.induction.record_bodies import RecordPart
 from aahcrawler.induction.record_fields import names_author
 from aahcrawler.page.text import excerpt
 from aahcrawler.urls import resolve
@@ -72,7 +72,7 @@ class _Reference:
 
 
 def addresses(
-    outline: Outline, parts: Sequence[Part], base: str, own: frozenset[str], known: Template | None = None
+    outline: Outline, parts: Sequence[RecordPart], base: str, own: frozenset[str], known: Template | None = None
 ) -> list[RecordIdentity]:
     """Find the identifiers of records, and their URLs, which differ in their numbers alone.
 
@@ -138,7 +138,9 @@ def _addressed(
     return RecordIdentity(key, f"{url}#{fragment}" if fragment else url, template)
 
 
-def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, own: frozenset[str]) -> list[_Reference]:
+def _references(
+    outline: Outline, part: RecordPart, keys: Sequence[str], base: str, own: frozenset[str]
+) -> list[_Reference]:
     """Return the links of a record that may lead to itself."""
     known = frozenset(keys)
     numbers = frozenset(parts[1] for key in keys if (parts := numbered(key)) and len(parts[1]) <= 15)
@@ -161,7 +163,7 @@ def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, ow
     return found
 
 
-def _own_links(outline: Outline, part: Part, base: str, own: frozenset[str], *, keyed: bool) -> list[_Reference]:
+def _own_links(outline: Outline, part: RecordPart, base: str, own: frozenset[str], *, keyed: bool) -> list[_Reference]:
     """Return the links of a record to a page of its own: what they show is its number, a date, or that they are links.
 
     Records that come this far have no identifiers that their links repeat; where they have others (``keyed``), a link
@@ -281,7 +283,7 @@ def _anchor_before(element: Element) -> str | None:
     return key if key and numbered(key) else None
 
 
-def _keys(outline: Outline, part: Part) -> Iterator[str]:
+def _keys(outline: Outline, part: RecordPart) -> Iterator[str]:
     """Yield identifiers that end with a number, those of the outermost elements first, then all others."""
     others: list[str] = []
     for root in part.roots:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.page.date_grammar import Reading
+from aahcrawler.page.date_grammar import DateReading
 from aahcrawler.page.text import inner_html, plain_text
 
 
@@ -55,7 +55,7 @@ class Dated:
     ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it.
     """
 
-    read: Reading
+    read: DateReading
     element: Element
     attribute: str = ""
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from aahcrawler.induction.field_labels import is_byline_word, tells_of_change, text_before
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import dates
-from aahcrawler.page.date_grammar import Reading
+from aahcrawler.page.date_grammar import DateReading
 from aahcrawler.page.dates import date_attributes
 from aahcrawler.page.text import fold
 
@@ -44,7 +44,7 @@ _TIME = re.compile(r"(?<!\d)[012]?\d:[0-5]\d(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownDate:
     """A date that a page shows: the place of the element, and what was read there.
 
     ``text`` is the text read, ``piece`` the number of the piece of text, or -1 if the date is in the attribute named by
@@ -52,7 +52,7 @@ class Shown:
     """
 
     place: int
-    read: Reading
+    read: DateReading
     text: str
     piece: int = -1
     declared: bool = False
@@ -66,13 +66,13 @@ class Shown:
         return self.read.moment
 
 
-def shown_dates(outline: Outline, reader: "DateReader") -> tuple[Shown, ...]:
+def shown_dates(outline: Outline, reader: "DateReader") -> tuple[ShownDate, ...]:
     """Return the dates of a page in document order, at most one for each element.
 
     Attributes made for machines are believed before text. Where more lines of one shape look like dates than
     can be read, these lines are among the results, unread: that a date cannot be read costs no record.
     """
-    found: dict[int, Shown] = {}
+    found: dict[int, ShownDate] = {}
     for shown in reader.of_attributes(outline):
         found.setdefault(shown.place, shown)
     for shown in reader.of_text(outline):
@@ -85,7 +85,7 @@ def shown_dates(outline: Outline, reader: "DateReader") -> tuple[Shown, ...]:
     return tuple(found[place] for place in sorted(found))
 
 
-def is_of_change(outline: Outline, shown: Shown) -> bool:
+def is_of_change(outline: Outline, shown: ShownDate) -> bool:
     """Return whether the words before a date tell that it is one of a change, or of the person who wrote."""
     own = outline.pieces[shown.piece].text if shown.piece >= 0 else ""
     head = own.partition(shown.text)[0][-LONGEST:] if shown.text in own else ""
@@ -96,9 +96,9 @@ def is_of_change(outline: Outline, shown: Shown) -> bool:
     return tells_of_change(within) or tells_of_change(before)
 
 
-def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[Sequence[Shown]]:
+def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[Sequence[ShownDate]]:
     """Return groups of lines of one shape that look like dates although they were not read, the largest first."""
-    groups: dict[tuple[object, ...], list[Shown]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[ShownDate]] = defaultdict(list)
     for number, piece in enumerate(outline.pieces):
         if (
             len(piece.text) <= _MAX_UNREAD_LENGTH
@@ -107,7 +107,7 @@ def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[
         ):
             above = outline.parents[piece.owner]
             shape = (outline.tags[piece.owner], outline.tokens[piece.owner], outline.tags[above], outline.tokens[above])
-            groups[shape].append(Shown(piece.owner, Reading(now, vague=True), piece.text, number, unread=True))
+            groups[shape].append(ShownDate(piece.owner, DateReading(now, vague=True), piece.text, number, unread=True))
     return sorted((group for group in groups.values() if len(group) > 1), key=len, reverse=True)
 
 
@@ -151,9 +151,9 @@ class DateReader:
         self.now = now
         self._language = language
         self._order: dates.Order | None = order or _order(outline)
-        self._read: dict[str, Reading | None] = {}
+        self._read: dict[str, DateReading | None] = {}
 
-    def of_attributes(self, outline: Outline) -> Iterator[Shown]:
+    def of_attributes(self, outline: Outline) -> Iterator[ShownDate]:
         """Yield the dates in attributes made for machines, one for each element at most."""
         for place, element in enumerate(outline.elements):
             for name, value in date_attributes(element):
@@ -163,24 +163,24 @@ class DateReader:
                     text, read = self._within(text)
                     read = read if read is not None and read.timed and not (read.vague or read.lacks_year) else None
                 if read is not None:
-                    yield Shown(place, read, text, declared=True, attribute=name)
+                    yield ShownDate(place, read, text, declared=True, attribute=name)
                     break
 
-    def of_text(self, outline: Outline) -> Iterator[Shown]:
+    def of_text(self, outline: Outline) -> Iterator[ShownDate]:
         """Yield the dates in the pieces of a page's text."""
         for number, piece in enumerate(outline.pieces):
             text, read = self.of_line(piece.text)
             if read is not None:
-                yield Shown(piece.owner, read, text, number)
+                yield ShownDate(piece.owner, read, text, number)
 
-    def of_line(self, text: str) -> tuple[str, Reading | None]:
+    def of_line(self, text: str) -> tuple[str, DateReading | None]:
         """Return the date that a line shows, and the words of it that tell it; None where it shows none or is long."""
         if len(text) > LONGEST:
             return text, None
         read = self._reading(text) if _may_be_date(text) else None
         return self._within(text) if read is None and _DAY_AND_YEAR.search(text) else (text, read)
 
-    def _within(self, text: str) -> tuple[str, Reading | None]:
+    def _within(self, text: str) -> tuple[str, DateReading | None]:
         """Look for a date among other words, behind the number of a post if it begins with one."""
         numbered = _NUMBER_OF_POST.match(text)
         if numbered:
@@ -200,7 +200,7 @@ class DateReader:
                         break
         return text, None
 
-    def _reading(self, text: str) -> Reading | None:
+    def _reading(self, text: str) -> DateReading | None:
         if text not in self._read:
             if len(self._read) >= MAX_TRIED:
                 return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aahcrawler.induction.field_labels import names_nobody
 from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.page.text import BLOCKS, excerpt, plain_text
 from aahcrawler.urls import resolve
 
@@ -30,13 +30,13 @@ class _Signature:
     """A block that ends with a signature: its place, the date, and the link to the author."""
 
     block: int
-    date: Shown
+    date: ShownDate
     author: int
     telling: bool
     """Whether more than a few letters are before the signature in its block."""
 
 
-def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple[RecordSet, ...]:
+def signed_records(outline: Outline, shown: Sequence[ShownDate], base: str) -> tuple[RecordSet, ...]:
     """Return the signed contributions of a page as one set.
 
     A signature is a link followed by a date at the end of a block of text, with nothing but further links and marks
@@ -72,7 +72,7 @@ def _says_something(text: str) -> bool:
     return bool(text) and not names_nobody(text) and text.casefold().split()[-1] not in _BYLINES
 
 
-def _signature(outline: Outline, shown: Shown) -> _Signature | None:
+def _signature(outline: Outline, shown: ShownDate) -> _Signature | None:
     if shown.piece < 0 or shown.declared:
         return None
     piece = outline.pieces[shown.piece]
@@ -95,7 +95,7 @@ def _signature(outline: Outline, shown: Shown) -> _Signature | None:
     return _of(block, shown, links, telling=False)
 
 
-def _of(block: int, shown: Shown, links: Sequence[int], *, telling: bool) -> _Signature | None:
+def _of(block: int, shown: ShownDate, links: Sequence[int], *, telling: bool) -> _Signature | None:
     if not links or len(links) > 4:
         return None
     return _Signature(block, shown, links[-1], telling)

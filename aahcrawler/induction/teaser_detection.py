@@ -11,8 +11,8 @@ from typing import NamedTuple
 from aahcrawler.induction.field_labels import LINK_WORDS
 from aahcrawler.induction.headings import Names, is_front
 from aahcrawler.induction.outline import Outline, numbered
-from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
-from aahcrawler.induction.record_fields import Fields, Name, subject
+from aahcrawler.induction.record_bodies import Content, FoundBody, RecordPart, Slot
+from aahcrawler.induction.record_fields import Fields, ShownName, subject
 from aahcrawler.induction.record_identity import RecordIdentity, addresses
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
@@ -39,12 +39,12 @@ class _Link(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Leads:
+class TeaserLinks:
     """The link targets of the records of one set."""
 
     content: Content
     fields: Fields
-    found: Sequence[Found | None]
+    found: Sequence[FoundBody | None]
     names: Names
     dated: frozenset[int]
 
@@ -118,7 +118,7 @@ class Leads:
             and sum(map(len, called[slot])) >= _MIN_SUBJECT_LENGTH * len(called[slot])
         )
 
-    def _links(self, number: int, part: Part) -> list[_Link]:
+    def _links(self, number: int, part: RecordPart) -> list[_Link]:
         """Return the links of a record to other pages of the site, except those of its author and to itself."""
         outline = self.content.outline
         name = self.fields.names.get(number)
@@ -154,7 +154,7 @@ class Leads:
     def _leads_on(self, url: str) -> bool:
         return url not in self.names.own and queue_of(url) == self.names.queue and not is_front(url)
 
-    def _is_of(self, name: Name | None, place: int, url: str) -> bool:
+    def _is_of(self, name: ShownName | None, place: int, url: str) -> bool:
         if name is None:
             return False
         outline = self.content.outline

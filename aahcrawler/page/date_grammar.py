@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DateReading:
     """A moment that a text names, and how much of it the text tells.
 
     ``timed``: it tells the time of day. ``relative``: it counts from the present (``yesterday, 10:20``, ``3 hours
@@ -62,7 +62,7 @@ class Reading:
         return not (self.relative or self.lacks_year or self.vague)
 
 
-class Text(NamedTuple):
+class DateText(NamedTuple):
     """A text in plain letters, in which marks stand for the date in digits and the time, and what these say."""
 
     rest: str
@@ -89,11 +89,11 @@ class _Items(NamedTuple):
 class InLanguage:
     """What a text says in one language, and whether a weekday in it contradicts the date."""
 
-    reading: Reading
+    reading: DateReading
     contradicted: bool = False
 
 
-def read_in(text: Text, vocabulary: DateWords, setting: Setting) -> InLanguage | None:
+def read_in(text: DateText, vocabulary: DateWords, setting: Setting) -> InLanguage | None:
     """Return what a text says in a language, None if a word is not one of dates there or if it is no date."""
     items = _items(text.rest, vocabulary)
     if items is None:
@@ -104,7 +104,7 @@ def read_in(text: Text, vocabulary: DateWords, setting: Setting) -> InLanguage |
         return None if found is None else InLanguage(found)
     is_bare = not items.numbers and text.numeric is None and text.day is None and clock is None
     if is_bare and any(word in vocabulary.now for word in items.words):
-        return InLanguage(Reading(setting.now.replace(second=0, microsecond=0), relative=True))
+        return InLanguage(DateReading(setting.now.replace(second=0, microsecond=0), relative=True))
     found_day = _day(text, items, clock, vocabulary, setting)
     if found_day is None:
         return None
@@ -112,7 +112,7 @@ def read_in(text: Text, vocabulary: DateWords, setting: Setting) -> InLanguage |
     weekdays = _weekdays(items, vocabulary)
     weekdays -= {found_day.day.weekday()} if len(weekdays) > 1 else set()
     contradicted = bool(weekdays) and found_day.day.weekday() not in weekdays and not found_day.relative
-    reading = Reading(moment, clock is not None, found_day.relative, found_day.lacks_year)
+    reading = DateReading(moment, clock is not None, found_day.relative, found_day.lacks_year)
     return InLanguage(reading, contradicted)
 
 
@@ -174,7 +174,7 @@ def _segments(text: str, vocabulary: DateWords) -> list[str] | None:
     return pieces
 
 
-def _clock(text: Text, items: _Items, vocabulary: DateWords) -> tuple[time | None, _Items]:
+def _clock(text: DateText, items: _Items, vocabulary: DateWords) -> tuple[time | None, _Items]:
     """Return the time of a text with the part of the day that a word beside it names, and the items without that word.
 
     A part of the day in which there is no such time leaves the time unknown.
@@ -199,7 +199,7 @@ class _Day:
     lacks_year: bool = False
 
 
-def _day(text: Text, items: _Items, clock: time | None, vocabulary: DateWords, setting: Setting) -> _Day | None:
+def _day(text: DateText, items: _Items, clock: time | None, vocabulary: DateWords, setting: Setting) -> _Day | None:
     months = _months(items, vocabulary, text)
     if months is None or any(
         word not in vocabulary.beside and word not in months and word not in vocabulary.persian for word in items.words
@@ -218,7 +218,7 @@ def _day(text: Text, items: _Items, clock: time | None, vocabulary: DateWords, s
     return None if items.numbers else _near_day(items, clock, vocabulary, setting)
 
 
-def _months(items: _Items, vocabulary: DateWords, text: Text) -> frozenset[str] | None:
+def _months(items: _Items, vocabulary: DateWords, text: DateText) -> frozenset[str] | None:
     """Return the words that name the month, all the same one; None if several are named.
 
     What may be a weekday as well is one if there is another month, or a date in digits.
@@ -237,7 +237,7 @@ def _weekdays(items: _Items, vocabulary: DateWords) -> set[int]:
     return {vocabulary.weekdays[word] for word in words if word in vocabulary.weekdays}
 
 
-def _in_digits(text: Text, items: _Items, vocabulary: DateWords, setting: Setting) -> date | None:
+def _in_digits(text: DateText, items: _Items, vocabulary: DateWords, setting: Setting) -> date | None:
     """Return the day that digits name, in the order of day and month that a weekday beside it agrees with."""
     if text.day is not None or text.numeric is None:
         return text.day
@@ -343,7 +343,7 @@ def _near_day(items: _Items, clock: time | None, vocabulary: DateWords, setting:
     return _Day(today - timedelta(days=7 if in_the_future else back), relative=True)
 
 
-def _ago(items: _Items, vocabulary: DateWords, setting: Setting) -> Reading | None:
+def _ago(items: _Items, vocabulary: DateWords, setting: Setting) -> DateReading | None:
     units = [vocabulary.units[word] for word in items.words if word in vocabulary.units]
     known = vocabulary.units.keys() | vocabulary.numbers | vocabulary.filler | vocabulary.ago
     if not known.issuperset(items.words) or any(not each.digits.isdecimal() for each in items.numbers):
@@ -357,7 +357,7 @@ def _ago(items: _Items, vocabulary: DateWords, setting: Setting) -> Reading | No
     seconds = sum(number * unit for number, unit in zip(numbers, units, strict=True) if unit > 0)
     finest = min(unit if unit > 0 else -unit * _MONTH for unit in units)
     moment = setting.now - relativedelta(months=months) - timedelta(seconds=seconds)
-    return Reading(_rounded(moment, finest), timed=finest < _DAY, relative=True, vague=finest >= _WEEK)
+    return DateReading(_rounded(moment, finest), timed=finest < _DAY, relative=True, vague=finest >= _WEEK)
 
 
 def _rounded(moment: datetime, unit: int) -> datetime:

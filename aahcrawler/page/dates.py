@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import date_parts
-from aahcrawler.page.date_grammar import CLOCK_MARK, DAY_MARK, InLanguage, Reading, Setting, Text, read_in
+from aahcrawler.page.date_grammar import CLOCK_MARK, DAY_MARK, DateReading, DateText, InLanguage, Setting, read_in
 from aahcrawler.page.date_parts import SPACELESS, WORD, code_of, languages, plain_letters, spaceless, spoken, vocabulary
 
 Order = Literal["dmy", "mdy", "ymd"]
@@ -61,7 +61,7 @@ def read_date(
     language: str | None = None,
     format: str | None = None,  # noqa: A002
     ahead: bool = False,
-) -> Reading | None:
+) -> DateReading | None:
     """Return the date and time of a text, aware, and what of it is a guess; None if the text is not a date.
 
     Its offset from UTC is the one that the text names behind the time, so that its day is the day that the page shows.
@@ -90,7 +90,7 @@ def read_date(
     latest = now + (timedelta(days=366 * _MAX_YEARS_AHEAD) if ahead else TOLERANCE)
     try:
         found = (
-            _read(folded, setting) if format is None else Reading(datetime.strptime(folded, format))  # noqa: DTZ007
+            _read(folded, setting) if format is None else DateReading(datetime.strptime(folded, format))  # noqa: DTZ007
         )
         moment = None if found is None else _aware(found.moment, setting.zone)
     except (ValueError, OverflowError):
@@ -119,7 +119,7 @@ _RFC_2822 = re.compile(r"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}
 _PARTED = re.compile(r"\s*[|»«•·—]\s*")
 
 
-def _read(text: str, setting: Setting) -> Reading | None:
+def _read(text: str, setting: Setting) -> DateReading | None:
     whole = _machine_date(text) or _human_date(text, setting)
     if whole is not None:
         return whole
@@ -128,11 +128,11 @@ def _read(text: str, setting: Setting) -> Reading | None:
     return found[0] if len(found) == 1 else None
 
 
-def _machine_date(text: str) -> Reading | None:
+def _machine_date(text: str) -> DateReading | None:
     """Return a date in a form of machines; years of other calendars are left to the form of people."""
     try:
         if _EPOCH.fullmatch(text):
-            return Reading(datetime.fromtimestamp(int(text) / (1000 if len(text) == 13 else 1), UTC))
+            return DateReading(datetime.fromtimestamp(int(text) / (1000 if len(text) == 13 else 1), UTC))
         if _ISO.fullmatch(text):
             found = datetime.fromisoformat(_ZONE_AGAIN.sub(r"\1:\2", text))
         elif _RFC_2822.fullmatch(text):
@@ -142,7 +142,7 @@ def _machine_date(text: str) -> Reading | None:
     except ValueError:
         return None
     is_usual = EARLIEST.year - 1 <= found.year < 2400 and date_parts.is_offset(found.utcoffset())
-    return Reading(found, timed=len(text) > len("2001-03-20")) if is_usual else None
+    return DateReading(found, timed=len(text) > len("2001-03-20")) if is_usual else None
 
 
 _CJK_DATE = re.compile(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})(?!\d)\s?[日일号號]?")
@@ -161,7 +161,7 @@ _MIN_LETTERS = 6
 """The letters that a word has at least that names a day alone, on a page of unknown language."""
 
 
-def _human_date(text: str, setting: Setting) -> Reading | None:
+def _human_date(text: str, setting: Setting) -> DateReading | None:
     plain = plain_letters(text)
     if not _may_be_date(plain):
         return None
@@ -172,11 +172,11 @@ def _human_date(text: str, setting: Setting) -> Reading | None:
     clock, left = date_parts.take(rest, date_parts.SURE, CLOCK_MARK, is_chinese=is_chinese)
     if clock is None and (numeric is not None or day is not None):
         clock, left = date_parts.take(rest, date_parts.LOOSE, CLOCK_MARK, is_chinese=is_chinese)
-    found = _in_languages(Text(left, numeric, day, clock), setting)
+    found = _in_languages(DateText(left, numeric, day, clock), setting)
     if found is None and day is None and (clock is None or numeric is not None):
         # What looks like a date in digits, or like two numbers, may be a time with points beside a month in words.
         clock, left = date_parts.take(plain, date_parts.LOOSE, CLOCK_MARK, is_chinese=is_chinese)
-        found = _in_languages(Text(left, None, None, clock), setting) if clock is not None else None
+        found = _in_languages(DateText(left, None, None, clock), setting) if clock is not None else None
         return None if found is None or found.lacks_year else found
     return found
 
@@ -210,7 +210,7 @@ def _take_day(text: str, setting: Setting) -> tuple[re.Match[str] | None, date |
     return None, day, f"{text[: match.start()]}{DAY_MARK}{text[match.end() :]}"
 
 
-def _in_languages(text: Text, setting: Setting) -> Reading | None:
+def _in_languages(text: DateText, setting: Setting) -> DateReading | None:
     """Read a text in the declared language, else in all others that know its words, which have to agree."""
     words = WORD.findall(text.rest)
     known = languages()
@@ -230,7 +230,7 @@ def _in_languages(text: Text, setting: Setting) -> Reading | None:
     )
 
 
-def _is_sure(text: Text, *, is_declared: bool) -> bool:
+def _is_sure(text: DateText, *, is_declared: bool) -> bool:
     """Return whether a single word may name a day in a language that is not the page's, where it may be a name too.
 
     So it may with a number, and in another script. English is known everywhere.
@@ -255,7 +255,7 @@ def _speakers(words: list[str]) -> tuple[int, int]:
 
 
 def _readings(
-    text: Text, words: Sequence[str], speakers: int, setting: Setting, *, widen: bool
+    text: DateText, words: Sequence[str], speakers: int, setting: Setting, *, widen: bool
 ) -> Iterator[InLanguage]:
     """Yield what a text says in languages, once for those in which its words mean the same."""
     seen: set[object] = set()
@@ -271,7 +271,7 @@ def _readings(
                 yield found
 
 
-def _agreed(found: Iterator[InLanguage]) -> Reading | None:
+def _agreed(found: Iterator[InLanguage]) -> DateReading | None:
     """Return what all readings say; those that a weekday contradicts count only where there are no others."""
     readings = list(found)
     agreeing = [each.reading for each in readings if not each.contradicted] or [each.reading for each in readings]

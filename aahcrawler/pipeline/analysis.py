@@ -16,7 +16,7 @@ from aahcrawler.page.onward import location
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
 from aahcrawler.streams import StreamNote, UnreadableManifestError, manifest_of, notes_of
-from aahcrawler.traps.traps import Verdict
+from aahcrawler.traps.traps import TrapVerdict
 from aahcrawler.webobject import Container
 from online_analysis.aggregation import Scores
 from online_analysis.batching import Contribution
@@ -48,7 +48,7 @@ class PageAnalysis:
     lesson: Lesson | None = None
     document: Document | None = None
     contribution: Contribution | None = None
-    verdict: Verdict | None = None
+    verdict: TrapVerdict | None = None
     mistakes: Mistakes | None = None
 
 

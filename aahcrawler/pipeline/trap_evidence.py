@@ -18,7 +18,7 @@ from aahcrawler.page.onward import location
 from aahcrawler.page.titles import head_title
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.session_ids import SessionIds, Suspect, may_hold_id
-from aahcrawler.traps.traps import Seen, Verdict
+from aahcrawler.traps.traps import Seen, TrapVerdict
 from aahcrawler.urls import posted_by, without_session
 from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
@@ -34,7 +34,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
-def marked(metadata: Metadata, verdict: Verdict | None, own: Sequence[WebObject] = ()) -> Metadata:
+def marked(metadata: Metadata, verdict: TrapVerdict | None, own: Sequence[WebObject] = ()) -> Metadata:
     """Return what is kept of a page with what was found of traps.
 
     A soft 404 has no score, and a near duplicate none of the objects that pages before it had, other than its ``own``,

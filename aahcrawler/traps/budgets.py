@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from aahcrawler.traps.patterns import Pattern
+from aahcrawler.traps.patterns import UrlPattern
 
 GAIN = 8.0
 """The pages that one with new content earns: one new page in eight may go on for ever."""
@@ -29,7 +29,7 @@ MAX_PATTERNS = 50_000
 
 
 @dataclass(slots=True)
-class Budget:
+class TrapBudget:
     """The budget of a pattern: ``left`` more pages. Of those ``fetched``, ``worthwhile`` had new content."""
 
     left: float
@@ -66,14 +66,14 @@ class Budgets:
     def __init__(self, minimum: int, capacity: int = MAX_PATTERNS) -> None:
         self.minimum = minimum
         self._capacity = capacity
-        self._budgets: OrderedDict[str, Budget] = OrderedDict()
+        self._budgets: OrderedDict[str, TrapBudget] = OrderedDict()
         self._spent: dict[str, int] = {}
 
     def may_refuse(self, host: str) -> bool:
         """Return whether any budget of a host is spent; a cheap test, False for nearly all hosts."""
         return host in self._spent
 
-    def refusing(self, pattern: Pattern, *, trusted: bool = False) -> Budget | None:
+    def refusing(self, pattern: UrlPattern, *, trusted: bool = False) -> TrapBudget | None:
         """Return the budget that forbids another page of a pattern, None where there is none.
 
         For ``trusted`` URLs, budgets of families do not count.
@@ -86,12 +86,12 @@ class Budgets:
         wider = map(self._budgets.get, pattern.families)
         return next((budget for budget in wider if budget is not None and budget.is_spent), None)
 
-    def brings(self, pattern: Pattern) -> bool:
+    def brings(self, pattern: UrlPattern) -> bool:
         """Return whether pages of a pattern have had new content."""
         own = self._budgets.get(pattern.shape)
         return own is not None and own.worthwhile > 0
 
-    def charge(self, pattern: Pattern, *, is_new: bool, promises: float = 0.0) -> None:
+    def charge(self, pattern: UrlPattern, *, is_new: bool, promises: float = 0.0) -> None:
         """Record a fetched page, and whether it had new content.
 
         ``promises`` in [0, 1] is the possible value of its links: they earn as much, but do not count as content.
@@ -106,7 +106,7 @@ class Budgets:
             if was_spent != budget.is_spent:
                 self._note(name, 1 if budget.is_spent else -1)
 
-    def promise(self, pattern: Pattern, of: Pattern) -> bool:
+    def promise(self, pattern: UrlPattern, of: UrlPattern) -> bool:
         """Credit an unfetched page linked to by a page ``of`` another pattern; return whether the link counts as new.
 
         The number of unfetched pages that count as new is limited to ``BELIEVED`` times the minimum, plus ``GAIN`` for
@@ -121,14 +121,14 @@ class Budgets:
         budget.promised += 1
         return True
 
-    def _names(self, pattern: Pattern) -> Sequence[tuple[str, int]]:
+    def _names(self, pattern: UrlPattern) -> Sequence[tuple[str, int]]:
         host, *inner = pattern.families
         return (pattern.shape, 1), (host, WIDEST), *((name, WIDER) for name in inner)
 
-    def _budget(self, name: str, times: int) -> Budget:
+    def _budget(self, name: str, times: int) -> TrapBudget:
         budget = self._budgets.get(name)
         if budget is None:
-            budget = self._budgets[name] = Budget(float(times * self.minimum))
+            budget = self._budgets[name] = TrapBudget(float(times * self.minimum))
             if len(self._budgets) > self._capacity:
                 forgotten, old = self._budgets.popitem(last=False)
                 self._note(forgotten, -1 if old.is_spent else 0)
@@ -151,7 +151,7 @@ class Budgets:
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
         """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid."""
         for name, (left, fetched, worthwhile, promised, refused) in state.items():
-            budget = self._budgets[name] = Budget(
+            budget = self._budgets[name] = TrapBudget(
                 float(left), int(fetched), int(worthwhile), float(promised), int(refused)
             )
             if budget.is_spent:

@@ -35,7 +35,7 @@ _SEPARATOR = re.compile("[&;]")
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class UrlPattern:
     """The pattern of a URL: ``shape`` is that of the whole URL, ``families`` are wider and wider patterns around it.
 
     The families of a URL are its directories, the widest first. A URL with a query is also in the family of its path
@@ -49,7 +49,7 @@ class Pattern:
 
 
 @lru_cache(maxsize=16_384)
-def pattern_of(url: str) -> Pattern:
+def pattern_of(url: str) -> UrlPattern:
     """Return the pattern of a canonical URL, which is the same for other numbers and another order of parameters.
 
     >>> pattern_of("http://a.test/threads/knots-for-beginners.17/page-3").shape
@@ -72,12 +72,12 @@ def pattern_of(url: str) -> Pattern:
     ]
     deed = last if directories[-1].endswith("#") and _WORD.fullmatch(last) else ""
     if not query:
-        return Pattern(shape, tuple(families), f"{'/'.join((*directories, deed))}{slash}" if deed else shape)
+        return UrlPattern(shape, tuple(families), f"{'/'.join((*directories, deed))}{slash}" if deed else shape)
     done, names = _asked(query)
     families.append(f"{shape}?**")
     if done:
         families.append(f"{shape}?{'&'.join(done)}&**")
-    return Pattern(
+    return UrlPattern(
         f"{shape}?{'&'.join((*done, *names))}", tuple(families), f"{shape}?{'&'.join((*done, *_valued(query, done)))}"
     )
 

@@ -25,7 +25,7 @@ _KINDS = (_FETCHED, _TRUSTED, *_BY_BUDGET)
 _Digests = NDArray[np.uint64]
 
 
-class Decisions:
+class TrapDecisions:
     """What one crawl fetched and refused, as far as it is remembered."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Decisions:
         return {f"now_{kind}": _sorted(numbers) for kind, numbers in self._sets.items()}
 
     @classmethod
-    def restored(cls, state: Arrays) -> "Decisions":
+    def restored(cls, state: Arrays) -> "TrapDecisions":
         """Return the decisions with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
         decisions = cls()
         for kind, numbers in decisions._sets.items():
@@ -91,7 +91,7 @@ class Precedents:
         """Forget the refusals for a reason, since the settings behind them have changed."""
         self._of[reason] = np.zeros(0, np.uint64)
 
-    def join(self, decisions: Decisions) -> None:
+    def join(self, decisions: TrapDecisions) -> None:
         """Add the decisions of a later crawl; older decisions are forgotten first."""
         recent = decisions.state()
         self._add({kind: _checked(recent[f"now_{kind}"]) for kind in _KINDS})

@@ -17,8 +17,8 @@ from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet, dige
 from aahcrawler.traps.budgets import Budgets
 from aahcrawler.traps.holdings import Holdings
 from aahcrawler.traps.path_shape import Trap, misshapen
-from aahcrawler.traps.patterns import Pattern, names_page, pattern_of
-from aahcrawler.traps.precedents import Decisions, Precedents
+from aahcrawler.traps.patterns import UrlPattern, names_page, pattern_of
+from aahcrawler.traps.precedents import Precedents, TrapDecisions
 from aahcrawler.traps.session_ids import SessionIds, Suspect
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import Neighbours, SoftErrors
@@ -82,7 +82,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrapVerdict:
     """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
     ``is_new`` says that its content is new to the crawl; ``has_objects`` that some of its web objects are new, if only
@@ -104,9 +104,9 @@ class Verdict:
     is_gone: bool = False
 
 
-NO_PAGE = Verdict(is_empty=True)
+NO_PAGE = TrapVerdict(is_empty=True)
 """The verdict on an error or a redirect."""
-NO_SUCH_PAGE = Verdict(is_empty=True, is_gone=True)
+NO_SUCH_PAGE = TrapVerdict(is_empty=True, is_gone=True)
 """The verdict on an answer that there is no such page."""
 
 
@@ -130,7 +130,7 @@ class Traps:
         """Which parts of URLs are ids of sessions."""
         self._heard = BloomFilters()
         self._links = RecentSet(MAX_LINKS)
-        self._decisions = Decisions()
+        self._decisions = TrapDecisions()
         self._precedents = Precedents()
         self._trials: OrderedDict[str, None] = OrderedDict()
         self._gave_way = RecentSet(MAX_LINKS)
@@ -258,7 +258,7 @@ class Traps:
         budget = self._budgets.refusing(pattern_of(url), trusted=trusted)
         return budget is not None and url not in self._trials and not self._tried(url, budget.trial())
 
-    def judge(self, seen: Seen, name: str) -> Verdict:
+    def judge(self, seen: Seen, name: str) -> TrapVerdict:
         """Compare a page with all that were judged before, and remember it.
 
         ``name`` is the name of a probe: letters and digits that are in no page's name. A page with web objects that
@@ -282,7 +282,7 @@ class Traps:
         has_own_objects = bool(objects.any() or files.any()) or (was_original and len(objects) > 0)
         probes = self._settings.soft_404 == "probe"
         if probes and not has_own_objects and self._soft_errors.is_like_none(seen.url, drawn):
-            return Verdict(Trap.SOFT_404, is_empty=True)
+            return TrapVerdict(Trap.SOFT_404, is_empty=True)
         self._holdings.hold(seen.url, seen.names)
         moved = self._holdings.show(seen.url, keys)
         for other, number in moved.items():
@@ -293,7 +293,7 @@ class Traps:
         has_texts = bool((objects.any() and not is_known) or files.any() or moved)
         has_objects = has_texts or bool(identities.any() and not is_known)
         is_new = _says_new(shingles, relevant=seen.relevant) or has_texts
-        verdict = Verdict(
+        verdict = TrapVerdict(
             is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not (has_objects or was_original)
         )
         like = self._neighbours.nearest(seen.site, drawn, before=place)
@@ -320,13 +320,13 @@ class Traps:
             self._aliases.learn(seen.url, verdict.like)
         return replace(verdict, probe=self._soft_errors.suspect(seen.url, name)) if probes else verdict
 
-    def judge_file(self, text: str) -> Verdict:
+    def judge_file(self, text: str) -> TrapVerdict:
         """Compare the running text of a file, which is no page, with everything read before, and remember it.
 
         A file without new text is empty: it shows pages in another format, such as an export.
         """
         is_new = _says_new(self._heard.new(shingle_sample(text)), relevant=False)
-        return Verdict(is_new=is_new, is_empty=not is_new)
+        return TrapVerdict(is_new=is_new, is_empty=not is_new)
 
     def _news(self, *groups: Hashes) -> Sequence[NDArray[np.bool_]]:
         """Add groups of hashes, all at once; return, for each group, whether each hash was unknown."""
@@ -337,7 +337,7 @@ class Traps:
         """Take the text of the response to a probe, None where the status reported a missing page."""
         self._soft_errors.answered(url, None if text is None else sketch(_without_address(text, url)))
 
-    def fetched(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool = True) -> str:
+    def fetched(self, url: str, verdict: TrapVerdict, links: Iterable[str], *, is_page: bool = True) -> str:
         """Record the verdict on a fetched page, and the ``links`` that are followed from it.
 
         An error or a redirect shows nothing (``NO_PAGE``). An image, a document or another file is no page
@@ -354,7 +354,7 @@ class Traps:
         is_spent = self._settings.pages > 0 and self._budgets.refusing(pattern_of(url)) is not None
         return is_spent or (self._settings.barren > 0 and self.barren(url) != "")
 
-    def _learned(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool) -> str:
+    def _learned(self, url: str, verdict: TrapVerdict, links: Iterable[str], *, is_page: bool) -> str:
         pattern = pattern_of(url)
         self._decisions.fetch(url)
         unseen = [link for link in links if not self._links.knows(hash(link)) and not self._precedents.knows(link)]
@@ -382,7 +382,7 @@ class Traps:
         self._neighbours.confirm(url)
 
     def _brought(
-        self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str], *, is_viewed: bool
+        self, pattern: UrlPattern, verdict: TrapVerdict, unseen: Sequence[str], *, is_viewed: bool
     ) -> tuple[Brought, float]:
         """Return what kind of content a page brought, and how much that counts, in [0, 1].
 
@@ -435,7 +435,7 @@ class Traps:
             yields.restore(tables["yields"])
             sessions.restore(tables["sessions"])
             neighbours, heard = Neighbours.restored(state), BloomFilters.restored(state)
-            decisions, precedents = Decisions.restored(state), Precedents.restored(state)
+            decisions, precedents = TrapDecisions.restored(state), Precedents.restored(state)
             holdings = Holdings.restored(state)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is no state of traps ({error!r})") from error

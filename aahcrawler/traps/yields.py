@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass
 from enum import Enum
 
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN, MAX_PATTERNS
-from aahcrawler.traps.patterns import Pattern
+from aahcrawler.traps.patterns import UrlPattern
 
 MIN_WORTH = 0.1
 """The least part of its score that a link keeps, whatever pages like it have brought."""
@@ -105,14 +105,14 @@ class Yields:
         self._capacity = capacity
         self._yields: OrderedDict[str, Yield] = OrderedDict()
 
-    def count(self, pattern: Pattern, *, shows: bool) -> None:
+    def count(self, pattern: UrlPattern, *, shows: bool) -> None:
         """Count a fetched page, and whether it ``shows`` new web objects."""
         for name in (pattern.detail, pattern.families[0]):
             known = self._of(name)
             known.pages += 1
             known.shown += shows
 
-    def note(self, pattern: Pattern, brought: Brought, share: float = 1.0) -> str:
+    def note(self, pattern: UrlPattern, brought: Brought, share: float = 1.0) -> str:
         """Record what a page brought; return the pattern or family that it shows to be barren, mostly empty.
 
         ``share`` in [0, 1] is how much its content counts.
@@ -132,11 +132,11 @@ class Yields:
             turned = turned or (name if known.is_barren(bound) and not was_barren else "")
         return turned
 
-    def expect(self, pattern: Pattern) -> None:
+    def expect(self, pattern: UrlPattern) -> None:
         """Count a page that was linked to for the first time."""
         self._of(pattern.detail).linked += 1
 
-    def is_open(self, pattern: Pattern) -> bool:
+    def is_open(self, pattern: UrlPattern) -> bool:
         """Return whether a link to a page of a pattern counts as new although the yield of the pattern is unknown.
 
         It does not where as many of its pages wait as are needed to judge the pattern.
@@ -147,7 +147,7 @@ class Yields:
         is_known = known.content > MIN_CONTENT or self.is_tried(pattern)
         return not is_known and known.linked - known.pages < max(1, self.bound)
 
-    def note_held(self, pattern: Pattern, brought: Brought) -> None:
+    def note_held(self, pattern: UrlPattern, brought: Brought) -> None:
         """Record what a page brought whose object is known to be shown by another page.
 
         New links on it do not count either way, since the other page has most of them as well.
@@ -160,13 +160,13 @@ class Yields:
         known.empty += is_repeat
         known.repeated += is_repeat
 
-    def barren_held(self, pattern: Pattern) -> str:
+    def barren_held(self, pattern: UrlPattern) -> str:
         """Return the name of such pages of a pattern where they have shown nothing else, else an empty text."""
         name = pattern.detail + HELD
         known = self._yields.get(name)
         return name if known is not None and known.is_barren(self.bound, HELD_GAIN) else ""
 
-    def withdraw(self, pattern: Pattern, share: float) -> None:
+    def withdraw(self, pattern: UrlPattern, share: float) -> None:
         """Record that another page shows a ``share`` in (0, 1] of a page's content among others.
 
         The page then counts as if it had repeated the other one.
@@ -180,17 +180,17 @@ class Yields:
                 known.empty += given
                 known.repeated += given
 
-    def has_content(self, pattern: Pattern) -> bool:
+    def has_content(self, pattern: UrlPattern) -> bool:
         """Return whether pages of a pattern have had content that no other pages show."""
         known = self._yields.get(pattern.detail)
         return known is not None and known.content > MIN_CONTENT
 
-    def rate(self, pattern: Pattern) -> float:
+    def rate(self, pattern: UrlPattern) -> float:
         """Return how much content a page of a pattern had on average, in [0, 1]."""
         known = self._yields.get(pattern.detail)
         return min(1.0, known.content / known.pages) if known is not None and known.pages else 0.0
 
-    def is_tried(self, pattern: Pattern) -> bool:
+    def is_tried(self, pattern: UrlPattern) -> bool:
         """Return whether enough empty pages of a pattern are known to doubt its other pages."""
         known = self._yields.get(pattern.detail)
         return known is not None and known.content <= MIN_CONTENT and known.empty >= self.bound / 2
@@ -200,7 +200,7 @@ class Yields:
         known = self._yields.get(name)
         return known is not None and 2 * known.repeated > known.empty
 
-    def barren(self, pattern: Pattern) -> str:
+    def barren(self, pattern: UrlPattern) -> str:
         """Return the name of the pattern or family that makes a pattern barren; empty where none does."""
         if self.has_content(pattern):
             return pattern.detail if self._is_barren(pattern.detail, self.bound) else ""
@@ -216,7 +216,7 @@ class Yields:
         known = self._yields.get(name)
         return known is not None and known.is_barren(bound)
 
-    def worth(self, pattern: Pattern) -> float:
+    def worth(self, pattern: UrlPattern) -> float:
         """Return the factor in [``MIN_WORTH``, 1] for the score of a link of a pattern.
 
         It is the share of the pattern's pages that showed new web objects, counting one more page that did, so that an
@@ -232,7 +232,7 @@ class Yields:
             share = min(share, 1.0 - (1.0 - MIN_WORTH) * min(1.0, known.empty / self.bound))
         return max(MIN_WORTH, share)
 
-    def _bounds(self, pattern: Pattern) -> Iterator[tuple[str, float]]:
+    def _bounds(self, pattern: UrlPattern) -> Iterator[tuple[str, float]]:
         yield pattern.detail, self.bound
         for family in pattern.families[1:]:
             yield family, FAMILY * self.bound

@@ -11,7 +11,7 @@ from aahcrawler.page.text import plain_text
 from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.delimiters import cut
 from aahcrawler.wrapper_induction.element_features import TELLING_TAGS, Features, cost_of_tag, is_beside
-from aahcrawler.wrapper_induction.item_selectors import Budget, found_by
+from aahcrawler.wrapper_induction.item_selectors import SearchBudget, found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, RobustStep, beside, compiled, leading_to
 from aahcrawler.wrapper_induction.samples import Sample, SampleOutcome, firsts
 from aahcrawler.wrapper_induction.wrapper import Agreement
@@ -84,7 +84,7 @@ class FieldInduction:
     samples: Sequence[Sample]
     others: Sequence[tuple[HtmlElement, ...]]
     known: Features
-    budget: Budget
+    budget: SearchBudget
 
     def run(self) -> Located:
         """Return the induced field; a field that would be wrong for any object of the examples is left out."""

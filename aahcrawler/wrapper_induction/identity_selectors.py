@@ -11,7 +11,7 @@ from aahcrawler.helper.extraction.field_reader import Owners
 from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.delimiters import shared
 from aahcrawler.wrapper_induction.element_features import Features, numbered_stem
-from aahcrawler.wrapper_induction.item_selectors import Budget
+from aahcrawler.wrapper_induction.item_selectors import SearchBudget
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled, leading_to
 from knowledge_base.model import Identity
 
@@ -55,7 +55,7 @@ class IdentityInduction:
     items: Sequence[Numbered]
     schema: Identity
     known: Features
-    budget: Budget
+    budget: SearchBudget
     fields: Sequence[str] = ()
     """The names of the fields that were induced."""
     spare: bool = True

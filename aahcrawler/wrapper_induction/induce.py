@@ -20,7 +20,7 @@ from aahcrawler.wrapper_induction.element_features import Features, words_of_pag
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
 from aahcrawler.wrapper_induction.field_selectors import FieldInduction, Located, joined
 from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, Numbered
-from aahcrawler.wrapper_induction.item_selectors import MIN_FIT, Budget, ItemInduction, ItemPage, Items, found_by
+from aahcrawler.wrapper_induction.item_selectors import MIN_FIT, ItemInduction, ItemPage, Items, SearchBudget, found_by
 from aahcrawler.wrapper_induction.proof import proven
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled
 from aahcrawler.wrapper_induction.samples import Sample, SampleReading, comparable, page_location, refined
@@ -62,7 +62,7 @@ def induce(examples: Sequence[LabelledExample], schema: Extract) -> Wrapper | No
     """
     readable = [example for example in examples if _is_readable(example.page)]
     usable = tuple(refined(example, schema) for example in readable[:MAX_EXAMPLES])
-    known, budget = Features(words_of_pages([example.page.url for example in usable])), Budget(WORK)
+    known, budget = Features(words_of_pages([example.page.url for example in usable])), SearchBudget(WORK)
     for chosen in _choices(usable):
         induction = _induction(chosen, schema, known, budget)
         wrapper = induction.wrapper() if induction is not None else None
@@ -82,7 +82,7 @@ def propose(
     ``foreign`` is used: these are words of the pages, not of the template.
     """
     usable = tuple(refined(example, schema) for example in examples if _is_readable(example.page))
-    induction = _induction(usable, schema, Features(foreign), Budget(WORK), MIN_FIT)
+    induction = _induction(usable, schema, Features(foreign), SearchBudget(WORK), MIN_FIT)
     return (induction.proposal(), induction.items.fit) if induction is not None else None
 
 
@@ -96,7 +96,7 @@ def _choices(examples: Sequence[LabelledExample]) -> Iterator[Sequence[LabelledE
 
 
 def _induction(
-    examples: Sequence[LabelledExample], schema: Extract, known: Features, budget: Budget, least_fit: float = 1.0
+    examples: Sequence[LabelledExample], schema: Extract, known: Features, budget: SearchBudget, least_fit: float = 1.0
 ) -> "_Induction | None":
     pages = tuple(_page(example, schema) for example in examples)
     if not any(page.items for page in pages):
@@ -150,7 +150,7 @@ class _Induction:
     examples: Sequence[LabelledExample]
     items: Items
     known: Features
-    budget: Budget
+    budget: SearchBudget
 
     def wrapper(self) -> Wrapper | None:
         """Return the action, None if too little of it can be induced."""
@@ -289,7 +289,7 @@ MIN_PAGES = 2
 
 
 def cut(
-    run: Run, examples: Sequence[LabelledExample], containers: Sequence[ItemPage], known: Features, budget: Budget
+    run: Run, examples: Sequence[LabelledExample], containers: Sequence[ItemPage], known: Features, budget: SearchBudget
 ) -> Run:
     """Return the schema's run, completed by headings and signatures of the examples that it misses.
 
@@ -326,7 +326,7 @@ def _says(label: Label) -> bool:
 
 
 def _finding(
-    parts: tuple[ItemPage, ...], known: Features, budget: Budget, *, around: bool = False
+    parts: tuple[ItemPage, ...], known: Features, budget: SearchBudget, *, around: bool = False
 ) -> tuple[Expression, ...]:
     """Return the expressions that find these elements and no others; empty if there are none.
 

@@ -41,7 +41,7 @@ SAMPLES = 24
 
 
 @dataclass
-class Budget:
+class SearchBudget:
     """The remaining work, counted in elements visited by expressions."""
 
     left: int
@@ -98,7 +98,7 @@ class ItemInduction:
     pages: tuple[ItemPage, ...]
     known: Features
     many: bool
-    budget: Budget
+    budget: SearchBudget
     _tried: dict[Expression, _Tried] = field(default_factory=dict)
 
     def run(self, first: Iterable[Selector] = (), least_fit: float = 1.0) -> Items | None:

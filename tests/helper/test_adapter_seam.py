@@ -9,8 +9,8 @@ from lxml.html import HtmlElement
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Followed, Kept, Question, Taken
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner, Sketch
-from aahcrawler.helper.links.navigation import Chosen, Links
+from aahcrawler.helper.extraction.extraction import ExtractionOutcome, ObjectSketch, Runner
+from aahcrawler.helper.links.navigation import ChosenLink, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, Reference, WebObject
@@ -31,7 +31,7 @@ class Scripted:
     taken_for: PageLevel | None = None
     instead: Extract | None = None
     outcome: ExtractionOutcome | None = None
-    more: tuple[Chosen, ...] = ()
+    more: tuple[ChosenLink, ...] = ()
     stopped: tuple[str, ...] = ()
     questions: list[Question] = field(default_factory=list)
     outcomes: list[ExtractionOutcome] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Scripted:
         links: Links,
         application: Application,
         level: PageLevel,
-        chosen: Sequence[Chosen],
+        chosen: Sequence[ChosenLink],
         former: Metadata | None,
     ) -> Followed:
         assert links.site == "site.test"
@@ -111,7 +111,7 @@ def test_the_outcome_that_the_adapter_settles_on_counts() -> None:
 
 
 def test_links_that_are_added_are_followed_and_their_actions_reported() -> None:
-    adapter = Scripted(more=(Chosen("http://site.test/x", None, "more"),), stopped=("more",))
+    adapter = Scripted(more=(ChosenLink("http://site.test/x", None, "more"),), stopped=("more",))
     found = read(adapter)
     assert [(link.url, link.action) for link in found.document.outlinks] == [("http://site.test/x", "more")]
     assert [(each.action, each.failure) for each in found.failed_actions] == [("more", Failure.STOPPED_WORKING)]
@@ -167,7 +167,7 @@ TALK = application("press", level("page", "body", replace(COMMENTS, first_type="
 TALKING = '<h1>Ice</h1><div id="c7"><q>One</q></div><div><q>Two</q></div><div><q>Two</q></div>'
 
 
-def made(*sketches: Sketch) -> list[WebObject]:
+def made(*sketches: ObjectSketch) -> list[WebObject]:
     page = html_page(URL, f"<html><body>{TALKING}</body></html>")
     runner = Runner.of(page, TALK, TALK.levels[0])
     action = TALK.levels[0].actions[0]
@@ -179,9 +179,9 @@ def elements() -> list[HtmlElement]:
     return html_page(URL, f"<html><body>{TALKING}</body></html>").tree.cssselect("div")
 
 
-def sketch(item: HtmlElement, body: str, **more: object) -> Sketch:
+def sketch(item: HtmlElement, body: str, **more: object) -> ObjectSketch:
     properties = {"body": (body,), **{name: (value,) for name, value in more.items()}}
-    return Sketch((item,), properties, (item[0],))  # type: ignore[arg-type]
+    return ObjectSketch((item,), properties, (item[0],))  # type: ignore[arg-type]
 
 
 def test_what_was_found_is_named_and_typed_as_the_action_would() -> None:

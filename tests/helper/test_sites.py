@@ -8,9 +8,9 @@ from aahcrawler.helper.site_memory import (
     MAX_LESSONS,
     MIN_LANGUAGE_PAGES,
     MIN_TITLES,
-    Lesson,
     Memory,
     SiteLanguages,
+    SiteLesson,
     Sites,
 )
 from knowledge_base.model import KnowledgeBase, PageLevel
@@ -131,7 +131,7 @@ def test_what_a_page_teaches_in_one_process_can_be_told_to_another() -> None:
 
 def test_no_application_is_learned_that_is_not_known() -> None:
     sites = Sites()
-    sites.learn([Lesson(Memory.SITES, Sites.remember_shown, ("http://a.test/1", "nobody's", frozenset()))])
+    sites.learn([SiteLesson(Memory.SITES, Sites.remember_shown, ("http://a.test/1", "nobody's", frozenset()))])
     assert sites.recall("http://a.test/1") is None
 
 

@@ -3,7 +3,7 @@
 from lxml.html import document_fromstring
 
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.record_bodies import Content, Part
+from aahcrawler.induction.record_bodies import Content, RecordPart
 
 OWN = "The ferry to the outer islands leaves from the old pier on Monday morning."
 ANSWER = "No, it leaves from the new one."
@@ -15,7 +15,9 @@ def content() -> tuple[Content, list[int]]:
     nested = "".join(f"<li><p>{OWN if level == 0 else ANSWER + str(level)}</p><ul>" for level in range(LEVELS))
     outline = Outline(document_fromstring(f"<body><ul>{nested}</ul>"))
     messages = [place for place, tag in enumerate(outline.tags) if tag == "li"]
-    parts = [Part((place,), frozenset(messages[number + 1 : number + 2])) for number, place in enumerate(messages)]
+    parts = [
+        RecordPart((place,), frozenset(messages[number + 1 : number + 2])) for number, place in enumerate(messages)
+    ]
     return Content(outline, parts), messages
 
 

@@ -6,7 +6,7 @@ from lxml.html import HtmlElement, document_fromstring
 
 from knowledge_base.element_index import Elements
 from knowledge_base.selectors import compile_selector
-from knowledge_base.xpath_limits import FEW_NODES, MAX_WORK, Limits, Shape, TooCostlyError, evaluation_cost, form_of
+from knowledge_base.xpath_limits import FEW_NODES, MAX_WORK, Limits, PageShape, TooCostlyError, evaluation_cost, form_of
 from knowledge_base.xpath_syntax import parse
 
 CUBIC = "//i[count(//i[count(//i) > 1]) > 1]"
@@ -104,13 +104,13 @@ def test_the_bound_is_no_less_than_what_is_looked_at() -> None:
     size = int(tree.xpath("count(//*)"))
     for source, inner in {"//a[//p]": "//p", "//a[count(//div//p) > 1]": "//div"}.items():
         looked = len(tree.xpath("//a")) * len(tree.xpath(inner))
-        assert evaluation_cost(parse(source), Shape.worst(size, 5)) >= looked
+        assert evaluation_cost(parse(source), PageShape.worst(size, 5)) >= looked
 
 
 def test_anything_is_evaluated_on_small_pages_and_what_cannot_be_told_too() -> None:
     assert not refused(CUBIC, rows(FEW_NODES // 4))
     assert form_of("no XPath at all :").expression is None
-    assert form_of("no XPath at all :").work(Shape.worst(100_000, 5)) > MAX_WORK
+    assert form_of("no XPath at all :").work(PageShape.worst(100_000, 5)) > MAX_WORK
 
 
 def test_a_selector_refuses_before_it_begins() -> None:

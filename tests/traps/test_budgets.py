@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.traps.budgets import BELIEVED, FIRST_TRIAL, GAIN, SAVED, WIDER, Budgets
-from aahcrawler.traps.patterns import Pattern, pattern_of
+from aahcrawler.traps.patterns import UrlPattern, pattern_of
 
 PATHS = ("/wiki/X", "/shop?size=l", "/shop?colour=red&size=l", "/calendar/2031/05", "/a/b/c/d", "/")
 WALKS = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from([0.0, 0.4, 1.0])), max_size=200)
 
 
-def pattern(path: str) -> Pattern:
+def pattern(path: str) -> UrlPattern:
     return pattern_of(f"http://a.test{path}")
 
 

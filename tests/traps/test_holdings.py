@@ -4,7 +4,7 @@ import pytest
 
 from aahcrawler.traps.bloom_filters import packed, unpacked
 from aahcrawler.traps.path_shape import Trap
-from aahcrawler.traps.traps import Seen, Traps, Verdict
+from aahcrawler.traps.traps import Seen, Traps, TrapVerdict
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text
 
@@ -36,7 +36,7 @@ def message(number: int, k: int) -> Seen:
     return page(f"/list/message/{number}{k}/", [said(number, k)])
 
 
-def fetch(traps: Traps, seen: Seen, *links: str) -> Verdict:
+def fetch(traps: Traps, seen: Seen, *links: str) -> TrapVerdict:
     verdict = traps.judge(seen, "x1")
     traps.fetched(seen.url, verdict, [f"{HOST}{link}" for link in links])
     return verdict

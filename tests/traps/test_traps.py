@@ -10,7 +10,7 @@ from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.bloom_filters import packed, unpacked
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import PROBE, SoftErrors, is_probe
-from aahcrawler.traps.traps import NO_PAGE, Seen, Traps, Verdict
+from aahcrawler.traps.traps import NO_PAGE, Seen, Traps, TrapVerdict
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text
 
@@ -22,7 +22,7 @@ def seen(path: str, said: str, objects: tuple[str, ...] = (), relevant: bool = F
     return Seen(f"http://a.test{path}", SITE, said, "", objects, relevant=relevant)
 
 
-def fetch(traps: Traps, page: Seen, *links: str, name: str = "x1") -> Verdict:
+def fetch(traps: Traps, page: Seen, *links: str, name: str = "x1") -> TrapVerdict:
     verdict = traps.judge(page, name)
     traps.fetched(page.url, verdict, [f"http://a.test{link}" for link in links])
     return verdict
@@ -79,7 +79,7 @@ def test_new_objects_are_something_new_even_where_the_text_around_them_is_long_a
     traps, around = Traps(Section(pages=2)), text(2000, 1)
     for n in range(100):
         verdict = fetch(traps, seen(f"/p?id={n}", around, (f"A comment of some length by {text(3, n)}",)))
-        assert verdict == Verdict(is_new=True, has_objects=True)
+        assert verdict == TrapVerdict(is_new=True, has_objects=True)
         assert traps.admit(f"http://a.test/p?id={n + 1}") is None
 
 
@@ -97,7 +97,7 @@ def test_an_archive_that_leads_to_new_pages_is_followed_to_its_end() -> None:
 def test_a_near_duplicate_is_told_with_the_page_that_it_is_like() -> None:
     traps, said = Traps(Section()), text(300, 7)
     assert fetch(traps, seen("/thread/7", said)).trap is None
-    again = Verdict(Trap.NEAR_DUPLICATE, "http://a.test/thread/7", is_empty=True)
+    again = TrapVerdict(Trap.NEAR_DUPLICATE, "http://a.test/thread/7", is_empty=True)
     assert fetch(traps, seen("/print/7", said)) == again
     followed = Traps(Section(duplicates="follow"))
     fetch(followed, seen("/thread/7", said))

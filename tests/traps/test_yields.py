@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN
-from aahcrawler.traps.patterns import Pattern, pattern_of
+from aahcrawler.traps.patterns import UrlPattern, pattern_of
 from aahcrawler.traps.traps import Seen, Traps
 from aahcrawler.traps.yields import FAMILY, IN_A_ROW, MIN_WORTH, Brought, Yields
 from online_analysis.icd import Traps as TrapsSection
@@ -13,7 +13,7 @@ PATHS = ("/comment/7/history/", "/comment/7/", "/user/3/ann/", "/index.php?topic
 WALKS = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(Brought)), max_size=60)
 
 
-def pattern(path: str) -> Pattern:
+def pattern(path: str) -> UrlPattern:
     return pattern_of(f"http://a.test{path}")
 
 

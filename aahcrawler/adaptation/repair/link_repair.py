@@ -13,7 +13,7 @@ from aahcrawler.adaptation.detection.level_fallback import is_telling
 from aahcrawler.adaptation.store.learned import Backoff, LearnedLinks, LruMapping, Rejected
 from aahcrawler.helper.adaptation_protocol import Followed
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.links.navigation import Chosen, Links
+from aahcrawler.helper.links.navigation import ChosenLink, Links
 from aahcrawler.induction import Nature
 from aahcrawler.metadata import Metadata
 from aahcrawler.wrapper_induction.examples import Method
@@ -94,12 +94,12 @@ class _Leading:
         url = self.links.resolve(reference)
         return self.url_of(url) if url is not None and not self.links.ignored.covers(element) else None
 
-    def chosen(self, found: Iterable[tuple[str, HtmlElement | None]]) -> Iterator[Chosen]:
+    def chosen(self, found: Iterable[tuple[str, HtmlElement | None]]) -> Iterator[ChosenLink]:
         """Yield links as the first of the actions would have chosen them."""
         for url, element in found:
             canonical = self.url_of(url)
             if canonical is not None:
-                yield Chosen(canonical, element, self.actions[0])
+                yield ChosenLink(canonical, element, self.actions[0])
 
 
 _Name = tuple[str, str, str]
@@ -134,7 +134,7 @@ class LinkRepair:
         links: Links,
         application: Application,
         level: PageLevel,
-        chosen: Sequence[Chosen],
+        chosen: Sequence[ChosenLink],
         former: Metadata | None,
     ) -> Followed:
         """Add links to those levels that no action led to although one should have."""
@@ -156,7 +156,7 @@ class LinkRepair:
             found += [each for each in more if each.url not in known]
         return Followed(tuple(found), tuple(stopped))
 
-    def _learned(self, leading: _Leading, target: _Target) -> tuple[Chosen, ...]:
+    def _learned(self, leading: _Leading, target: _Target) -> tuple[ChosenLink, ...]:
         """Return the links of the first learned action that finds any, those of the site before others.
 
         An action that misses a link whose URL is documented, or which a former crawl followed, does not count.
@@ -171,7 +171,7 @@ class LinkRepair:
                     return found
         return ()
 
-    def _more(self, leading: _Leading, target: _Target) -> tuple[Chosen, ...]:
+    def _more(self, leading: _Leading, target: _Target) -> tuple[ChosenLink, ...]:
         before = _as_before(leading)
         by_address = _by_address(leading)
         if before or by_address or not target.backoff.allows():
@@ -187,7 +187,7 @@ class LinkRepair:
             self._learn(leading, target, found, method)
         return found
 
-    def _learn(self, leading: _Leading, target: _Target, found: tuple[Chosen, ...], method: Method) -> None:
+    def _learn(self, leading: _Leading, target: _Target, found: tuple[ChosenLink, ...], method: Method) -> None:
         """Learn from the last pages whose links were found, and put in force an action that finds all these links."""
         examples = self._kept(leading, found, method)
         documented = all(leading.leads_to_target(url) for example in examples for url in example.links)
@@ -223,7 +223,7 @@ class LinkRepair:
         if self._told is not None:
             self._told(learned)
 
-    def _kept(self, leading: _Leading, found: tuple[Chosen, ...], method: Method) -> list[LabelledLinks]:
+    def _kept(self, leading: _Leading, found: tuple[ChosenLink, ...], method: Method) -> list[LabelledLinks]:
         """Keep the links of a page with those of the pages before, of all sites no more than a few pages."""
         page = leading.links.page
         key = (leading.links.site, leading.level, leading.target.name)
@@ -279,7 +279,7 @@ def _tokens(tree: HtmlElement) -> frozenset[str]:
     return frozenset(found)
 
 
-def _by_address(leading: _Leading) -> tuple[Chosen, ...]:
+def _by_address(leading: _Leading) -> tuple[ChosenLink, ...]:
     """Return the links whose URL the level documents, unless it documents any URL."""
     if not leading.target.addresses or not is_telling(leading.target, leading.links.page.url):
         return ()
@@ -292,7 +292,7 @@ def _by_address(leading: _Leading) -> tuple[Chosen, ...]:
     return tuple(leading.chosen(anchors))
 
 
-def _as_before(leading: _Leading) -> tuple[Chosen, ...]:
+def _as_before(leading: _Leading) -> tuple[ChosenLink, ...]:
     """Return the links that a former crawl followed from here, and those in the same places now."""
     if not leading.before:
         return ()
@@ -309,24 +309,24 @@ def _stand(element: HtmlElement) -> _Stand:
     return tuple(found)
 
 
-def _sourced(leading: _Leading, source: LinkSource, *, strictly: bool) -> tuple[Chosen, ...]:
+def _sourced(leading: _Leading, source: LinkSource, *, strictly: bool) -> tuple[ChosenLink, ...]:
     """Return the links that a learned expression finds; with ``strictly``, none if one is not of the level."""
     try:
         elements = source.selector.elements(leading.links.page.tree, leading.links.page.elements)
     except XPathError:
         return ()
-    found: dict[str, Chosen] = {}
+    found: dict[str, ChosenLink] = {}
     for element in elements:
         url = leading.counted(element.get("href") or "", element)
         if url is None or (source.documented and not leading.leads_to_target(url)):
             continue
         if strictly and not leading.leads_to_target(url):
             return ()
-        found.setdefault(url, Chosen(url, element, leading.actions[0]))
+        found.setdefault(url, ChosenLink(url, element, leading.actions[0]))
     return tuple(found.values())
 
 
-def _teased(leading: _Leading) -> tuple[Chosen, ...]:
+def _teased(leading: _Leading) -> tuple[ChosenLink, ...]:
     """Return the links of the entries of lists in the page's main part."""
     elements: Mapping[str, HtmlElement] = dict(leading.links.anchors)
     targets = (

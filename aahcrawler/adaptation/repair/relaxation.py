@@ -17,7 +17,7 @@ from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_fields import may_be_name
 from aahcrawler.induction.record_sets import Byline, Region
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Value
@@ -325,16 +325,16 @@ class _Relaxing:
         text = fold(excerpt(self._outline.elements[place], MAX_NAME_LENGTH + 1))
         return text if len(text) <= MAX_NAME_LENGTH and any(map(str.isalpha, text)) else ""
 
-    def _dated(self, extents: Sequence[frozenset[int]]) -> Mapping[int, Shown]:
+    def _dated(self, extents: Sequence[frozenset[int]]) -> Mapping[int, ShownDate]:
         """Return the date of each item: from the kind of place that most of them have."""
         outline = self._outline
         kinds: Counter[tuple[str, tuple[str, ...]]] = Counter()
-        inside: list[list[Shown]] = []
+        inside: list[list[ShownDate]] = []
         for extent in extents:
             shown = [self._dates[place] for place in self._dates if place in extent]
             inside.append(shown)
             kinds.update({(outline.tags[each.place], outline.tokens[each.place]) for each in shown})
-        found: dict[int, Shown] = {}
+        found: dict[int, ShownDate] = {}
         for number, shown in enumerate(inside):
             if shown:
                 found[number] = max(
@@ -344,7 +344,7 @@ class _Relaxing:
 
     # Examples
 
-    def _labelled(self, item: int, body: int, author: int | None, shown: Shown | None) -> LabelledObject:
+    def _labelled(self, item: int, body: int, author: int | None, shown: ShownDate | None) -> LabelledObject:
         elements = self._outline.elements
         beside = [place for place in (author, shown.place if shown is not None else None) if place is not None]
         without = tuple(
@@ -385,7 +385,7 @@ class _Relaxing:
         href = link.get("href") if link is not None else None
         return Person(name, resolve(self._page.base_url, href) if href else None)
 
-    def _date_label(self, shown: Shown) -> Label:
+    def _date_label(self, shown: ShownDate) -> Label:
         element = self._outline.elements[shown.place]
         attribute = ""
         if shown.piece < 0:

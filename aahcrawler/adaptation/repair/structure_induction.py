@@ -13,7 +13,7 @@ from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.page.text import excerpt, fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
@@ -151,7 +151,7 @@ class _Inducing:
             return None
         return self._example((), self._certainty(part), 0.0)
 
-    def _may_be_of_comment(self, shown: Shown, part: MainPart) -> bool:
+    def _may_be_of_comment(self, shown: ShownDate, part: MainPart) -> bool:
         """Return whether a date could be that of a comment: behind the text of the article, or set apart within it."""
         outline = self.prepared.outline
         if shown.place < part.place or (part.date is not None and shown.moment == part.date.moment):

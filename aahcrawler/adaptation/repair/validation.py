@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 from aahcrawler.adaptation.detection.failure_detection import bare, body_of, body_text, end_alike
 from aahcrawler.adaptation.detection.former_values import same
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.extraction.extraction import BODY, Extracted, Sketch
+from aahcrawler.helper.extraction.extraction import BODY, Extracted, ObjectSketch
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.prepared_page import asides_hold_content
@@ -64,7 +64,7 @@ _WHO_OR_WHEN = frozenset({AUTHOR, DATE})
 _VALUES = frozenset({"title", AUTHOR, DATE})
 
 
-class Doubt(StrEnum):
+class ExampleDoubt(StrEnum):
     """The reasons why an example is not valid."""
 
     ABSENT = "absent"
@@ -86,7 +86,7 @@ class Doubt(StrEnum):
     """The page can have one such object only."""
 
 
-def doubt(example: LabelledExample, question: Question, *, cautious: bool) -> Doubt | None:
+def doubt(example: LabelledExample, question: Question, *, cautious: bool) -> ExampleDoubt | None:
     """Say why an example is not valid, None if it is.
 
     ``cautious`` is for pages that may well hold no such object: more is asked of the example then, unless it remembers
@@ -94,13 +94,13 @@ def doubt(example: LabelledExample, question: Question, *, cautious: bool) -> Do
     """
     objects = example.objects
     if not objects:
-        return Doubt.ABSENT
+        return ExampleDoubt.ABSENT
     remembered = example.method is Method.MEMORY
     cautious = cautious and not remembered
     if _is_close(example, cautious=cautious):
-        return Doubt.CLOSE
+        return ExampleDoubt.CLOSE
     if len(objects) > 1 and not question.action.many:
-        return Doubt.MANY
+        return ExampleDoubt.MANY
     return _doubtful_texts(question, objects) or (
         None if remembered else _doubtful_shape(question, example, cautious=cautious)
     )
@@ -112,40 +112,40 @@ def _is_close(example: LabelledExample, *, cautious: bool) -> bool:
     return example.confidence < least or example.confidence - example.runner_up < margin
 
 
-def _doubtful_texts(question: Question, objects: Sequence[LabelledObject]) -> Doubt | None:
+def _doubtful_texts(question: Question, objects: Sequence[LabelledObject]) -> ExampleDoubt | None:
     if all(wanted.name != BODY for wanted in question.action.fields):
         return None
     bodies = [text for labelled in objects if (text := body_text(labelled)) and text != _author_of(labelled)]
     if len(bodies) < BODIED * len(objects):
-        return Doubt.NO_BODIES
+        return ExampleDoubt.NO_BODIES
     if len(bodies) > 2 and len(set(bodies)) < DISTINCT * len(bodies):
-        return Doubt.REPEATED
+        return ExampleDoubt.REPEATED
     return None
 
 
-def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: bool) -> Doubt | None:
+def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: bool) -> ExampleDoubt | None:
     objects = example.objects
     labels = [label for labelled in objects if (label := labelled.labels.get(BODY)) is not None]
     if labels and median(map(_linked, labels)) > MAX_LINKED:
-        return Doubt.LINKS
+        return ExampleDoubt.LINKS
     if labels and median(map(_filled_in, labels)) > MAX_FILLED_IN:
-        return Doubt.OUTSIDE
+        return ExampleDoubt.OUTSIDE
     if labels and median(map(_headed, labels)) > MAX_HEADED:
-        return Doubt.NO_BODIES
+        return ExampleDoubt.NO_BODIES
     if labels and not question.action.many and not any(map(_runs_on, labels)):
-        return Doubt.NO_BODIES
+        return ExampleDoubt.NO_BODIES
     if not question.action.many and labels and _introduces_links(objects[0], labels[0]):
-        return Doubt.LINKS
+        return ExampleDoubt.LINKS
     if _are_outside(example):
-        return Doubt.OUTSIDE
+        return ExampleDoubt.OUTSIDE
     # Posts without an author are beside those with one, in the same elements.
     alike = question.action.many and question.action.run is None
     return _doubtful_signatures(question, example, cautious=cautious) or (
-        Doubt.PARTIAL if alike and _left_out(objects) > LEFT_OUT * len(objects) else None
+        ExampleDoubt.PARTIAL if alike and _left_out(objects) > LEFT_OUT * len(objects) else None
     )
 
 
-def _doubtful_signatures(question: Question, example: LabelledExample, *, cautious: bool) -> Doubt | None:
+def _doubtful_signatures(question: Question, example: LabelledExample, *, cautious: bool) -> ExampleDoubt | None:
     objects = example.objects
     signs = _WHO_OR_WHEN & {wanted.name for wanted in question.action.fields}
     if not signs:
@@ -155,9 +155,9 @@ def _doubtful_signatures(question: Question, example: LabelledExample, *, cautio
         signs = frozenset({DATE})
     signed = sum(not labelled.labels.keys().isdisjoint(signs) for labelled in objects)
     if question.action.many:
-        return Doubt.ANONYMOUS if signed < (CAUTIOUSLY_SIGNED if cautious else SIGNED) * len(objects) else None
+        return ExampleDoubt.ANONYMOUS if signed < (CAUTIOUSLY_SIGNED if cautious else SIGNED) * len(objects) else None
     if cautious and not signed and sum(len(body_text(each)) for each in objects) < MIN_ARTICLE:
-        return Doubt.ANONYMOUS
+        return ExampleDoubt.ANONYMOUS
     return None
 
 
@@ -363,17 +363,17 @@ ALIGNED = 0.8
 """The share of objects, found and labelled, that must be the same before one adds fields to the other."""
 
 
-def sketches(example: LabelledExample) -> tuple[Sketch, ...]:
+def sketches(example: LabelledExample) -> tuple[ObjectSketch, ...]:
     """Return the objects of an example as the helper names and types them."""
     return tuple(map(_sketch, example.objects))
 
 
-def _sketch(labelled: LabelledObject) -> Sketch:
+def _sketch(labelled: LabelledObject) -> ObjectSketch:
     body = labelled.labels.get(BODY)
     elements = tuple(each for each in body.elements if isinstance(each, HtmlElement)) if body is not None else ()
     properties: Mapping[str, tuple[Value, ...]] = {name: (label.value,) for name, label in labelled.labels.items()}
     own = tuple(each for each in labelled.elements if isinstance(each, HtmlElement))
-    return Sketch(own, properties, elements, labelled.fragment)
+    return ObjectSketch(own, properties, elements, labelled.fragment)
 
 
 def supplemented(

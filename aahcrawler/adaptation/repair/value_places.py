@@ -7,7 +7,7 @@ from functools import cached_property
 from aahcrawler.adaptation.repair.alignment import words
 from aahcrawler.helper.extraction.field_reader import as_date
 from aahcrawler.induction.prepared_page import PreparedPage
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
@@ -105,7 +105,7 @@ class ShownValues:
         href = next((each.get("href") for each in above if each.tag == "a"), None)
         return Person(name, resolve(self._prepared.names.base, href) if href else None)
 
-    def _moment(self, name: str, shown: Shown, moment: datetime) -> datetime | None:
+    def _moment(self, name: str, shown: ShownDate, moment: datetime) -> datetime | None:
         """Return a date as the rules for its field read it, None if it is another day, or another time of it."""
         forms = [field.date for field in self._action.fields if field.name == name and field.kind is FieldKind.DATETIME]
         own = None if shown.read.vague else shown.moment

@@ -23,7 +23,7 @@ from aahcrawler.frontier.protocol import Lease, Purpose
 from aahcrawler.helper import Refused
 from aahcrawler.helper.application import scripted
 from aahcrawler.helper.assistance import READ, FailedAction, Failure, failures_of, kind_of
-from aahcrawler.helper.site_memory import Lesson
+from aahcrawler.helper.site_memory import SiteLesson
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, generic, requisites
@@ -37,7 +37,7 @@ from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.streams import is_manifest
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import is_probe
-from aahcrawler.traps.traps import Verdict
+from aahcrawler.traps.traps import TrapVerdict
 from aahcrawler.urls import canonicalize
 from online_analysis.batching import Contribution
 
@@ -184,7 +184,7 @@ class PageAnalyser:
         return replace(found, metadata=metadata, lesson=lesson, contribution=contribution, verdict=verdict)
 
     def _beside_former(
-        self, url: str, metadata: Metadata, before: Metadata | None, verdict: Verdict | None
+        self, url: str, metadata: Metadata, before: Metadata | None, verdict: TrapVerdict | None
     ) -> Metadata:
         """Return what is kept of a page with what was found of traps, and what a former crawl knew of its objects."""
         if before is None:
@@ -291,7 +291,7 @@ class _Read:
     scored: ScoredPage
     facts: Mapping[Callable[[Page], object], object]
     failed: tuple[FailedStage, ...]
-    lessons: tuple[Lesson, ...]
+    lessons: tuple[SiteLesson, ...]
 
 
 async def scored_page(

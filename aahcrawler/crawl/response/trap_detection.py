@@ -25,7 +25,7 @@ from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, prose, shown_to_traps
 from aahcrawler.traps.bloom_filters import Arrays, packed, unpacked
 from aahcrawler.traps.path_shape import Trap
-from aahcrawler.traps.traps import NO_PAGE, NO_SUCH_PAGE, Traps, Verdict
+from aahcrawler.traps.traps import NO_PAGE, NO_SUCH_PAGE, Traps, TrapVerdict
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class TrapDetection:
         """Return what part of its score a leased page is worth, less than 1 where it is to give way to others."""
         return self._traps.gives_way(lease.url) if _is_linked(lease) and not is_chosen(lease.path) else 1.0
 
-    def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> Verdict | None:
+    def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> TrapVerdict | None:
         """Compare a page, or a file that can be read as text, with those before it; None for an error and the like."""
         assistance = processed.assistance
         if not page.is_content or assistance.document.source == "document":

@@ -10,7 +10,7 @@ from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler.editor.rules.page_sample import SampledPage
-from aahcrawler.wrapper_induction.item_selectors import Budget
+from aahcrawler.wrapper_induction.item_selectors import SearchBudget
 from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import Selector
 from knowledge_base.xpath_limits import TooCostlyError
@@ -108,7 +108,7 @@ class WantedMarks:
 class Search:
     """Evaluates expressions on pages, within what one suggestion may cost: ``budget`` counts the nodes looked at."""
 
-    budget: Budget
+    budget: SearchBudget
 
     def found(
         self, page: SampledPage, selector: Selector, context: HtmlElement | None = None
@@ -130,7 +130,7 @@ class Search:
 
 def items_on(page: SampledPage, selectors: tuple[Selector, ...]) -> tuple[HtmlElement, ...]:
     """Return the elements of the objects of a page, at most 200; none where the expressions fail there."""
-    search = Search(Budget(2 * MAX_AT_ONCE))
+    search = Search(SearchBudget(2 * MAX_AT_ONCE))
     for selector in selectors:
         try:
             found = search.found(page, selector)

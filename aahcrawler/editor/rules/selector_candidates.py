@@ -16,7 +16,7 @@ from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page.xml_names import name_of
 from aahcrawler.urls import resolve
 from aahcrawler.wrapper_induction.element_features import Feature, Features, Match, words_of_pages
-from aahcrawler.wrapper_induction.item_selectors import Budget, ItemInduction, ItemPage
+from aahcrawler.wrapper_induction.item_selectors import ItemInduction, ItemPage, SearchBudget
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, RobustStep, leading_to
 from knowledge_base.selectors import BadExpressionError, Selector
 
@@ -307,7 +307,7 @@ class Candidates:
         if not any(page.items for page in pages):
             return
         many = self.wanted.role is not Role.FIELD
-        induced = ItemInduction(pages, self._known, many, Budget(MAX_INDUCED)).run()
+        induced = ItemInduction(pages, self._known, many, SearchBudget(MAX_INDUCED)).run()
         for written in induced.expressions if induced is not None else ():
             said = "those that were marked as right, and what is like them but not marked as wrong"
             candidate = self._candidate(written, 6.0, said)

@@ -19,7 +19,7 @@ from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.delimiters import cut
 from aahcrawler.wrapper_induction.examples import Label
-from aahcrawler.wrapper_induction.item_selectors import Budget
+from aahcrawler.wrapper_induction.item_selectors import SearchBudget
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.samples import Sample, SampleOutcome, SampleReading, page_location
 from knowledge_base.model import DateFormat, Field, FieldKind
@@ -188,9 +188,9 @@ def suggest(
     """
     if not wanted.right:
         return ()
-    search = Search(Budget(MAX_WORK))
+    search = Search(SearchBudget(MAX_WORK))
     candidates = Candidates(wanted, search).all()
-    judging = Judging(wanted, sample, Search(Budget(MAX_JUDGED)))
+    judging = Judging(wanted, sample, Search(SearchBudget(MAX_JUDGED)))
     pages = tuple(looked_at(wanted, sample, judging.own_groups))
     if wanted.role is Role.FIELD and wanted.field in CUT:
         cutting = Cutting(wanted, search, pages[:PAGES_CUT])

@@ -14,7 +14,15 @@ from aahcrawler.helper.detection import FAILING, Attempts, Place
 from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner
 from aahcrawler.helper.extraction.field_reader import PageLocation, named_address
 from aahcrawler.helper.generic_reading import MAX_TITLE
-from aahcrawler.helper.links.navigation import Chosen, Ignored, Links, Navigation, embedded, note_junk, starting_points
+from aahcrawler.helper.links.navigation import (
+    ChosenLink,
+    Ignored,
+    Links,
+    Navigation,
+    embedded,
+    note_junk,
+    starting_points,
+)
 from aahcrawler.helper.links.page_links import Contexts, References, anchor_text, outlink_of
 from aahcrawler.helper.parts.splitting import MAX_REST, Splitting
 from aahcrawler.induction import datelines
@@ -105,7 +113,7 @@ class ApplicationReading:
         )
         return page.attempt("title and date", lambda: corrected(page, found), lambda: found)
 
-    def _split(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Document:
+    def _split(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[ChosenLink, ...]) -> Document:
         """Return the document of the page; of its links at least those that were chosen."""
         return self.page.attempt(
             "parts",
@@ -113,7 +121,7 @@ class ApplicationReading:
             lambda: self._document((), tuple(outlink_of(link, None, self.contexts) for link in chosen), extracted),
         )
 
-    def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[Chosen, ...]] | None:
+    def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[ChosenLink, ...]] | None:
         """Run the actions of a level; None if the page shows no sign of it and nothing that it should hold."""
         failed = len(self.attempts.failures)
         is_terminal = place.level.role == "terminal"
@@ -188,7 +196,7 @@ class ApplicationReading:
         self._learned = self._learned or outcome.learned
         return outcome
 
-    def _followed(self, place: Place, chosen: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+    def _followed(self, place: Place, chosen: tuple[ChosenLink, ...]) -> tuple[ChosenLink, ...]:
         """Let adaptation look at the links that navigation led to."""
         if self.adaptation is None:
             return chosen
@@ -210,7 +218,7 @@ class ApplicationReading:
     def _navigation(self, place: Place) -> Navigation:
         return Navigation(self.links, self.application, place.actions)
 
-    def _guard(self, action: Navigate, work: Callable[[], list[Chosen]]) -> list[Chosen] | None:
+    def _guard(self, action: Navigate, work: Callable[[], list[ChosenLink]]) -> list[ChosenLink] | None:
         level = self.place.level.name if self.place is not None else ""
         return self.attempts.attempt(work, level=level, action=action.name)
 
@@ -228,7 +236,7 @@ class ApplicationReading:
             failures[:] = [failure for failure in failures if failure.failure not in _SILENT]
             self.attempts.fail(level, "needs-browser", Failure.NEEDS_BROWSER, detail)
 
-    def _read(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Document:
+    def _read(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[ChosenLink, ...]) -> Document:
         """Split the page into parts; it leads nowhere that is itself."""
         found = Splitting(self.links, self.application, place, self.contexts).split(extracted, chosen)
         self.is_empty_list = found.is_empty_list
@@ -285,13 +293,15 @@ class ApplicationReading:
     def _needed(self, extracted: tuple[Extracted, ...]) -> tuple[str, ...]:
         return embedded(self.links, self.application, self._requisites(extracted))
 
-    def _containers(self, chosen: tuple[Chosen, ...]) -> tuple[Container, ...]:
+    def _containers(self, chosen: tuple[ChosenLink, ...]) -> tuple[Container, ...]:
         if self._thread is None or self.place is None:
             return ()
         forum = forum_of(self.place, self.links, self.application, chosen)
         return (self._thread,) if forum is None else (replace(self._thread, part_of=forum.iri), forum)
 
-    def _result(self, document: Document, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Assistance:
+    def _result(
+        self, document: Document, extracted: tuple[Extracted, ...], chosen: tuple[ChosenLink, ...]
+    ) -> Assistance:
         level = self.place.level if self.place is not None else None
         variant = self.place.variant.name if self.place is not None and self.place.variant is not None else ""
         variant = self._learned or variant
@@ -340,7 +350,7 @@ def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted
     return tuple(_without_parent(each) if _answers_elsewhere(each, here) else each for each in extracted)
 
 
-def forum_of(place: Place, links: Links, application: Application, chosen: Sequence[Chosen]) -> Container | None:
+def forum_of(place: Place, links: Links, application: Application, chosen: Sequence[ChosenLink]) -> Container | None:
     """Return the container of a thread: the target of the last link on its page to a level of such a type."""
     levels = {
         action.name: level

@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction.field_reader import (
     FieldReader,
-    Found,
+    FoundValues,
     Owners,
     PageLocation,
     literals_on,
@@ -238,11 +238,11 @@ class Extraction:
 
     def _properties(
         self, item: HtmlElement, *, first: bool
-    ) -> tuple[dict[str, tuple[Value, ...]], Found, dict[str, str]]:
+    ) -> tuple[dict[str, tuple[Value, ...]], FoundValues, dict[str, str]]:
         """Return the values of the fields by name, the elements of the body, and what values were inferred from."""
         properties: dict[str, tuple[Value, ...]] = {}
         inferred: dict[str, str] = {}
-        body, of_body = Found(), None
+        body, of_body = FoundValues(), None
         beside: list[HtmlElement] = []
         for wanted in self.action.fields:
             if wanted.name in properties or (wanted.first_only and not first):
@@ -260,7 +260,7 @@ class Extraction:
             properties[BODY] = body.values
         return properties, body, inferred
 
-    def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> Found:
+    def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> FoundValues:
         """Read a field. Of several objects, only the first one of a first page gets the page's declared values."""
         found = self.reader.read(wanted, item, self.owners)
         if not found.values and wanted.declared and (first or not self.action.many):
@@ -297,7 +297,7 @@ _BY_WHOM_AND_WHEN = Identity((), fields=("author", "date"))
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
+class ObjectSketch:
     """An object as it was found: its elements, its values by the names of fields, the elements of its body.
 
     ``fragment`` is that of its IRI, None if it is not known.
@@ -316,7 +316,7 @@ class PageFields(Protocol):
 
 
 def sketched(
-    action: Extract, location: PageLocation, sketches: Sequence[Sketch], page_fields: PageFields
+    action: Extract, location: PageLocation, sketches: Sequence[ObjectSketch], page_fields: PageFields
 ) -> tuple[Extracted, ...]:
     """Return the objects of sketches in their order; the same IRI comes once.
 
@@ -338,7 +338,11 @@ def sketched(
 
 
 def _fragment(
-    action: Extract, sketch: Sketch, properties: Mapping[str, tuple[Value, ...]], composed: Composed, elements: Elements
+    action: Extract,
+    sketch: ObjectSketch,
+    properties: Mapping[str, tuple[Value, ...]],
+    composed: Composed,
+    elements: Elements,
 ) -> str | None:
     known = sketch.fragment or _numbered(action.identity, sketch, elements)
     if known is not None:
@@ -350,7 +354,7 @@ def _fragment(
     return COMPOSED + sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _numbered(identity: Identity | None, sketch: Sketch, elements: Elements) -> str | None:
+def _numbered(identity: Identity | None, sketch: ObjectSketch, elements: Elements) -> str | None:
     if identity is None:
         return None
     numbers = (find_fragment(identity, identity.selectors, element, elements) for element in sketch.elements)
@@ -360,7 +364,7 @@ def _numbered(identity: Identity | None, sketch: Sketch, elements: Elements) -> 
 def _object(
     action: Extract,
     location: PageLocation,
-    sketch: Sketch,
+    sketch: ObjectSketch,
     properties: Mapping[str, tuple[Value, ...]],
     fragment: str | None,
     *,
@@ -438,7 +442,7 @@ class Runner:
         extracted = tuple(extraction.objects())
         return ExtractionOutcome(extracted, extraction.failure, extraction.detail)
 
-    def make(self, action: Extract, sketches: tuple[Sketch, ...]) -> tuple[Extracted, ...]:
+    def make(self, action: Extract, sketches: tuple[ObjectSketch, ...]) -> tuple[Extracted, ...]:
         """Return the objects that an action would have made of values found by other means."""
         return sketched(action, self.location, sketches, self._page_fields)
 

@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.page import Page, dates, jsontree, markup, text
-from aahcrawler.page.date_grammar import Reading
+from aahcrawler.page.date_grammar import DateReading
 from aahcrawler.page.date_parts import order_of
 from aahcrawler.page.dates import date_attributes
 from aahcrawler.page.schemaorg import Item, items
@@ -69,7 +69,7 @@ def as_date(written: str, form: DateFormat, page: Page) -> datetime | None:
     return None if found is None else found.moment
 
 
-def read_date(written: str, form: DateFormat, page: Page) -> Reading | None:
+def read_date(written: str, form: DateFormat, page: Page) -> DateReading | None:
     """Return the date and time in a text of a page, aware; None if it is not a date or names no day.
 
     The order of the site's dates comes before that of the form, and so does a language in which the year is first: what
@@ -84,7 +84,7 @@ def read_date(written: str, form: DateFormat, page: Page) -> Reading | None:
     return None if found is None or found.vague else found
 
 
-def exact_date(element: HtmlElement, told: Reading | None, form: DateFormat, page: Page) -> Reading | None:
+def exact_date(element: HtmlElement, told: DateReading | None, form: DateFormat, page: Page) -> DateReading | None:
     """Return the full date in the attributes of an element that shows a date, else what its text told.
 
     Attributes within the element are believed, those of its parent and beside it only if they agree with the text.
@@ -103,12 +103,12 @@ def exact_date(element: HtmlElement, told: Reading | None, form: DateFormat, pag
     return told
 
 
-def _of_attributes(element: _Element, form: DateFormat, page: Page) -> Reading | None:
+def _of_attributes(element: _Element, form: DateFormat, page: Page) -> DateReading | None:
     read = (read_date(text.fold(value), form, page) for _, value in date_attributes(element))
     return next((each for each in read if each is not None and each.names_day), None)
 
 
-def _agrees_with_shown(exact: Reading, told: Reading) -> bool:
+def _agrees_with_shown(exact: DateReading, told: DateReading) -> bool:
     """Return whether a full date is one that a page may show as another, for which the year or the time is missing."""
     if told.lacks_year:
         return (exact.moment.month, exact.moment.day) == (told.moment.month, told.moment.day)
@@ -238,7 +238,7 @@ _Located = tuple[HtmlElement | None, Node]
 _WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
 
 
-class Found(NamedTuple):
+class FoundValues(NamedTuple):
     """The values of a field, the elements that the first value was read from, and the parts of these left out.
 
     Without a value, the elements are those that should have held it: a text may consist of pictures alone.
@@ -266,9 +266,9 @@ class FieldReader:
         self.budget = budget
         self._location = location
         self._plans: dict[Field, _Plan] = {}
-        self._on_page: dict[Field, Found] = {}
+        self._on_page: dict[Field, FoundValues] = {}
 
-    def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> Found:
+    def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> FoundValues:
         """Return the result of the first selector that yields anything, within an item or on the page.
 
         With ``owners``, the content of objects within the item is not read as the item's own.
@@ -280,9 +280,9 @@ class FieldReader:
             found = self._on_page[wanted] = self._read(wanted, self._location.page.tree, None)
         return found
 
-    def _read(self, wanted: Field, context: HtmlElement, owners: Owners | None) -> Found:
+    def _read(self, wanted: Field, context: HtmlElement, owners: Owners | None) -> FoundValues:
         plan = self._plans.get(wanted) or self._plan(wanted)
-        blank, elements = Found(), self._location.page.elements
+        blank, elements = FoundValues(), self._location.page.elements
         for selector in plan.selectors:
             nodes = _located(wanted, selector, context, owners, elements)
             found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
@@ -291,7 +291,7 @@ class FieldReader:
             blank = blank if blank.elements else found
         return blank
 
-    def without_bylines(self, wanted: Field, found: Found, fields: Iterable[HtmlElement]) -> Found:
+    def without_bylines(self, wanted: Field, found: FoundValues, fields: Iterable[HtmlElement]) -> FoundValues:
         """Return a body without the elements of other fields that are lines above or below it."""
         if wanted.kind is not FieldKind.TEXT or len(found.elements) != 1 or wanted.many:
             return found
@@ -300,14 +300,14 @@ class FieldReader:
         if not left_out:
             return found
         without = (*found.without, *left_out)
-        return Found((_text(wanted, body, without),), found.elements, without)
+        return FoundValues((_text(wanted, body, without),), found.elements, without)
 
-    def declared(self, wanted: Field) -> Found:
+    def declared(self, wanted: Field) -> FoundValues:
         """Return the value that the page declares for its main item."""
         item = self._main_item
         values = declared_values(item, wanted, self._location.page) if item is not None else ()
         self.budget -= sum(len(value) for value in values if isinstance(value, str))
-        return Found(values)
+        return FoundValues(values)
 
     @cached_property
     def _main_item(self) -> Item | None:
@@ -333,25 +333,25 @@ class FieldReader:
         self._plans[wanted] = plan
         return plan
 
-    def _singly(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+    def _singly(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> FoundValues:
         if wanted.kind is FieldKind.DATETIME:
             return self._dates(wanted, plan, nodes)
         values: list[Value] = []
-        first = Found()
+        first = FoundValues()
         for element, node in islice(nodes, MAX_TRIES):
             without = _without(plan, node, self._location.page.elements)
             value = self._value(wanted, _text(wanted, node, without), node)
             if not values and (value is not None or not first.elements):
-                first = Found((), (element,), without) if element is not None else Found()
+                first = FoundValues((), (element,), without) if element is not None else FoundValues()
             if value is None:
                 continue
             if value not in values:
                 values.append(value)
             if not wanted.many:
                 break
-        return Found(tuple(values), first.elements, first.without)
+        return FoundValues(tuple(values), first.elements, first.without)
 
-    def _dates(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+    def _dates(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> FoundValues:
         """Read dates; one that is full in an attribute comes before the one that is shown."""
         page = self._location.page
         read: dict[datetime, bool] = {}
@@ -365,9 +365,9 @@ class FieldReader:
                 read.setdefault(told.moment, told.lacks_year)
                 if not wanted.many:
                     break
-        return Found(tuple(read), elements, (), any(islice(read.values(), 1)))
+        return FoundValues(tuple(read), elements, (), any(islice(read.values(), 1)))
 
-    def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+    def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> FoundValues:
         """Join all nodes that have text into one value; a node within another one counts once."""
         texts: list[str] = []
         parts: list[_Located] = []
@@ -383,11 +383,11 @@ class FieldReader:
             elif element is not None:
                 blank.append(element)
         if not parts:
-            return Found((), tuple(blank), tuple(without))
+            return FoundValues((), tuple(blank), tuple(without))
         whole = ("\n" if wanted.kind in _WRITTEN else " ").join(texts)
         value = self._value(wanted, stripped(whole, wanted.strip), parts[0][1])
         elements = tuple(element for element, _ in parts if element is not None)
-        return Found((value,), elements, tuple(without)) if value is not None else Found()
+        return FoundValues((value,), elements, tuple(without)) if value is not None else FoundValues()
 
     def _value(self, wanted: Field, found: str, node: Node) -> Value | None:
         page = self._location.page

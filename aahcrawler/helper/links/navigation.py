@@ -13,7 +13,7 @@ from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.extraction.field_reader import address_text, literals_on
 from aahcrawler.helper.links.junk_urls import junk
 from aahcrawler.helper.links.requests import Requests, Unsent, Values, no_values
-from aahcrawler.helper.site_memory import Sites, Verdict, site_of
+from aahcrawler.helper.site_memory import Sites, UrlVerdict, site_of
 from aahcrawler.page import Page
 from aahcrawler.page.zones import Subtrees
 from aahcrawler.urls import is_reserved, posted_by
@@ -56,7 +56,7 @@ class Ignored(Subtrees):
         return frozenset(within - outside)
 
 
-class Chosen(NamedTuple):
+class ChosenLink(NamedTuple):
     """A link to follow: its canonical URL, its element, and the action that chose it."""
 
     url: str
@@ -126,7 +126,7 @@ class Links:
             self._resolved[href] = None if url is None or is_reserved(url) else self.sites.judge.without_id(url)
         return self._resolved[href]
 
-    def judge(self, application: Application, url: str) -> Verdict | None:
+    def judge(self, application: Application, url: str) -> UrlVerdict | None:
         """Return the application's verdict on a URL; None for junk, which is recorded.
 
         Where a draft contradicts itself, the words of the URL decide.
@@ -150,8 +150,8 @@ class Links:
         return tuple(f"{scheme}://{host}/" for scheme in ("http", "https") for host in hosts)
 
 
-GuardedWork = Callable[[], list[Chosen]]
-Guard = Callable[[Navigate, GuardedWork], list[Chosen] | None]
+GuardedWork = Callable[[], list[ChosenLink]]
+Guard = Callable[[Navigate, GuardedWork], list[ChosenLink] | None]
 """Does the work of an action; None if it cannot be done."""
 
 
@@ -164,17 +164,17 @@ class Navigation:
     actions: Sequence[Action]
 
     @cached_property
-    def here(self) -> Verdict:
+    def here(self) -> UrlVerdict:
         """The application's verdict on the page's own URL."""
         return self.links.sites.verdict(self.application, self.links.page.url)
 
-    def run(self, guard: Guard) -> tuple[Chosen, ...]:
+    def run(self, guard: Guard) -> tuple[ChosenLink, ...]:
         """Return the links of all navigation actions, each URL once, in the order of the actions.
 
         Links to the page itself are left out. An action that finds no others counts as having found nothing, so that
         the actions that depend on this run.
         """
-        chosen: dict[str, Chosen] = {}
+        chosen: dict[str, ChosenLink] = {}
         productive: set[str] = set()
         for action in self.actions:
             if not isinstance(action, Navigate) or not productive.isdisjoint(action.when_none):
@@ -185,20 +185,20 @@ class Navigation:
                     chosen.setdefault(link.url, link)
         return tuple(chosen.values())
 
-    def _found(self, action: Navigate) -> list[Chosen]:
+    def _found(self, action: Navigate) -> list[ChosenLink]:
         return list(self._pages(action) if action.pages else self._selected(action))
 
-    def _selected(self, action: Navigate) -> Iterator[Chosen]:
+    def _selected(self, action: Navigate) -> Iterator[ChosenLink]:
         target = self.application.level(action.to)
         for source in action.sources:
             for element, reference in self._references(source.selector):
                 verdict = self._verdict(self.links.resolve(reference))
                 if verdict is not None and (not source.documented or verdict.level is target):
-                    yield Chosen(verdict.url, element, action.name)
+                    yield ChosenLink(verdict.url, element, action.name)
         for made in self.links.requests.of(action) if action.requests or action.forms else ():
             asked = self._asked(target, made.url)
             if asked is not None:
-                yield Chosen(asked, made.element, action.name)
+                yield ChosenLink(asked, made.element, action.name)
 
     def _asked(self, target: PageLevel, url: str) -> str | None:
         """Return the canonical form of a URL that was made on purpose.
@@ -227,7 +227,7 @@ class Navigation:
             elif not ignored.covers(node):
                 yield node, node.get(selector.attribute) if selector.attribute else address_text(node)
 
-    def _pages(self, action: Navigate) -> Iterator[Chosen]:
+    def _pages(self, action: Navigate) -> Iterator[ChosenLink]:
         level = self.application.level(action.to)
         first = level.first_page(self.here.address).url
         for url, element in self.links.anchors:
@@ -235,15 +235,15 @@ class Navigation:
                 continue
             verdict = self.links.sites.verdict(self.application, url)
             if verdict.reason is None and level.first_page(verdict.address).url == first:
-                yield Chosen(verdict.url, element, action.name)
+                yield ChosenLink(verdict.url, element, action.name)
 
-    def _verdict(self, url: str | None) -> Verdict | None:
+    def _verdict(self, url: str | None) -> UrlVerdict | None:
         if url is None or not self.links.is_here(url):
             return None
         return self.links.judge(self.application, url)
 
 
-def starting_points(links: Links, application: Application) -> Iterator[Chosen]:
+def starting_points(links: Links, application: Application) -> Iterator[ChosenLink]:
     """Return links to levels that are worth fetching from anywhere.
 
     They are all that a page of no known level leads to, and what a page leads to whose actions lead to no list.
@@ -252,10 +252,10 @@ def starting_points(links: Links, application: Application) -> Iterator[Chosen]:
         if links.is_here(url):
             verdict = links.judge(application, url)
             if verdict is not None and verdict.level is not None and verdict.level.start:
-                yield Chosen(verdict.url, element, None)
+                yield ChosenLink(verdict.url, element, None)
 
 
-def unsaid(links: Links, application: Application) -> Iterator[Chosen]:
+def unsaid(links: Links, application: Application) -> Iterator[ChosenLink]:
     """Return links to pages of the site of which its application says nothing: no level and no avoid rule names them.
 
     People give pages that stand by themselves addresses of their own (path aliases), and link to them in menus and
@@ -266,7 +266,7 @@ def unsaid(links: Links, application: Application) -> Iterator[Chosen]:
         if links.is_here(url) and not _NO_ALIAS.search(url):
             verdict = links.judge(application, url)
             if verdict is not None and verdict.level is None:
-                yield Chosen(verdict.url, element, None)
+                yield ChosenLink(verdict.url, element, None)
 
 
 def gives_aliases(application: Application) -> bool:
@@ -274,7 +274,7 @@ def gives_aliases(application: Application) -> bool:
     return application.has_lone_pages and any(level.addresses for level in application.levels)
 
 
-def content_links(links: Links, application: Application, body: HtmlElement) -> Iterator[Chosen]:
+def content_links(links: Links, application: Application, body: HtmlElement) -> Iterator[ChosenLink]:
     """Return the links within an extracted body.
 
     All links to other sites are followed, links to the same site only if a terminal level documents the URL: a link
@@ -290,19 +290,19 @@ def content_links(links: Links, application: Application, body: HtmlElement) -> 
             continue
         verdict = links.judge(application, url)
         if verdict is not None and verdict.level is not None and verdict.level.role == "terminal":
-            yield Chosen(verdict.url, element, None)
+            yield ChosenLink(verdict.url, element, None)
 
 
-def abroad(links: Links, found: Iterable[tuple[str, etree._Element]]) -> Iterator[Chosen]:
+def abroad(links: Links, found: Iterable[tuple[str, etree._Element]]) -> Iterator[ChosenLink]:
     """Return links in the canonical form of the application of their site, if known."""
     for url, element in found:
         application = links.sites.application(url)
         if application is None:
-            yield Chosen(url, element, None)
+            yield ChosenLink(url, element, None)
             continue
         verdict = links.judge(application, url)
         if verdict is not None:
-            yield Chosen(verdict.url, element, None)
+            yield ChosenLink(verdict.url, element, None)
 
 
 def note_junk(links: Links, application: Application) -> None:

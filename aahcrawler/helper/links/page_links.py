@@ -15,7 +15,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, Refused
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.links.junk_urls import junk_reason, refusal, refusals
-from aahcrawler.helper.links.navigation import Chosen, Links, abroad, embedded
+from aahcrawler.helper.links.navigation import ChosenLink, Links, abroad, embedded
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import Page, generic, markup, requisites, text
 from aahcrawler.page.text import TagPaths, teaser
@@ -63,7 +63,7 @@ def anchor_text(element: Element) -> str:
 
 
 def outlink_of(
-    link: Chosen, part: int | None, contexts: Contexts, entries: Mapping[Element, str] | None = None
+    link: ChosenLink, part: int | None, contexts: Contexts, entries: Mapping[Element, str] | None = None
 ) -> Outlink:
     """Describe a chosen link by its text and the text around it, which is that of its entry in a list, if any."""
     if link.element is None:

@@ -276,7 +276,7 @@ class Unsent:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeUrl:
     """A URL that was made, and the element whose text describes its target, if any."""
 
     url: str
@@ -298,13 +298,13 @@ class Requests:
     unsent: list[Unsent] = field(default_factory=list)
     _left: int = MAX_REQUESTS
 
-    def of(self, action: Navigate) -> Iterator[Made]:
+    def of(self, action: Navigate) -> Iterator[MadeUrl]:
         """Yield the canonical URLs of an action's requests and forms, in their order, each once.
 
         All are on the page's own site, whatever the page contains. A request that lacks a value is not made; a form
         that lacks one, or must not be sent, is recorded in ``unsent``.
         """
-        found: dict[str, Made] = {}
+        found: dict[str, MadeUrl] = {}
         for made in self._made(action):
             found.setdefault(made.url, made)
         for made in islice(found.values(), self._left):
@@ -315,20 +315,20 @@ class Requests:
     def _sight(self) -> Sight:
         return Sight(self.page)
 
-    def _made(self, action: Navigate) -> Iterator[Made]:
+    def _made(self, action: Navigate) -> Iterator[MadeUrl]:
         for request in action.requests:
             if not request.when or any(map(self._sight.meets, request.when)):
                 yield from islice(self._requested(request), MAX_REQUESTS)
         for form in action.forms:
             yield from islice(self._sent(action, form), MAX_REQUESTS)
 
-    def _requested(self, request: RequestTemplate) -> Iterator[Made]:
+    def _requested(self, request: RequestTemplate) -> Iterator[MadeUrl]:
         for values in self._combinations(request.fillers):
             url = address(request.address, _texts(values), self.page.url)
             if url is not None:
-                yield Made(url, _subject(values))
+                yield MadeUrl(url, _subject(values))
 
-    def _sent(self, action: Navigate, form: Form) -> Iterator[Made]:
+    def _sent(self, action: Navigate, form: Form) -> Iterator[MadeUrl]:
         for element in islice(_forms(form.selector.found(self.page.tree, self.page.elements)), MAX_FORMS):
             try:
                 found = submission(element, self.page.url, self.page.base_url, may_post=bool(form.safe))
@@ -336,14 +336,14 @@ class Requests:
             except NotSentError as reason:
                 self.unsent.append(Unsent(action.name, str(reason)))
 
-    def _submitted(self, found: FormSubmission, form: Form) -> Iterator[Made]:
+    def _submitted(self, found: FormSubmission, form: Form) -> Iterator[MadeUrl]:
         if site_of(found.target) != site_of(self.page.url):
             raise NotSentError(f"it leads to another site, {found.target[:100]}; choose another form")
         for filler in form.fillers:
             if not self._values(filler):
                 raise NotSentError(f"there is no value for {filler.name}; give it a text, or look elsewhere for it")
         for values in self._combinations(form.fillers):
-            yield Made(found.filled(_texts(values)), _subject(values))
+            yield MadeUrl(found.filled(_texts(values)), _subject(values))
 
     def _combinations(self, fillers: Iterable[Filler]) -> Iterator[dict[str, _Value]]:
         """Yield every combination of values, one of each filler; none if a filler has no values."""

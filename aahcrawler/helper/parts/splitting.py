@@ -10,7 +10,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.detection import Place
 from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.links.navigation import Chosen, Links, content_links, starting_points, unsaid
+from aahcrawler.helper.links.navigation import ChosenLink, Links, content_links, starting_points, unsaid
 from aahcrawler.helper.links.page_links import Contexts, outlink_of
 from aahcrawler.page.text import Entry, entries, lines_of, paragraphs, plain_text
 from aahcrawler.page.zones import Sidebar, Subtrees, Zone, Zones, sidebars
@@ -144,7 +144,7 @@ class Splitting:
     place: Place
     contexts: Contexts
 
-    def split(self, extracted: Sequence[Extracted], chosen: Sequence[Chosen]) -> Split:
+    def split(self, extracted: Sequence[Extracted], chosen: Sequence[ChosenLink]) -> Split:
         """Split a page by the results of its actions."""
         parts, outlinks = self._content(extracted)
         zones = self._zones(extracted)
@@ -171,7 +171,7 @@ class Splitting:
                 outlinks[link.url] = outlink_of(link, part_of.get(link.element), self.contexts, found.contexts)
         return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
 
-    def _others(self, known: Iterable[Outlink]) -> Iterable[Chosen]:
+    def _others(self, known: Iterable[Outlink]) -> Iterable[ChosenLink]:
         """Return links that no action chose, without which a part of the site may be out of reach.
 
         A crawl may begin at any post, and a theme may link to the front page otherwise than actions expect.
@@ -180,7 +180,7 @@ class Splitting:
             yield from starting_points(self.links, self.application)
         yield from unsaid(self.links, self.application)
 
-    def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> ListText:
+    def _listed(self, chosen: Iterable[ChosenLink], zones: Zones) -> ListText:
         """Read the entries of a list, those of the action that chose most of them first."""
         by_action: dict[str | None, list[Element]] = {}
         for link in chosen:
@@ -215,7 +215,7 @@ class Splitting:
         bodies: list[Element] = [body for item in extracted for body in item.body]
         return Zones(self.links.page.tree, bodies, lists=self._is_list)
 
-    def _beside(self, chosen: Sequence[Chosen], content: Mapping[str, Outlink]) -> Iterable[Element]:
+    def _beside(self, chosen: Sequence[ChosenLink], content: Mapping[str, Outlink]) -> Iterable[Element]:
         """Return the links that may lie in sidebars: all that are neither junk nor in the content."""
         if not self.links.page.is_html:
             return ()
@@ -225,8 +225,8 @@ class Splitting:
         return elements
 
     def _entries(
-        self, chosen: Sequence[Chosen], zones: Zones, beside: Sequence[Sidebar]
-    ) -> tuple[Sequence[Chosen], bool]:
+        self, chosen: Sequence[ChosenLink], zones: Zones, beside: Sequence[Sidebar]
+    ) -> tuple[Sequence[ChosenLink], bool]:
         """Return the links that are entries of a list, and whether the list has none.
 
         If all lie in sidebars, the list is one of these.
