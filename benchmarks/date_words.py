@@ -43,7 +43,7 @@ Words = dict[str, None]
 
 
 def table() -> str:
-    """Return the table, as ``datewords`` reads it."""
+    """Return the table, as ``aahcrawler.page.date_parts`` reads it."""
     lines = [
         f"# Words of dates from the Unicode CLDR, version {get_global('cldr')['version']}, as Babel keeps them.",
         "# Copyright 1991 and later Unicode, Inc. SPDX-License-Identifier: Unicode-3.0",

@@ -108,7 +108,7 @@ def annotated_capture(graph: str) -> str:
 
 def rests_on(written: bytes, captures: Set[str]) -> bool:
     """Return whether the statements of a graph say that anything in it is derived from one of some captures."""
-    return any(found.decode() in captures for found in _DERIVED.findall(written))
+    return not captures.isdisjoint(derived_from(written))
 
 
 def meant_in(written: bytes) -> frozenset[str]:
@@ -116,10 +116,16 @@ def meant_in(written: bytes) -> frozenset[str]:
     return frozenset(found.decode() for found in _MEANT.findall(written))
 
 
-def outlasts(written: bytes, taken: Set[str]) -> bool:
-    """Return whether a graph of a run says nothing of captures that are taken down, given what is meant in these.
+def derived_from(written: bytes) -> frozenset[str]:
+    """Return the IRIs of the objects and captures that the annotations in a graph are derived from."""
+    return frozenset(found.decode() for found in _DERIVED.findall(written))
 
-    Each of its annotations has to mean something else, or to stand on words of its own object's text. Who answers whom
+
+def outlasts(written: bytes, taken: Set[str]) -> bool:
+    """Return whether a graph of a run says nothing of captures that are taken down, given what is ``taken`` with them.
+
+    Each of its annotations has to be of another object and to mean something else, or to stand on words of its own
+    object's text. Who answers whom
     never outlasts a takedown: the name of who is answered is said by another page.
     """
     try:
@@ -127,7 +133,10 @@ def outlasts(written: bytes, taken: Set[str]) -> bool:
     except (KeyError, ValueError):
         return False
     return all(
-        each.kind is not Kind.CONVERSATION and (each.iri not in taken if each.iri else each.start >= 0) for each in said
+        each.kind is not Kind.CONVERSATION
+        and each.object not in taken
+        and (each.iri not in taken if each.iri else each.start >= 0)
+        for each in said
     )
 
 

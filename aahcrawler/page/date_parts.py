@@ -236,7 +236,7 @@ def persian_year(moment: date) -> int:
 
 
 def era_date(text: str, language: str | None) -> tuple[re.Match[str], date | None] | None:
-    """Find a day of a Japanese era or of the Minguo calendar, in the plain letters that ``datewords`` gives.
+    """Find a day of a Japanese era or of the Minguo calendar, in the letters that ``plain_letters`` gives.
 
     Eras by their Latin initials (``h13.3.20``) are found in Japanese only. The day is None if it lies outside the era.
 

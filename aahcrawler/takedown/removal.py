@@ -21,7 +21,14 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.annotations.annotation_lock import AnnotationsBusyError, annotating
-from aahcrawler.annotations.annotation_statements import annotated_capture, is_of_run, meant_in, outlasts, rests_on
+from aahcrawler.annotations.annotation_statements import (
+    annotated_capture,
+    derived_from,
+    is_of_run,
+    meant_in,
+    outlasts,
+    rests_on,
+)
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
@@ -105,7 +112,7 @@ class _Journal(BaseModel):
     files: tuple[str, ...]
     places: tuple[RecordPlace, ...] = ()
     meant: tuple[str, ...] = ()
-    """What annotations of the captures mean, as names of people and topics."""
+    """What annotations of the captures mean, as names of people and topics, and objects that they have words about."""
 
 
 def plan(crawl: Path, wanted: WantedRemoval) -> tuple[Selected, TakenDown]:
@@ -319,12 +326,14 @@ def _rewrite_logs(crawl: Path, journal: _Journal) -> None:
 
 
 def _meant(crawl: Path, gone: Collection[str]) -> tuple[str, ...]:
-    """Return what annotations of some captures mean."""
+    """Return what annotations of some captures mean, and the objects of others that one of these has words about."""
     known, found = frozenset(gone), set[str]()
 
     def look(text: bytes) -> bool:
         if annotated_capture(graph(text.partition(b"\n")[0])) in known:
             found.update(meant_in(text))
+        elif rests_on(text, known):
+            found.update(meant_in(text), derived_from(text) - known)
         return False
 
     for path in segments(crawl / ANNOTATIONS, NQUADS):

@@ -6,6 +6,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.objects.reader import page_rows
 from tests.crawl.world import crawl
+from tests.offline.shapes import crawl_violations
 from tests.sources.dated import Dated, page, write_archive
 
 EVENT = {"start": "2013-06-01", "end": "2013-06-30"}
@@ -49,3 +50,4 @@ def test_a_page_is_the_capture_of_the_time_of_the_event_and_is_told_as_such(tmp_
     assert {each.get_header("WARC-Date")[:10] for each in written} == {"2013-06-05", "2013-09-01", "2013-06-06"}
     assert all(each.get_header("WARC-Source-URI").startswith("urn:uuid:") for each in written)
     assert all(each.get_header("WARC-Creation-Date") > "2020" for each in written)
+    assert crawl_violations(crawled.folder) == []
