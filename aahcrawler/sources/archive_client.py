@@ -13,7 +13,7 @@ from aahcrawler.page import Headers
 from aahcrawler.sources.source import REST, SourceError
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.client import WireClient, WireRequest, WireResponse
-from aahcrawler.wire.errors import WireError
+from aahcrawler.wire.errors import WireError, WireReason
 from aahcrawler.wire.politeness import PolitenessTracker, retry_after
 from online_analysis.icd import Politeness
 
@@ -22,7 +22,11 @@ BYTES: Final = "source_bytes"
 """The counts of what archives were asked, and of what they sent."""
 FIRST_REST: Final = 5.0
 """Seconds for which an archive that failed is asked nothing; twice as many after each failure in a row."""
+SILENT_REST: Final = 60.0
+"""The same for one that did not answer in time: to ask it costs more than to ask one that refuses."""
 LONGEST_REST: Final = 600.0
+FIRST_PATIENCE: Final = 10.0
+"""Seconds that an archive has for an answer before it has given any; from then on it has the client's."""
 PATIENT_FAILURES: Final = 10
 """Answers in a row that there is too much to do, up to which whoever wanted something waits without its attempts."""
 
@@ -34,6 +38,7 @@ Pause = Callable[[float], Awaitable[None]]
 class _Health:
     """How an archive fares: failures in a row, and until when it is asked nothing, by the clock."""
 
+    has_answered: bool = False
     failures: int = 0
     rests_until: float = 0.0
     is_busy: bool = False
@@ -122,7 +127,9 @@ class ArchiveClient:
     ) -> WireResponse:
         request = WireRequest(url, tuple(headers.items()), keep=0, max_bytes=most, wanted=wanted, until=self.ending)
         try:
-            answer = await self._client.fetch(request)
+            async with asyncio.timeout(None if health.has_answered else FIRST_PATIENCE):
+                answer = await self._client.fetch(request)
+            health.has_answered = True
             if answer.exchange.truncated is Truncation.TIME:
                 await self._unless_ending(answer.exchange)
             return answer
@@ -131,8 +138,14 @@ class ArchiveClient:
             if error.exchange is not None:
                 error.exchange.close()
             health.is_busy = False
-            self._fail(health, 0.0)
+            self._fail(health, 0.0, SILENT_REST if error.reason is WireReason.TIMEOUT else FIRST_REST)
             raise SourceError(archive, error.reason, str(error), may_pass=True) from error
+        except TimeoutError as error:
+            await self._unless_ending(None)
+            health.is_busy = False
+            self._fail(health, 0.0, SILENT_REST)
+            told = f"gave no answer within {FIRST_PATIENCE:.0f} s to {url}"
+            raise SourceError(archive, WireReason.TIMEOUT, told, may_pass=True) from error
         finally:
             self._politeness.fetch_ended(url)
 
@@ -154,9 +167,9 @@ class ArchiveClient:
                 archive, REST, "is asked nothing for a while", may_pass=True, seconds=max(left, 1.0) if waits else 0.0
             )
 
-    def _fail(self, health: _Health, rest: float) -> None:
+    def _fail(self, health: _Health, rest: float, first: float = FIRST_REST) -> None:
         health.failures += 1
-        seconds = rest or min(LONGEST_REST, FIRST_REST * 2.0 ** min(health.failures - 1, 10))
+        seconds = rest or min(LONGEST_REST, first * 2.0 ** min(health.failures - 1, 10))
         health.rests_until = max(health.rests_until, self._clock() + seconds)
 
 

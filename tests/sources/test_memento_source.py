@@ -1,6 +1,7 @@
 """Mementos: found by TimeGate and TimeMap, checked, and turned back into what their sites had sent."""
 
 import asyncio
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ import pytest
 
 from aahcrawler.crawl.fetch.sourced_captures import open_sources
 from aahcrawler.page import Headers
+from aahcrawler.sources import archive_client
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.wire.replay import replayed
 from online_analysis.icd import Icd
@@ -234,3 +236,17 @@ def test_a_dead_archive_is_asked_once_and_the_others_give_all(tmp_path: Path) ->
     assert told.keys() == {"connect", "at rest"}
     assert sum(told.values()) == 20
     assert told["connect"] < 5
+
+
+def test_an_archive_that_never_answers_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive_client, "FIRST_PATIENCE", 0.3)
+    urls = [f"http://dikes.test/{number}" for number in range(20)]
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        archive_of(*(Dated(url, DURING.at, DURING.body) for url in urls)) as archive,
+    ):
+        silent_one = {"memento": {"timegate": f"http://127.0.0.1:{silent.getsockname()[1]}/"}}
+        found = taken(tmp_path, [silent_one, source(archive)], "auto", *urls)
+    assert found.dates == ["2013-06-05"]
+    told = {name.rpartition(": ")[2]: number for name, number in found.counts.items() if "127.0.0.1" in name}
+    assert told == {"timeout": 1, "at rest": 19}
