@@ -1,6 +1,22 @@
 """The report of a crawl for people: one HTML file that needs nothing else."""
 
-from aahcrawler.report.report_page import ReportError, missing_pages, read_failed, read_seeds, write_report
+from aahcrawler.report.report_page import (
+    ReportError,
+    ReportNotWrittenError,
+    missing_pages,
+    read_failed,
+    read_seeds,
+    write_report,
+)
 from aahcrawler.report.report_sections import failed_lines, seed_lines
 
-__all__ = ["ReportError", "failed_lines", "missing_pages", "read_failed", "read_seeds", "seed_lines", "write_report"]
+__all__ = [
+    "ReportError",
+    "ReportNotWrittenError",
+    "failed_lines",
+    "missing_pages",
+    "read_failed",
+    "read_seeds",
+    "seed_lines",
+    "write_report",
+]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from html import escape
@@ -39,8 +39,9 @@ from aahcrawler.report.report_sections import (
 )
 from aahcrawler.report.report_sections import read_failed as failed_of
 from aahcrawler.seeds import counted_in_words
-from aahcrawler.segments import DamageError, no_link
+from aahcrawler.segments import DamageError
 from aahcrawler.tallies import MISSING_REASONS, CrawlCounts, said
+from aahcrawler.tombstones import replace_durably
 from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
@@ -52,6 +53,10 @@ MAX_DOMAINS = 30
 
 class ReportError(Exception):
     """Raised for a folder without a reportable crawl; the message tells what is missing."""
+
+
+class ReportNotWrittenError(ReportError):
+    """Raised where the folder takes no report: its disk is full, or it is not to be written to."""
 
 
 class Delivery(BaseModel):
@@ -146,7 +151,8 @@ def _reporting(crawl: Path) -> Iterator[None]:
 def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
     """Write ``report.html`` into the folder of a crawl and return its path: of several crawls, that of the last.
 
-    With URLs that people chose for a collection, it compares that with the crawl's. Raise ``ReportError``.
+    With URLs that people chose for a collection, it compares that with the crawl's. Raise ``ReportError``; then a
+    report that is there stays.
     """
     with _reporting(crawl):
         summary = _read(crawl / SUMMARY)
@@ -169,12 +175,19 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
             files=read_files(crawl),
         )
     if summary.has_sources:
-        with open(crawl / MISSING, "w", encoding="utf-8", opener=no_link) as file:
-            file.writelines(f"{url}\n" for url in missing_pages(kept.failed))
+        _write(crawl / MISSING, "".join(f"{url}\n" for url in missing_pages(kept.failed)))
     target = crawl / REPORT
-    with open(target, "w", encoding="utf-8", opener=no_link) as file:
-        file.write(report(summary, kept))
+    _write(target, report(summary, kept))
     return target
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        replace_durably(path, text.encode("utf-8", "replace"))
+    except OSError as error:
+        with suppress(OSError):
+            path.with_name(f"{path.name}.part").unlink(missing_ok=True)
+        raise ReportNotWrittenError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def read_collection(crawl: Path) -> EventCollection:

@@ -127,7 +127,7 @@ _CRAWLER, _ANALYSIS, _HERE = (
     Path(file or "").parent for file in (aahcrawler.__file__, online_analysis.__file__, __file__)
 )
 _READ_BY = (
-    *(_CRAWLER / name for name in ("helper", "induction", "page", "sessions.py", "traps", "urls.py", "webobject.py")),
+    *(_CRAWLER / name for name in ("helper", "induction", "page", "traps", "urls.py", "webobject.py")),
     *(_ANALYSIS / name for name in ("document.py", "terms.py")),
     *(_HERE / name for name in ("page_reader.py", "page_data.py", "world.py")),
     SHIPPED,

@@ -100,9 +100,12 @@ def _ending(reason: str) -> str:
 
 
 def _report(folder: Path) -> str:
-    from aahcrawler.report import ReportError, write_report  # noqa: PLC0415 - no crawl's start waits for its report
+    # No crawl's start waits for its report.
+    from aahcrawler.report import ReportError, ReportNotWrittenError, write_report  # noqa: PLC0415
 
     try:
         return f" See {write_report(folder)}"
+    except ReportNotWrittenError as error:
+        return f" There is no report: {error}; `aah report {folder}` writes it"
     except ReportError:  # A crawl that was ended at once, by a second Ctrl-C, may have no summary yet.
         return ""
