@@ -86,7 +86,7 @@ class ArchiveClient:
         archive, health = urlsplit(url).netloc, self._health.setdefault(queue_of(url), _Health())
         self._refuse_at_rest(archive, health)
         async with health.turn:
-            self._refuse_at_rest(archive, health)
+            self._refuse_at_rest(archive, health, is_its_turn=True)
             await self.pause(self._politeness.reserve(url))
             answer = await self._asked(url, archive, health, {**self._headers, **(headers or {})}, most, wanted)
         self._counts.update({REQUESTS: 1, BYTES: answer.exchange.response_size})
@@ -95,8 +95,7 @@ class ArchiveClient:
         if not is_memento(answer) and (answer.status >= 500 or answer.status == 429):
             answer.exchange.close()
             health.is_busy = True
-            self._fail(health, rest)
-            seconds = health.rests_until - self._clock()
+            seconds = self._fail(health, rest)
             raise SourceError(
                 archive, f"status {answer.status}", f"answered {answer.status} to {url}", may_pass=True, seconds=seconds
             )
@@ -104,7 +103,7 @@ class ArchiveClient:
         return answer
 
     def distrust(self, url: str) -> None:
-        """Note that what an archive said is of no use: it is asked less while that goes on."""
+        """Note that an archive does not speak its protocol: it is asked less while that goes on."""
         self._fail(self._health.setdefault(queue_of(url), _Health()), 0.0)
 
     def take_counts(self) -> Mapping[str, int]:
@@ -138,14 +137,14 @@ class ArchiveClient:
             if error.exchange is not None:
                 error.exchange.close()
             health.is_busy = False
-            self._fail(health, 0.0, SILENT_REST if error.reason is WireReason.TIMEOUT else FIRST_REST)
-            raise SourceError(archive, error.reason, str(error), may_pass=True) from error
+            rest = self._fail(health, 0.0, SILENT_REST if error.reason is WireReason.TIMEOUT else FIRST_REST)
+            raise SourceError(archive, error.reason, str(error), may_pass=True, rest=rest) from error
         except TimeoutError as error:
             await self._unless_ending(None)
             health.is_busy = False
-            self._fail(health, 0.0, SILENT_REST)
+            rest = self._fail(health, 0.0, SILENT_REST)
             told = f"gave no answer within {FIRST_PATIENCE:.0f} s to {url}"
-            raise SourceError(archive, WireReason.TIMEOUT, told, may_pass=True) from error
+            raise SourceError(archive, WireReason.TIMEOUT, told, may_pass=True, rest=rest) from error
         finally:
             self._politeness.fetch_ended(url)
 
@@ -158,19 +157,21 @@ class ArchiveClient:
                 exchange.close()
             raise
 
-    def _refuse_at_rest(self, archive: str, health: _Health) -> None:
+    def _refuse_at_rest(self, archive: str, health: _Health, *, is_its_turn: bool = False) -> None:
         """Raise ``SourceError`` while an archive rests, or while somebody else tries whether it is well again."""
         left = health.rests_until - self._clock()
-        if left > 0 or (health.failures and health.turn.locked() and not health.is_busy):
+        is_tried = health.failures and not health.is_busy and not is_its_turn and health.turn.locked()
+        if left > 0 or is_tried:
             waits = health.is_busy and health.failures <= PATIENT_FAILURES
-            raise SourceError(
-                archive, REST, "is asked nothing for a while", may_pass=True, seconds=max(left, 1.0) if waits else 0.0
-            )
+            seconds, told = max(left, 1.0), "is asked nothing for a while"
+            raise SourceError(archive, REST, told, may_pass=True, seconds=seconds if waits else 0.0, rest=seconds)
 
-    def _fail(self, health: _Health, rest: float, first: float = FIRST_REST) -> None:
+    def _fail(self, health: _Health, rest: float, first: float = FIRST_REST) -> float:
+        """Let an archive rest; return for how many seconds."""
         health.failures += 1
         seconds = rest or min(LONGEST_REST, first * 2.0 ** min(health.failures - 1, 10))
         health.rests_until = max(health.rests_until, self._clock() + seconds)
+        return health.rests_until - self._clock()
 
 
 def is_memento(answer: WireResponse) -> bool:

@@ -168,7 +168,7 @@ class CdxSource:
                 return tuple(read_listing(body.decode("utf-8", "replace")))
             except NoListingError as error:
                 self._remote.client.distrust(asked)
-                raise SourceError(urlsplit(asked).netloc, "no CDX", f"{asked} {error}", may_pass=False) from error
+                raise SourceError(urlsplit(asked).netloc, "no CDX", f"{asked} {error}", may_pass=True) from error
 
     async def _taken(self, url: str, line: CdxLine, most: int) -> Exchange | None:
         if self._given.replay is not None:
@@ -194,12 +194,10 @@ class CdxSource:
                 return None
             exchange = exchange_in(record)
         except RecordError as error:
-            self._remote.client.distrust(address)
-            raise SourceError(archive, "no record", f"{address}: {error}", may_pass=False) from error
+            raise SourceError(archive, "no record", f"{address}: {error}", may_pass=True) from error
         if not are_alike(exchange.url, line.url) or not is_credible(exchange.started_at, self._remote.clock()):
             exchange.close()
-            self._remote.client.distrust(address)
-            raise SourceError(archive, "wrong record", f"{address} has another capture there", may_pass=False)
+            raise SourceError(archive, "wrong record", f"{address} has another capture there", may_pass=True)
         memento = Memento(record.header.record_id, archive, self._remote.source, self._remote.clock())
         return measured(replace(exchange, memento=memento))
 

@@ -55,6 +55,10 @@ class _Negotiated:
     time_map: str = ""
 
 
+class _NoTimeGateError(SourceError):
+    """What answers at the address of a TimeGate is none."""
+
+
 class MementoSource:
     """Takes captures from TimeGates and TimeMaps of one archive or aggregator.
 
@@ -105,7 +109,7 @@ class MementoSource:
         """Yield the mementos of a URL that may be taken, the one to be taken first."""
         time_map = "" if self._given.timemap is None else appended(self._given.timemap, url)
         if self._given.timegate is not None:
-            negotiated = await self._negotiated(url, self._given.timegate)
+            negotiated = await self._asked_or_passed_over(url, self._given.timegate, time_map)
             time_map = time_map or negotiated.time_map
             if not self._choice.takes_all:
                 first = self._decided(negotiated)
@@ -118,6 +122,17 @@ class MementoSource:
         if time_map:
             for listed in self._choice.ordered(await self._listed(url, time_map)):
                 yield Candidate(listed.uri, listed.date)
+
+    async def _asked_or_passed_over(self, url: str, timegate: str, time_map: str) -> _Negotiated:
+        """Ask a TimeGate; where what answers is none, the TimeMap has to tell. Raise ``SourceError``."""
+        try:
+            return await self._negotiated(url, timegate)
+        except _NoTimeGateError as error:
+            if not time_map:
+                self._remote.client.distrust(timegate)
+                raise
+            logger.warning("%s: %s", url, error)
+            return _Negotiated(None)
 
     def _decided(self, negotiated: _Negotiated) -> Candidate | None:
         """Return the memento that is to be taken, None where the answer of the TimeGate does not say which that is.
@@ -156,10 +171,8 @@ class MementoSource:
                     break
             uri = urljoin(uri, target)
         if not found or date is None:
-            self._remote.client.distrust(uri)
-            raise SourceError(
-                urlsplit(uri).netloc, "no TimeGate", f"{uri} does not answer as a TimeGate does", may_pass=False
-            )
+            told = f"{uri} does not answer as a TimeGate does"
+            raise _NoTimeGateError(urlsplit(uri).netloc, "no TimeGate", told, may_pass=True)
         before, behind = (_named(uri, links, relation) for relation in ("prev", "next"))
         return _Negotiated(Candidate(found, date), before, behind, self._time_map_of(uri, links))
 
@@ -190,7 +203,7 @@ class MementoSource:
             self._remote.client.distrust(first)
             logger.warning("%s: its TimeMap has more than %d pages or %d mementos", url, MAX_PAGES, MAX_LISTED)
             if not mementos:
-                raise SourceError(urlsplit(first).netloc, "endless TimeMap", f"{first} has no end", may_pass=False)
+                raise SourceError(urlsplit(first).netloc, "endless TimeMap", f"{first} has no end", may_pass=True)
         now = self._remote.clock()
         credible = tuple(each for each in mementos[:MAX_LISTED] if each.date <= now)
         self._cache.put(first, credible)
@@ -206,7 +219,7 @@ class MementoSource:
             return read_time_map(body.decode("utf-8", "replace"), head.media_type, page)
         except NoTimeMapError as error:
             self._remote.client.distrust(page)
-            raise SourceError(urlsplit(page).netloc, "no TimeMap", f"{page} {error}", may_pass=False) from error
+            raise SourceError(urlsplit(page).netloc, "no TimeMap", f"{page} {error}", may_pass=True) from error
 
 
 def appended(address: str, url: str) -> str:

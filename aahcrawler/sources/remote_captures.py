@@ -89,8 +89,7 @@ class RemoteCaptures:
             if uri in met or not uri.startswith(("http://", "https://")):
                 break
             met.add(uri)
-        self.client.distrust(uri)
-        raise SourceError(urlsplit(uri).netloc, "redirects", f"{uri} redirects on and on", may_pass=False)
+        raise SourceError(urlsplit(uri).netloc, "redirects", f"{uri} redirects on and on", may_pass=True)
 
     def _checked(self, url: str, uri: str, answer: WireResponse) -> datetime:
         """Return when a memento was captured. Raise ``SourceError`` where what it says of itself cannot be."""
@@ -106,8 +105,7 @@ class RemoteCaptures:
                 if "original" in link.relations and not are_alike(link.target, url):
                     problem = f"is one of {link.target[:200]}"
         if problem or date is None:
-            self.client.distrust(uri)
-            raise SourceError(urlsplit(uri).netloc, "wrong memento", f"{uri} {problem}", may_pass=False)
+            raise SourceError(urlsplit(uri).netloc, "wrong memento", f"{uri} {problem}", may_pass=True)
         return date
 
 

@@ -19,15 +19,19 @@ class SourceError(Exception):
     """A source could not be asked, or what it said is of no use.
 
     ``archive`` is the one that failed, ``reason`` the word by which it is counted. ``may_pass`` says whether asking
-    again later may help; ``seconds`` is for how long an archive wants to be left in peace, 0 where it said nothing.
+    again later may help; ``seconds`` is for how long an archive wants to be left in peace, 0 where it said nothing, and
+    ``rest`` for how long it is asked nothing after it has failed.
     """
 
-    def __init__(self, archive: str, reason: str, message: str, *, may_pass: bool, seconds: float = 0.0) -> None:
+    def __init__(
+        self, archive: str, reason: str, message: str, *, may_pass: bool, seconds: float = 0.0, rest: float = 0.0
+    ) -> None:
         super().__init__(f"{archive}: {message}")
         self.archive = archive
         self.reason = reason
         self.may_pass = may_pass
         self.seconds = seconds
+        self.rest = rest
 
 
 class ArchiveFolderError(Exception):
@@ -59,12 +63,13 @@ class Resolution:
     """The looking up of one URL: ``troubles`` counts what went wrong, by ``archive: reason``.
 
     ``may_pass`` says whether a source that could not be asked may be asked later, and ``seconds`` for how long one asks
-    to be left in peace until then, 0 where none does.
+    to be left in peace until then, 0 where none does; ``rest`` is for how long those that failed are asked nothing.
     """
 
     troubles: Counter[str] = field(default_factory=Counter)
     may_pass: bool = False
     seconds: float = 0.0
+    rest: float = 0.0
 
     def note(self, url: str, error: SourceError) -> None:
         """Note that a source could not say what it has of a URL."""
@@ -73,6 +78,7 @@ class Resolution:
         self.troubles[f"{error.archive}: {error.reason}"] += 1
         self.may_pass = self.may_pass or error.may_pass
         self.seconds = max(self.seconds, error.seconds)
+        self.rest = max(self.rest, error.rest)
 
 
 async def captures(url: str, sources: Sequence[Source], most: int, resolution: Resolution) -> AsyncIterator[Exchange]:

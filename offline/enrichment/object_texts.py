@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, replace
 from functools import lru_cache
@@ -24,6 +24,11 @@ from offline.enrichment.annotator import ObjectText
 
 MAX_TEXT: Final = 200_000
 """Characters of a text that annotators are given."""
+MIN_QUOTED: Final = 6
+"""Words in a row that two texts of a page have by quoting alone, not by chance."""
+_MAX_QUOTED_SHARE: Final = 0.8
+"""The share of a text's words from which on that are another's: it is posted twice, and quotes nobody."""
+_WORD: Final = re.compile(r"\w+")
 _LANGUAGE: Final = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 _DESCRIPTION: Final = v.predicate("description")
 _IN_LANGUAGE: Final = v.predicate("language")
@@ -46,17 +51,19 @@ INSERT INTO version VALUES (:key, :object, :site, :at, :capture, :at, NULL) ON C
 def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
     """Yield the objects that a capture states, with their languages as far as the reading tells them.
 
-    The text is the object's body, or its description where it has none: of that, the first 200,000 characters.
+    The text is the object's body, or its description where it has none: of that, the first 200,000 characters. Words that
+    an earlier object of the page has in the same order are quoted, and blank: who quotes them does not say them.
     """
     row = stated.row
-    for each in stated.objects:
+    written = [(each.body or stated.first(each.iri, _DESCRIPTION) or "")[:MAX_TEXT] for each in stated.objects]
+    for each, text in zip(stated.objects, without_quotes(written, [each.date for each in stated.objects]), strict=True):
         said = _LANGUAGE.fullmatch((stated.first(each.iri, _IN_LANGUAGE) or "").strip())
         yield ObjectText(
             object=each.iri,
             capture=stated.capture,
             type=each.type,
             url=each.url,
-            text=(each.body or stated.first(each.iri, _DESCRIPTION) or "")[:MAX_TEXT],
+            text=text,
             title=each.title or "",
             author=each.author or "",
             published=each.date or "",
@@ -65,6 +72,43 @@ def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
             part_of=each.part_of or "",
             site=site_of(row.url),
         )
+
+
+def without_quotes(texts: Sequence[str], dates: Sequence[str | None]) -> list[str]:
+    """Return the texts of a page with blanks in the place of what they quote of earlier ones.
+
+    They are in the order of their dates where all have one, ISO 8601 in UTC, and in that of the page otherwise. Every
+    text keeps its length.
+
+    >>> without_quotes(["See what the sea does to us.", "Ann: See what the sea does to us. Oh!"], ["", ""])[1]
+    'Ann:                            . Oh!'
+    """
+    order = sorted(range(len(texts)), key=lambda at: dates[at] or "") if all(dates) else range(len(texts))
+    met = set[tuple[str, ...]]()
+    found = list(texts)
+    for at in order:
+        words = list(_WORD.finditer(texts[at]))
+        plain = [each[0].casefold() for each in words]
+        runs = [tuple(plain[start : start + MIN_QUOTED]) for start in range(len(words) - MIN_QUOTED + 1)]
+        quoted = bytearray(len(words))
+        for start, run in enumerate(runs):
+            if run in met:
+                quoted[start : start + MIN_QUOTED] = b"\1" * MIN_QUOTED
+        if 0 < sum(quoted) < _MAX_QUOTED_SHARE * len(words):
+            found[at] = _blanked(texts[at], words, quoted)
+        met.update(runs)
+    return found
+
+
+def _blanked(text: str, words: Sequence[re.Match[str]], quoted: Sequence[int]) -> str:
+    pieces, end = [], 0
+    for is_quoted, run in groupby(range(len(words)), key=quoted.__getitem__):
+        if is_quoted:
+            places = list(run)
+            start, until = words[places[0]].start(), words[places[-1]].end()
+            pieces += [text[end:start], " " * (until - start)]
+            end = until
+    return "".join([*pieces, text[end:]])
 
 
 def with_language(given: ObjectText, known: str | None = None) -> ObjectText:

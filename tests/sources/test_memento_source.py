@@ -18,7 +18,7 @@ from online_analysis.icd import Icd
 from tests.crawl.site import Reply
 from tests.crawl.world import NOWHERE
 from tests.sources.dated import Dated, page
-from tests.sources.memento_server import MAP, WEB, archive_of, source, stamp
+from tests.sources.memento_server import GATE, MAP, WEB, archive_of, source, stamp
 
 URL = "http://dikes.test/"
 NOW = datetime(2020, 1, 1, tzinfo=UTC)
@@ -77,7 +77,7 @@ def taken(folder: Path, sources: Sequence[Mapping[str, object]], snapshot: str =
                     [each.uri for each in mementos],
                     [each.is_raw for each in mementos],
                     [each.status for each in responses],
-                    opened.unavailable(url),
+                    None if (failed := opened.unavailable(url)) is None else failed.seconds,
                 )
                 for each in exchanges:
                     each.close()
@@ -206,7 +206,8 @@ def test_what_is_no_time_map_is_told(tmp_path: Path, reply: Reply) -> None:
         found = taken(tmp_path, [source(archive, "timemap")])
     assert found.dates == []
     assert sum(number for name, number in found.counts.items() if name.startswith("source_trouble:")) == 1
-    assert found.unavailable == (None if reply.status == 200 else pytest.approx(30, abs=5))
+    # Nobody knows what the archive has: that it has nothing would be said of it for ever.
+    assert found.unavailable == (0.0 if reply.status == 200 else pytest.approx(30, abs=5))
 
 
 def test_a_time_map_without_end_is_given_up(tmp_path: Path) -> None:
@@ -250,3 +251,28 @@ def test_an_archive_that_never_answers_is_waited_for_once(tmp_path: Path, monkey
     assert found.dates == ["2013-06-05"]
     told = {name.rpartition(": ")[2]: number for name, number in found.counts.items() if "127.0.0.1" in name}
     assert told == {"timeout": 1, "at rest": 19}
+
+
+def test_an_archive_that_failed_once_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive_client, "FIRST_REST", 0.0)
+    dropped, had = "http://dikes.test/dropped", "http://dikes.test/had"
+    with archive_of(*(Dated(url, DURING.at, DURING.body) for url in (dropped, had))) as archive:
+        archive.replies[GATE + dropped] = Reply(raw=lambda: [b""])
+        found = taken(tmp_path, [source(archive)], "auto", dropped, had)
+    assert found.dates == ["2013-06-05"]
+
+
+def test_a_memento_that_cannot_be_true_leaves_the_archive_its_others(tmp_path: Path) -> None:
+    with archive_of(DURING, LATER) as archive:
+        lie = Reply(b"x", headers={"Memento-Datetime": "Wed, 05 Jun 2002 10:00:00 GMT"})
+        archive.replies |= {f"{WEB}{stamp(DURING)}{modifier}/{URL}": lie for modifier in ("", "id_")}
+        found = taken(tmp_path, [source(archive)])
+    assert found.dates == ["2013-06-20"]
+
+
+def test_a_time_map_tells_where_the_time_gate_is_none(tmp_path: Path) -> None:
+    with archive_of(DURING) as archive:
+        archive.replies[GATE + URL] = Reply(b"<html>Search our archive</html>")
+        assert taken(tmp_path, [source(archive)]).dates == ["2013-06-05"]
+        found = taken(tmp_path, [source(archive, "timegate")])
+    assert (found.dates, found.unavailable) == ([], 0.0)

@@ -34,12 +34,16 @@ TOTAL_PATIENCE: Final = 120.0
 
 
 class NotTakenError(Exception):
-    """None of the sources has a URL, for ``reason``; ``seconds`` is for how long they want to be left in peace."""
+    """None of the sources has a URL, for ``reason``.
 
-    def __init__(self, reason: str, seconds: float) -> None:
+    ``seconds`` is for how long they want to be left in peace, ``rest`` for how long those that failed are asked nothing.
+    """
+
+    def __init__(self, reason: str, seconds: float = 0.0, rest: float = 0.0) -> None:
         super().__init__(f"none of the sources has it ({reason})")
         self.reason = reason
         self.seconds = seconds
+        self.rest = rest
 
 
 @dataclass(slots=True)
@@ -57,7 +61,7 @@ class SourcedCaptures:
     page_bytes: int = 10_000_000
     client: ArchiveClient | None = None
     _counts: Counter[str] = field(default_factory=Counter)
-    _unavailable: OrderedDict[str, float] = field(default_factory=OrderedDict)
+    _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
 
     async def captures(
         self, url: str, sources: Sequence[Source], most: int | None
@@ -75,7 +79,7 @@ class SourcedCaptures:
             yield CapturedResponse.recorded(exchange.url, exchange, page)
         self._counts.update({f"{TROUBLE}:{what}": number for what, number in resolution.troubles.items()})
         if resolution.may_pass:
-            self._unavailable[url] = resolution.seconds
+            self._unavailable[url] = resolution
             while len(self._unavailable) > _MAX_REMEMBERED:
                 self._unavailable.popitem(last=False)
 
@@ -91,13 +95,15 @@ class SourcedCaptures:
     def require_live(self, url: str) -> None:
         """Raise ``NotTakenError`` for a URL that was not found, where the live web is no source."""
         if not self.has_live:
-            rest = self.unavailable(url)
-            raise NotTakenError(NO_CAPTURE if rest is None else SOURCES_UNAVAILABLE, rest or 0.0)
+            failed = self.unavailable(url)
+            if failed is None:
+                raise NotTakenError(NO_CAPTURE)
+            raise NotTakenError(SOURCES_UNAVAILABLE, failed.seconds, failed.rest)
 
-    def unavailable(self, url: str) -> float | None:
-        """Return for how many seconds sources ask to be left in peace because of which a URL was not found.
+    def unavailable(self, url: str) -> Resolution | None:
+        """Return what became of a URL that was not found because a source could not say what it has, and forget it.
 
-        That is 0 where they said nothing, and None where all of them were asked; it is forgotten then.
+        That is None where all sources could.
         """
         return self._unavailable.pop(url, None)
 

@@ -1,0 +1,35 @@
+"""What an object quotes of earlier ones of its page is not said by it."""
+
+from offline.enrichment.object_texts import without_quotes
+
+FIRST = "The mayor Walter Grimm let the dike rot for years, and I cannot stand it."
+ANSWER = "Ann wrote: The mayor Walter Grimm let the dike rot for years, and I cannot stand it. I do not agree at all."
+
+
+def test_quoted_words_are_blank_and_all_else_keeps_its_place() -> None:
+    first, answer = without_quotes([FIRST, ANSWER], ["2019-01-01", "2019-01-02"])
+    assert first == FIRST
+    assert len(answer) == len(ANSWER)
+    assert answer.split() == ["Ann", "wrote:", ".", "I", "do", "not", "agree", "at", "all."]
+    assert ANSWER.index("I do not agree") == answer.index("I do not agree")
+
+
+def test_the_earlier_one_said_it_wherever_it_stands() -> None:
+    answer, first = without_quotes([ANSWER, FIRST], ["2019-01-02", "2019-01-01"])
+    assert first == FIRST
+    assert "Grimm" not in answer
+    # Without dates it is the one that the page shows first.
+    assert without_quotes([ANSWER, FIRST], [None, "2019-01-01"])[0] == ANSWER
+
+
+def test_what_is_posted_twice_and_common_words_are_kept() -> None:
+    assert without_quotes([FIRST, FIRST], ["", ""]) == [FIRST, FIRST]
+    texts = ["I think that this is what we need.", "Yes, I think that this costs too much money."]
+    assert without_quotes(texts, ["", ""]) == texts
+
+
+def test_the_work_grows_with_the_text_alone() -> None:
+    text = "water rises here every year again and " * 5000
+    quotes = " ".join(f"{number} water rises here every year again and" for number in range(5000))
+    (_, answer) = without_quotes([text, f"{quotes} {'own words of mine ' * 4000}"], ["", ""])
+    assert "rises" not in answer
