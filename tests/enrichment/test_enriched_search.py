@@ -64,7 +64,8 @@ def test_what_is_said_later_is_found_then(crawl: Path) -> None:
 def test_topics_of_a_run_are_found_from_its_end_on(crawl: Path) -> None:
     run(crawl, WORDS, FREQUENT)
     (topic,) = found(crawl).facets["topic"].items()
-    assert topic[1] == len(found(crawl, f"topic:{topic[0]}").hits) == 3
+    # One of the three repeats what another of its page says, and says nothing of the topic itself.
+    assert topic[1] == len(found(crawl, f"topic:{topic[0]}").hits) == 2
 
 
 def test_the_index_is_not_made_anew_for_annotations(crawl: Path) -> None:

@@ -263,8 +263,9 @@ def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
     @router.get("/spoken-of", responses=_OF_ALL)
     def list_spoken_of(crawl: str) -> CrawlSpokenOf:
         """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first."""
-        with enriched_of(indexes, reach.crawl(crawl)) as enriched:
-            return crawl_spoken_of(enriched)
+        found = reach.crawl(crawl)
+        with enriched_of(indexes, found) as enriched:
+            return crawl_spoken_of(enriched).shown_by(AnnotationSettings.of(found))
 
     @router.get("/spoken-of/{kind}", responses=_OF_ONE)
     def show_spoken_of(crawl: str, kind: Kind, of: Meant) -> SpokenOfOne:

@@ -61,7 +61,7 @@ def routes(site: Site) -> APIRouter:
         if not is_enriched(found):
             return site.crawl_page(session, found, "archive", "spoken.html", spoken=None)
         with enriched_of(indexes, found) as enriched:
-            told = counted.of(found, enriched, span).model_copy(update={"note": enriched.note})
+            told = counted.of(found, enriched, span).model_copy(update={"note": enriched.note}).shown_by(settings)
         leads = Leads(crawl, settings, span)
         values = {
             "spoken": told,

@@ -104,6 +104,7 @@ def sections_of_all(told: CrawlSpokenOf, leads: Leads, chosen: Chosen) -> list[O
     for name, title, every in (
         ("organisations", "Organisations", told.organisations),
         ("places", "Places", told.places),
+        ("people", "People", told.people),
         ("keywords", "Keywords", told.keywords),
         ("names", "Names of which is not known what bears them", told.names),
     ):

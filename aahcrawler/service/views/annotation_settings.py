@@ -6,7 +6,7 @@ from string import Formatter
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from aahcrawler.annotations import Kind
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -56,7 +56,7 @@ class AnnotationSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    people: bool = False
+    people: StrictBool = False
     sources: Annotated[tuple[OutsideSource, ...], Field(max_length=20)] = ()
     note: Annotated[str, Field(exclude=True)] = ""
 
@@ -95,8 +95,10 @@ class AnnotationSettings(BaseModel):
 
     def has_page(self, kind: Kind) -> bool:
         """Return whether what annotations of a kind mean has a page of its own."""
-        return kind in PAGES or (self.people and kind is Kind.PERSON)
+        return kind in PAGES or (self.people and kind in _PERHAPS_PEOPLE)
 
 
-PAGES: Final = (Kind.TOPIC, Kind.ORGANISATION, Kind.PLACE, Kind.EVENT, Kind.NAME)
+PAGES: Final = (Kind.TOPIC, Kind.ORGANISATION, Kind.PLACE, Kind.EVENT)
 """The kinds of what has pages of its own."""
+_PERHAPS_PEOPLE: Final = (Kind.PERSON, Kind.NAME)
+"""The kinds that have where people are shown: a name of which is not known what bears it may be a person's."""

@@ -76,13 +76,14 @@ class EventTold(BaseModel):
 
 
 class CrawlSpokenOf(BaseModel):
-    """What a crawl speaks of. Names of people are counted alone; ``published`` has all objects by month."""
+    """What a crawl speaks of; ``published`` has all objects by month."""
 
     model_config = ConfigDict(frozen=True)
 
     topics: tuple[SpokenOf, ...]
     organisations: tuple[SpokenOf, ...]
     places: tuple[SpokenOf, ...]
+    people: tuple[SpokenOf, ...]
     names: tuple[SpokenOf, ...]
     keywords: tuple[SpokenOf, ...]
     events: tuple[EventTold, ...]
@@ -90,6 +91,10 @@ class CrawlSpokenOf(BaseModel):
     totals: Mapping[About, int]
     published: Mapping[str, int]
     note: str = ""
+
+    def shown_by(self, settings: AnnotationSettings) -> "CrawlSpokenOf":
+        """Return this without the names of people, which are counted alone, unless the institution shows them."""
+        return self if settings.has_page(About.PERSON) else self.model_copy(update={"people": ()})
 
 
 class Quoted(BaseModel):
@@ -228,6 +233,7 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
         topics=topics_of(enriched.annotations, ranked[About.TOPIC][0], dates),
         organisations=most(About.ORGANISATION),
         places=most(About.PLACE),
+        people=tuple(spoken(About.PERSON, each) for each in found.ranked(About.PERSON, MOST)[0]),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
         events=tuple(events[:MOST]),
@@ -298,7 +304,7 @@ def spoken_of(
         terms=tuple(value_of(first, "terms").split()),
     )
     best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
-    kinds = [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE) if settings.has_page(each)]
+    kinds = [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE, About.PERSON) if settings.has_page(each)]
     beside = [spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
     return SpokenOfOne(
         spoken=one,
@@ -337,7 +343,8 @@ def table_of_one(
 def check_has_page(kind: About, settings: AnnotationSettings) -> None:
     """Raise ``ProblemError`` where what annotations of a kind mean has no page."""
     if not settings.has_page(kind):
-        why = "no pages are made about people, unless the institution turns them on" if kind is About.PERSON else kind
+        is_perhaps_one = kind in (About.PERSON, About.NAME)
+        why = "no pages are made about people, unless the institution turns them on" if is_perhaps_one else kind
         raise ProblemError(NO_PAGE, f"{why}; the search finds and counts names")
 
 
