@@ -51,8 +51,8 @@ INSERT INTO version VALUES (:key, :object, :site, :at, :capture, :at, NULL) ON C
 def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
     """Yield the objects that a capture states, with their languages as far as the reading tells them.
 
-    The text is the object's body, or its description where it has none: of that, the first 200,000 characters. Words that
-    an earlier object of the page has in the same order are quoted, and blank: who quotes them does not say them.
+    The text is the object's body, or its description where it has none: of that, the first 200,000 characters. Words
+    that an earlier object of the page has in the same order are quoted, and blank: who quotes them does not say them.
     """
     row = stated.row
     written = [(each.body or stated.first(each.iri, _DESCRIPTION) or "")[:MAX_TEXT] for each in stated.objects]

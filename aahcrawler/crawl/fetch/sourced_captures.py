@@ -36,7 +36,8 @@ TOTAL_PATIENCE: Final = 120.0
 class NotTakenError(Exception):
     """None of the sources has a URL, for ``reason``.
 
-    ``seconds`` is for how long they want to be left in peace, ``rest`` for how long those that failed are asked nothing.
+    ``seconds`` is for how long they want to be left in peace, ``rest`` for how long those that failed are asked
+    nothing.
     """
 
     def __init__(self, reason: str, seconds: float = 0.0, rest: float = 0.0) -> None:
