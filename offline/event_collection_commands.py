@@ -4,6 +4,8 @@ Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -46,12 +48,16 @@ def bigrams(
 
     Of each URL the first capture counts. The same archives give the same file.
     """
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
     from aahcrawler.segments import SegmentError
     from aahcrawler.tombstones import replace_durably
     from knowledge_base.loader import LoadError
     from offline.collections.pair_counting import count_pairs
     from offline.counting import counting
 
+    with exit_on_error(ArchiveError):
+        for each in archives:
+            ArchiveFolder.at(each)
     with exit_on_error(SegmentError, LoadError, OSError), counting("pages") as count:
         frequencies, counted = count_pairs(archives, pages, lambda: count("pages", 1))
         replace_durably(output, "".join(f"{line}\n" for line in frequencies.lines()).encode())
@@ -95,6 +101,7 @@ def from_wikipedia(
     Works on saved files; nothing is fetched without --fetch. What could not be found is told, and left open in the
     definition.
     """
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
     from aahcrawler.segments import SegmentError
     from knowledge_base.loader import LoadError
     from offline.collections.edit_history import HistoryError
@@ -107,11 +114,25 @@ def from_wikipedia(
         raise typer.BadParameter(
             "give an e-mail address or a web page; sites that are asked are told it", param_hint="--contact"
         )
-    mistakes = (DefinitionExistsError, EventPageError, FetchingError, HistoryError, LoadError, SegmentError, OSError)
+    mistakes = (
+        ArchiveError,
+        DefinitionExistsError,
+        EventPageError,
+        FetchingError,
+        HistoryError,
+        LoadError,
+        SegmentError,
+        OSError,
+    )
     with exit_on_error(*mistakes):
+        if archive is not None:
+            ArchiveFolder.at(archive)
         given = Given(page, tuple(revisions or ()), archive, fetch, allow_private)
         sought = Sought(contact.strip(), dates, all_references, seed)
         materials = materials_for(given, sought, lambda line: typer.echo(line, err=True))
+        if archive is not None:
+            # Paths in a definition are those from its own folder.
+            materials = replace(materials, archive=os.path.relpath(archive, output))
         definition = define(materials, sought)
         path = write_definition(definition, output, overwrite=overwrite)
     typer.echo(f"{path}: {plural(len(definition.texts), 'text')}")

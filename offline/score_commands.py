@@ -47,11 +47,13 @@ def off_topic(
 
     They are off topic by their terms, or no pages at all: errors in disguise, parked domains, walls.
     """
-    from aahcrawler.archive.folders import ArchiveError
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
     from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.segments import SegmentError
     from offline.off_topic import OffTopicSearch
 
+    with exit_on_error(ArchiveError):
+        ArchiveFolder.at(folder)
     with exit_on_error(ArchiveError, SegmentError, OSError), ArchivedCaptures(folder) as source:
         typer.echo("url\tcaptured\twhy\tcosine\twords\tjaccard")
         for each in OffTopicSearch(source).found():

@@ -206,7 +206,11 @@ def test_saved_files_and_an_archive_make_a_definition_that_can_be_read(tmp_path:
     assert code == 0, told
     assert "holds 5 of 5 references" in told
     assert "oldid=" in told  # The page that was saved is another version than that of the change point.
-    icd = Icd.load(tmp_path / "out" / "a-dam-break.yaml")
+    path = tmp_path / "out" / "a-dam-break.yaml"
+    path.write_text(path.read_text().replace("# captures:", "captures:"))
+    icd = Icd.load(path)
+    # Relative to the definition, wherever the command ran.
+    assert [Path(each).resolve() for each in icd.captures.sources[0].archive] == [tmp_path / "old"]
     assert icd.event is not None
     assert icd.event.end == CHANGE
     assert sorted(text for text in icd.file_texts.values() if "Coming soon" in text) == []
@@ -241,6 +245,7 @@ def test_pairs_of_words_are_counted_in_an_archive_by_the_first_capture_of_each_p
         (["https://en.wikipedia.org/wiki/A_dam_break"], "--fetch"),
         (["empty.html"], "empty.html"),
         (["dam.html", "empty.html"], "empty.html"),
+        (["dam.html", "--archive", "nowhere"], "nowhere"),
     ],
 )
 def test_bad_input_is_told_by_name_and_writes_nothing(
