@@ -98,7 +98,7 @@ def select(
 
     mistakes = (CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
     if propose is not None:
-        _propose(crawl, propose, most)
+        _propose(crawl, propose, most, review)
         return
     progress = telling() if as_json else counting("captures found", "pages chosen")
     with exit_on_error(ReadError, SegmentError, *mistakes), progress as count:
@@ -158,7 +158,7 @@ def select(
     _tell_left_out(selection.left_out)
 
 
-def _propose(crawl: Path, file: Path, most: int) -> None:
+def _propose(crawl: Path, file: Path, most: int, review: Path | None) -> None:
     import sqlite3
 
     from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, decisions_of
@@ -166,6 +166,8 @@ def _propose(crawl: Path, file: Path, most: int) -> None:
     from offline.selection.criteria import CriteriaError
     from offline.selection.keep_proposals import as_lines, keep_proposals, written
 
+    if review is not None:
+        raise typer.BadParameter("what was decided is heeded without it", param_hint="--review beside --propose")
     with exit_on_error(CriteriaError, DecisionsError, ReadError, OSError, sqlite3.Error):
         if file.exists():
             raise CriteriaError(f"{file}: exists, and may have been reviewed; remove it, or name another file")
@@ -173,8 +175,11 @@ def _propose(crawl: Path, file: Path, most: int) -> None:
         found = keep_proposals(crawl, most, decided)
         rejected = {url for url, each in decided.items() if each.answer is KeepAnswer.REJECT}
         proposed = [each for each in found if each.url not in rejected]
-        with file.open("x", encoding="utf-8") as review:
-            review.write(as_lines(found) if file.suffix == ".jsonl" else written(proposed, crawl, file))
+        with file.open("x", encoding="utf-8") as text:
+            text.write(as_lines(found) if file.suffix == ".jsonl" else written(proposed, crawl, file))
+    if file.suffix == ".jsonl":
+        typer.echo(f"{file}: {len(found):,} proposals for programs; `--propose FILE.yaml` writes a file to review")
+        return
     typer.echo(
         f"{file}: {len(proposed):,} pages to review; then run `aah select {crawl} --review {file} --to FILE.warc.gz`"
     )

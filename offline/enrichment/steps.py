@@ -108,6 +108,9 @@ class EnrichmentStep:
                 raise MissingLibraryError(f"{problem}; pip install 'aahcrawler[enrich]' adds it") from error
             raise EnrichError(f"the step {self.name}{self.source} lacks {error.name}; install that") from error
         except Exception as error:  # A third party's code may raise anything.
+            if not self.source and isinstance(error, ValueError | OSError):
+                told = f"the step {self.name} cannot be made: {error}"
+                raise EnrichError(f"{told}; mend that, or leave the step out with --steps") from error
             problem = f"the step {self.name}{self.source} cannot be made ({type(error).__name__}: {error})"
             raise EnrichError(f"{problem}; mend or remove its distribution, or leave it out with --steps") from error
         if name != self.name or not isinstance(version, str):

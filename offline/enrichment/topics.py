@@ -117,7 +117,10 @@ class Topics:
     def of(cls, setting: Setting) -> Self:
         """Return the annotator of a crawl, with what its former runs know. Raise ``ValueError`` for a damaged file."""
         kept = setting.crawl / ANNOTATIONS / TOPICS
-        return cls(state=KnownTopics.parse(kept.read_text("utf-8")) if kept.exists() else None, kept=kept)
+        try:
+            return cls(state=KnownTopics.parse(kept.read_text("utf-8")) if kept.exists() else None, kept=kept)
+        except ValueError as error:
+            raise ValueError(f"{kept}: {error}: delete it, and they do") from error
 
     @property
     def version(self) -> str:

@@ -102,6 +102,21 @@ def test_a_step_without_its_library_is_left_out_and_told(crawl: Path, monkeypatc
     assert run("enrich", crawl, "--steps", "opinions").exit_code == 2
 
 
+def test_what_a_step_cannot_read_is_named_with_what_to_do(crawl: Path, tmp_path: Path) -> None:
+    lexicons = tmp_path / "lexicons"
+    lexicons.mkdir()
+    (lexicons / "de.tsv").write_text("gut\tvery\n")
+    told = run("enrich", crawl, "--steps", "opinions", "--lexicons", lexicons)
+    assert told.exit_code == 2
+    assert "de.tsv, line 1" in told.output
+    assert "distribution" not in told.output
+    (crawl / "annotations").mkdir(exist_ok=True)
+    (crawl / "annotations" / "topics.json").write_text("{bad")
+    told = run("enrich", crawl, "--steps", "topics")
+    assert told.exit_code == 2
+    assert "delete it" in told.output
+
+
 def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
     ended = run("enrich", tmp_path)
     assert ended.exit_code == 2

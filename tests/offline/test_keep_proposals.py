@@ -96,6 +96,8 @@ def test_groups_are_accepted_rejected_and_taken_back_in_the_file(crawl: Path, tm
     package = run("export", crawl, "--review", review, "--wacz", tmp_path / "kept.wacz")
     assert package.exit_code == 0, package.output
     assert "2 pages" in package.stdout
+    beside = run("select", crawl, "--propose", crawl / "other.yaml", "--review", review)
+    assert (beside.exit_code, (crawl / "other.yaml").exists()) == (2, False)
     again = run("select", crawl, "--propose", review)
     assert again.exit_code == 2
     assert "may have been reviewed" in again.stderr
@@ -114,7 +116,9 @@ def test_what_people_decided_outlasts_another_proposal(crawl: Path, tmp_path: Pa
     review, lines = tmp_path / "keep.yaml", tmp_path / "keep.jsonl"
     assert run("select", crawl, "--propose", review).exit_code == 0
     assert kept_urls(review) == {one, two, four, five}
-    assert run("select", crawl, "--propose", lines, "--propose-pages", 1).exit_code == 0
+    told = run("select", crawl, "--propose", lines, "--propose-pages", 1)
+    assert told.exit_code == 0
+    assert "--review" not in told.output
     told = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
     assert [(each["url"], each["month"]) for each in told] == [(url, "2020-05") for url in (two, three, four)]
 
