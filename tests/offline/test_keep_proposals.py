@@ -116,9 +116,9 @@ def test_what_people_decided_outlasts_another_proposal(crawl: Path, tmp_path: Pa
     review, lines = tmp_path / "keep.yaml", tmp_path / "keep.jsonl"
     assert run("select", crawl, "--propose", review).exit_code == 0
     assert kept_urls(review) == {one, two, four, five}
-    told = run("select", crawl, "--propose", lines, "--propose-pages", 1)
-    assert told.exit_code == 0
-    assert "--review" not in told.output
+    ended = run("select", crawl, "--propose", lines, "--propose-pages", 1)
+    assert ended.exit_code == 0
+    assert "--review" not in ended.output
     told = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
     assert [(each["url"], each["month"]) for each in told] == [(url, "2020-05") for url in (two, three, four)]
 
