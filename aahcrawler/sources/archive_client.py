@@ -24,7 +24,7 @@ FIRST_REST: Final = 5.0
 """Seconds for which an archive that failed is asked nothing; twice as many after each failure in a row."""
 SILENT_REST: Final = 60.0
 """The same for one that did not answer in time: to ask it costs more than to ask one that refuses."""
-LONGEST_REST: Final = 600.0
+MAX_REST: Final = 600.0
 FIRST_PATIENCE: Final = 10.0
 """Seconds that an archive has for an answer before it has given any; from then on it has the client's."""
 PATIENT_FAILURES: Final = 10
@@ -169,7 +169,7 @@ class ArchiveClient:
     def _fail(self, health: _Health, rest: float, first: float = FIRST_REST) -> float:
         """Let an archive rest; return for how many seconds."""
         health.failures += 1
-        seconds = rest or min(LONGEST_REST, first * 2.0 ** min(health.failures - 1, 10))
+        seconds = rest or min(MAX_REST, first * 2.0 ** min(health.failures - 1, 10))
         health.rests_until = max(health.rests_until, self._clock() + seconds)
         return health.rests_until - self._clock()
 

@@ -1,12 +1,12 @@
 """A source that lists its captures by a CDX server: pywb, OpenWayback, the Wayback Machine, Common Crawl."""
 
 import json
-import logging
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from io import BytesIO
 from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit
@@ -19,7 +19,15 @@ from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import date_of
 from aahcrawler.sources.local_archives import measured
-from aahcrawler.sources.remote_captures import Candidate, RemoteCaptures, are_alike, pieces_of
+from aahcrawler.sources.remote_captures import (
+    MAX_TRIES,
+    Attempt,
+    Candidate,
+    RemoteCaptures,
+    admitted,
+    are_alike,
+    pieces_of,
+)
 from aahcrawler.sources.snapshot_choice import SnapshotChoice, is_credible
 from aahcrawler.sources.source import SourceError
 from online_analysis.icd import CdxServer
@@ -27,7 +35,6 @@ from online_analysis.icd import CdxServer
 MAX_LISTING: Final = 20_000_000
 """Bytes of a listing that are read."""
 MAX_LINES: Final = 100_000
-_TRIES: Final = 5
 _OUTPUT: Final = "json"
 _HEAD_OF_RECORD: Final = 1 << 20
 """Bytes of a record beside its payload that are taken."""
@@ -35,8 +42,6 @@ _SEVEN: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "leng
 _ELEVEN: Final = (*_SEVEN[:6], "redirect", "robotflags", "length", "offset", "filename")
 """The columns of plain listings: those of the Wayback Machine, and of the format ``N b a m s k r M S V g``."""
 _OTHER_NAMES: Final = {"original": "url", "mimetype": "mime", "statuscode": "status"}
-
-logger = logging.getLogger(__name__)
 
 
 class NoListingError(Exception):
@@ -127,26 +132,13 @@ class CdxSource:
 
     async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
-        failed: SourceError | None = None
-        has_any = False
+        async for exchange in admitted(url, self._attempts(url, most), self._choice):
+            yield exchange
+
+    async def _attempts(self, url: str, most: int) -> AsyncIterator[Attempt]:
         listed = self._choice.ordered(_shown(await self._listed(url), url))
-        for line in listed if self._choice.takes_all else listed[:_TRIES]:
-            try:
-                exchange = await self._taken(url, line, most)
-            except SourceError as error:
-                logger.warning("%s: a capture could not be had: %s", url, error)
-                failed = error
-                continue
-            if exchange is not None and not self._choice.admits(exchange.started_at):
-                exchange.close()
-                exchange = None
-            if exchange is not None:
-                has_any = True
-                yield exchange
-                if not self._choice.takes_all:
-                    return
-        if failed is not None and not has_any:
-            raise failed
+        for line in listed if self._choice.takes_all else listed[:MAX_TRIES]:
+            yield partial(self._taken, url, line, most)
 
     def close(self) -> None:
         """Nothing is open between two requests."""

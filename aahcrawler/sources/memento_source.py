@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
@@ -24,7 +25,16 @@ from aahcrawler.replay.link_format import (
     read_time_map,
 )
 from aahcrawler.sources.archive_client import is_memento
-from aahcrawler.sources.remote_captures import MAX_HOPS, Candidate, RemoteCaptures, are_alike, pieces_of
+from aahcrawler.sources.remote_captures import (
+    MAX_HOPS,
+    MAX_TRIES,
+    Attempt,
+    Candidate,
+    RemoteCaptures,
+    admitted,
+    are_alike,
+    pieces_of,
+)
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import SourceError
 from aahcrawler.sources.time_map_cache import TimeMapCache
@@ -35,8 +45,6 @@ MAX_PAGES: Final = 50
 """Pages of the TimeMap of one URL that are read."""
 MAX_TIME_MAP: Final = 20_000_000
 """Bytes of a page of a TimeMap that are read."""
-_TRIES: Final = 5
-"""Mementos that are asked for until one of them can be had."""
 _LEAST: Final = 64_000
 
 logger = logging.getLogger(__name__)
@@ -77,29 +85,16 @@ class MementoSource:
 
     async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
-        failed: SourceError | None = None
-        tries, has_any = MAX_LISTED if self._choice.takes_all else _TRIES, False
+        async for exchange in admitted(url, self._attempts(url, most), self._choice):
+            yield exchange
+
+    async def _attempts(self, url: str, most: int) -> AsyncIterator[Attempt]:
+        most_tries = MAX_LISTED if self._choice.takes_all else MAX_TRIES
         tried: set[str] = set()
         async for candidate in self._candidates(url):
-            if candidate.uri in tried or len(tried) == tries:
-                continue
-            tried.add(candidate.uri)
-            try:
-                exchange = await self._remote.taken(url, candidate, most)
-            except SourceError as error:
-                logger.warning("%s: a memento could not be had: %s", url, error)
-                failed = error
-                continue
-            if exchange is not None and not self._choice.admits(exchange.started_at):
-                exchange.close()
-                exchange = None
-            if exchange is not None:
-                has_any = True
-                yield exchange
-                if not self._choice.takes_all:
-                    return
-        if failed is not None and not has_any:
-            raise failed
+            if candidate.uri not in tried and len(tried) < most_tries:
+                tried.add(candidate.uri)
+                yield partial(self._remote.taken, url, candidate, most)
 
     def close(self) -> None:
         """Close the cache of TimeMaps."""

@@ -1,7 +1,8 @@
 """Makes a capture of what an archive sends: a memento, checked, and as its site had sent it."""
 
 import hashlib
-from collections.abc import Iterator
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +17,7 @@ from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.link_format import http_date, links_in
 from aahcrawler.sources.archive_client import ArchiveClient, is_memento
-from aahcrawler.sources.snapshot_choice import Clock, is_credible
+from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
 from aahcrawler.sources.source import SourceError
 from aahcrawler.sources.unrewriting import MementoAddress, original_fields, unrewritten
 from aahcrawler.urls import canonicalize
@@ -24,6 +25,8 @@ from aahcrawler.wire.client import WireResponse
 
 MAX_HOPS: Final = 5
 """Redirects of an archive from one address of a memento to another."""
+MAX_TRIES: Final = 5
+"""Captures of an archive that are asked for until one of them can be had."""
 MAX_REWRITTEN: Final = 10_000_000
 """Bytes of a page whose links can be turned back."""
 _ALIKE: Final = timedelta(days=1)
@@ -31,6 +34,7 @@ _ALIKE: Final = timedelta(days=1)
 _IN_MEMORY: Final = 1 << 20
 _PIECE: Final = 1 << 16
 _TEXTS: Final = ("text/", "application/xhtml", "application/xml")
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,37 @@ class RemoteCaptures:
         if problem or date is None:
             raise SourceError(urlsplit(uri).netloc, "wrong memento", f"{uri} {problem}", may_pass=True)
         return date
+
+
+Attempt = Callable[[], Awaitable[Exchange | None]]
+"""Takes one of the captures that an archive has of a URL; None where it turns out to be none."""
+
+
+async def admitted(url: str, attempts: AsyncIterator[Attempt], choice: SnapshotChoice) -> AsyncIterator[Exchange]:
+    """Yield the first capture that attempts give and a choice admits, or all where it takes all.
+
+    An attempt that fails is logged. Raise its ``SourceError`` where no other gave any.
+    """
+    failed: SourceError | None = None
+    has_any = False
+    async for attempt in attempts:
+        try:
+            exchange = await attempt()
+        except SourceError as error:
+            logger.warning("%s: a capture could not be had: %s", url, error)
+            failed = error
+            continue
+        if exchange is None:
+            continue
+        if not choice.admits(exchange.started_at):
+            exchange.close()
+            continue
+        has_any = True
+        yield exchange
+        if not choice.takes_all:
+            return
+    if failed is not None and not has_any:
+        raise failed
 
 
 def are_alike(first: str, second: str) -> bool:

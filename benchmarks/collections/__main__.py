@@ -71,7 +71,7 @@ CONFIGURATIONS: Final = (UNFOCUSED, CONTENT, TEMPORAL, BOTH, KLEIN, OURS, *EFFEC
 DISTANCES: Final = (7, 2 * 365, 6 * 365, 8 * 365)
 """Days between the event and the crawls that are compared."""
 RESAMPLES: Final = 2_000
-MOST_BYTES: Final = 10_000_000
+MAX_BYTES: Final = 10_000_000
 _PAIRS: Final = (
     ("temporal", "temporal, fixed decay"),
     ("both", "both, fixed decay"),
@@ -213,7 +213,7 @@ def cost_rows(size: int) -> Iterator[Row]:
         exchanges = asyncio.run(_taken(source, urls))
         looked_up = process_time() - began
         began = process_time()
-        pages = [page for each in exchanges if (page := replayed(each, MOST_BYTES)) is not None and page.status < 300]
+        pages = [page for each in exchanges if (page := replayed(each, MAX_BYTES)) is not None and page.status < 300]
         for each in exchanges:
             each.close()
         trees = [page.tree for page in pages]
@@ -250,7 +250,7 @@ def cost_rows(size: int) -> Iterator[Row]:
 
 
 async def _taken(source: Source, urls: Sequence[str]) -> Sequence[Exchange]:
-    return [each for url in urls async for each in source.captures(url, MOST_BYTES)]
+    return [each for url in urls async for each in source.captures(url, MAX_BYTES)]
 
 
 def _now() -> datetime:

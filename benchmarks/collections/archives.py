@@ -28,7 +28,7 @@ from benchmarks.recorded import PROJECT
 PYWB: Final = "pywb==2.10.0"
 ENVIRONMENT: Final = PROJECT / ".cache" / "pywb"
 START_SECONDS, ASK_SECONDS = 60.0, 5.0
-MOST_BYTES: Final = 10_000_000
+MAX_BYTES: Final = 10_000_000
 """Bytes of a TimeMap that the aggregator reads of an archive."""
 _ENTRY = re.compile(r"<([^>]*)>\s*;([^<]*)")
 _REL, _DATETIME = re.compile(r'rel="([^"]*)"'), re.compile(r'datetime="([^"]*)"')
@@ -196,7 +196,7 @@ def held(archives: Sequence[str], original: str, seconds: float) -> Sequence[Mem
 def _listed(address: str, seconds: float) -> Sequence[Memento]:
     try:
         with urlopen(address, timeout=seconds) as answer:
-            return tuple(mementos(answer.read(MOST_BYTES).decode("utf-8", "replace")))
+            return tuple(mementos(answer.read(MAX_BYTES).decode("utf-8", "replace")))
     except (OSError, ValueError, HTTPException):
         return ()
 

@@ -31,7 +31,7 @@ from offline.collections.event_page import (
 from online_analysis.terms import Lexicon
 
 _DEEPEST: Final = 20
-_LONGEST: Final = 1_000
+_MAX_VALUE: Final = 1_000
 """Characters of a parameter, or of a reference, that are looked at."""
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\[\[|\]\]|\|")
 _NAME: Final = re.compile(r"\s*([^=\n{}\[\]|]{1,80}?)\s*=")
@@ -222,7 +222,7 @@ def _time(templates: Sequence[Template], language: str) -> EventTime | None:
                 return event_time(dated[0], dated[-1], source)
             days = days_in(_plain(_without(value, [(each.start, each.end) for each in templates_in(value)])), language)
             if days is not None:
-                texts = (_plain(each[:_LONGEST]) for each in box.parameters.values())
+                texts = (_plain(each[:_MAX_VALUE]) for each in box.parameters.values())
                 clock = next(filter(None, (clock_in(each, days[0]) for each in texts)), None)
                 return event_time(clock or days[0], days[1], source)
     return None
@@ -251,7 +251,7 @@ def _cited_pages(
     for start, end in references or [(0, len(text))]:
         while at < len(by_place) and by_place[at].start < start:
             at += 1
-        written = text[start : min(end, start + 5 * _LONGEST)] if references else text
+        written = text[start : min(end, start + 5 * _MAX_VALUE)] if references else text
         if at < len(by_place) and by_place[at].end <= end:
             pages: Sequence[CitedPage | None] = [_of_template(by_place[at], language)]
         elif references:
@@ -267,7 +267,7 @@ def _cited_pages(
 def _of_template(template: Template, language: str) -> CitedPage | None:
     told = template.parameters
     links = [told[name] for name in _ADDRESSES if told.get(name)]
-    days = [_plain(value[:_LONGEST]) for name, value in told.items() if names_date(name)]
+    days = [_plain(value[:_MAX_VALUE]) for name, value in told.items() if names_date(name)]
     written = next((value for name, value in told.items() if name in _LANGUAGES), "").strip().casefold()
     page = _of_links(links, days[0] if days else "", language)
     code = written.partition("-")[0]
@@ -280,4 +280,4 @@ def _of_links(links: Sequence[str], text: str, language: str) -> CitedPage | Non
     original, archived = original_of(links, "")
     if original is None:
         return None
-    return CitedPage(original, published_in([text[:_LONGEST]], language), archived, type_of_file(original))
+    return CitedPage(original, published_in([text[:_MAX_VALUE]], language), archived, type_of_file(original))

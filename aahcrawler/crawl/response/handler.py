@@ -91,7 +91,7 @@ class UncapturedError(Exception):
 
 FROM_SOURCES: Final = "from_sources"
 """The count of captures that were taken from archives."""
-LONGEST_WAIT_FOR_SOURCES: Final = 15.0
+MAX_WAIT_FOR_SOURCES: Final = 15.0
 """Seconds that the pages of a site wait at most for archives that failed: more would cost those that others have."""
 _NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
 """Counts of a lease whose site was not asked for it."""
@@ -349,7 +349,7 @@ class ResponseHandler:
             await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
         else:
             # Its site's other pages wait, too: no longer than is worth a second try.
-            await self._retry(lease, error.reason, min(error.rest, LONGEST_WAIT_FOR_SOURCES))
+            await self._retry(lease, error.reason, min(error.rest, MAX_WAIT_FOR_SOURCES))
 
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""
