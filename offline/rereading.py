@@ -166,7 +166,7 @@ class Reader:
     def read(self, page: Page, former: Metadata | None) -> Assistance:
         """Read a page; ``former`` is the metadata of an earlier capture of the same URL."""
         if self.reads_documents and is_document(page):
-            page = replace(page, transcript=self.documents.read(page.body))
+            page = replace(page, transcript=self.documents.read(page))
         return self.helper.assist(page, former)
 
 

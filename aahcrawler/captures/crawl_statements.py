@@ -117,7 +117,7 @@ class PageDocuments:
         """Return a page, or a file such as a PDF, as a document. Raises ``LoadError``."""
         self._sites.forget()
         if is_document(page):
-            page = replace(page, transcript=self._files.read(page.body))
+            page = replace(page, transcript=self._files.read(page))
         return self._helper.assist(page).document
 
     @cached_property

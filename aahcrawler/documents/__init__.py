@@ -1,5 +1,5 @@
-"""Reads documents such as PDF and DOCX in a separate process, so that no file can hang or exhaust the crawl."""
+"""Reads documents such as PDF, DOCX and RDF in a separate process, so that no file can hang or exhaust the crawl."""
 
-from aahcrawler.documents.reader import DocumentReader, is_document
+from aahcrawler.documents.reader import DocumentReader, is_document, is_rdf, rdf_alternates
 
-__all__ = ["DocumentReader", "is_document"]
+__all__ = ["DocumentReader", "is_document", "is_rdf", "rdf_alternates"]

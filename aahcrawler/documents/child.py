@@ -1,18 +1,19 @@
 """The child process that reads documents: takes bodies, writes lines of JSON, until its input ends.
 
-A body is preceded by its length, eight bytes in big-endian order. The response to it is a line with the file's own
-metadata, a line for each page, and ``null``.
+A request is a line of JSON with the length of the body, the media type of RDF, if it is any, the URL, and what is
+wanted, and the body. The response to ``contents`` is a line with the file's own metadata, a line for each page, and
+``null``; that to ``parts`` a line for each part of an RDF document, and ``null``.
 """
 
 import json
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import BinaryIO, Final, NamedTuple
 
-from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text
+from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text, rdf_text
 from aahcrawler.documents.content import ENCRYPTED, About, CutError, EncryptedError
 from aahcrawler.documents.running_text import Piece, sheets
 from aahcrawler.documents.zip_package import Package
@@ -70,22 +71,27 @@ _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until there are no more."""
-    while len(head := requests.read(8)) == 8:
+    while head := requests.readline():
         used = resource.getrusage(resource.RUSAGE_SELF)
         allowed = int(used.ru_utime + used.ru_stime) + CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
-        body = requests.read(int.from_bytes(head))
-        for line in _answer(body):
+        asked = json.loads(head)
+        body = requests.read(asked["length"])
+        for line in _answer(body, asked):
             answers.write(json.dumps(line).encode() + b"\n")
             answers.flush()
 
 
-def _answer(body: bytes) -> Iterator[object]:
+def _answer(body: bytes, asked: Mapping[str, str]) -> Iterator[object]:
     try:
-        about, sheets = _contents(body)
-        yield asdict(about)
-        for sheet in sheets:
-            yield asdict(sheet)
+        if asked["wanted"] == "parts":
+            for part in rdf_text.parts(body, asked["rdf"], asked["url"]):
+                yield {"part": part}
+        else:
+            about, sheets = _contents(body, asked["rdf"], asked["url"])
+            yield asdict(about)
+            for sheet in sheets:
+                yield asdict(sheet)
     except EncryptedError:
         yield {"error": ENCRYPTED}
     except (Exception, MemoryError, RecursionError) as error:
@@ -93,11 +99,13 @@ def _answer(body: bytes) -> Iterator[object]:
     yield None
 
 
-def _contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
-    """Read a body in the format that its first bytes show.
+def _contents(body: bytes, rdf: str, url: str) -> tuple[About, Iterator[Sheet]]:
+    """Read a body in the format of RDF that is declared, else in the one that its first bytes show.
 
     An encrypted DOCX file is in Microsoft's older container format.
     """
+    if rdf:
+        return rdf_text.contents(body, rdf, url)
     if body.startswith(_ZIP):
         return package_contents(body)
     if body.startswith(_OLE) and _ENCRYPTED_PACKAGE in body:

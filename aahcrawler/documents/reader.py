@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import selectors
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
@@ -31,6 +33,18 @@ DOCUMENTS: Final = frozenset(
     }
 )
 """The media types of documents that are read."""
+RDF: Final = frozenset(
+    {
+        "application/ld+json",
+        "application/n-quads",
+        "application/n-triples",
+        "application/rdf+xml",
+        "application/trig",
+        "text/n3",
+        "text/turtle",
+    }
+)
+"""The media types of RDF documents that are read."""
 SECONDS: Final = 120.0
 """The most seconds that one document may take in all; the pages read until then count. The child bounds the work: a
 busy machine is no reason to cut a document off.
@@ -40,17 +54,52 @@ SERVED: Final = 100
 CHILD: Final = (sys.executable, "-P", "-m", "aahcrawler.documents.child")
 """The command that runs ``aahcrawler.documents.child``."""
 _MAX_ANSWER_LENGTH = 32_000_000
+MAX_ALTERNATES: Final = 10
+_RELATIONS: Final = frozenset({"alternate", "describedby", "meta"})
+_LINKS: Final = re.compile(r'<[^>]*+>(?:[^,"]|"[^"]*+")*+')
+_TARGET: Final = re.compile(r"<\s*+([^>]*?)\s*+>")
+_RSS = b"http://purl.org/rss/1.0/"
+_HEAD = 4_000
 
 
 def is_document(page: Page) -> bool:
     """Return whether a page is a document that can be read: by its declared type, else by its bytes."""
-    if page.media_type in DOCUMENTS:
+    if page.media_type in DOCUMENTS or is_rdf(page):
         return True
     return not (page.is_html or page.is_json) and sniff(page.body, page.media_type) in DOCUMENTS
 
 
+def is_rdf(page: Page) -> bool:
+    """Return whether a page is declared to be RDF. Feeds are no documents: RSS 1.0 is RDF as well."""
+    return page.media_type in RDF and _RSS not in page.body[:_HEAD]
+
+
+def rdf_alternates(page: Page) -> tuple[str, ...]:
+    """Return the URLs of the first RDF documents that a page names as other forms of it, or as its description.
+
+    It does so in its header (RFC 8288) or, where it is HTML, by ``link`` elements.
+    """
+    named = [
+        (_TARGET.match(each), each) for field in page.headers.all("Link") for each in _LINKS.findall(field[:_HEAD])
+    ]
+    found = [(target[1], _parameter(each, "rel"), _parameter(each, "type")) for target, each in named if target]
+    links = page.tree.iter("link") if page.is_html else ()
+    found += [(link.get("href") or "", link.get("rel") or "", link.get("type") or "") for link in links]
+    others = (
+        urls.resolve(page.base_url, reference)
+        for reference, relation, media_type in found
+        if not _RELATIONS.isdisjoint(relation.lower().split()) and media_type.partition(";")[0].strip().lower() in RDF
+    )
+    return tuple(islice(dict.fromkeys(each for each in others if each and each != page.url), MAX_ALTERNATES))
+
+
+def _parameter(link: str, name: str) -> str:
+    found = re.search(rf';\s*+{name}\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]++))', link, re.IGNORECASE)
+    return (found[1] or found[2] or "") if found else ""
+
+
 class DocumentReader:
-    """Reads PDF, DOCX, ODT and EPUB files, one at a time. Thread-safe.
+    """Reads PDF, DOCX, ODT, EPUB and RDF files, one at a time. Thread-safe.
 
     The child process is started with the first document and ends with ``close``, with this process, or with a document
     that takes too much time or memory, or crashes it. The pages of such a document that were read until then are
@@ -64,28 +113,43 @@ class DocumentReader:
         self._child: subprocess.Popen[bytes] | None = None
         self._served = 0
 
-    def read(self, body: bytes) -> Transcript:
+    def read(self, page: Page) -> Transcript:
         """Return the transcript of a document, an empty one for another file. No file's content raises an error."""
+        found, ended = self._lines(_Request(page.body, page.media_type if is_rdf(page) else "", page.url, "contents"))
+        return _transcript(found, complete=ended)
+
+    def statements(self, page: Page) -> frozenset[str] | None:
+        """Return what an RDF document says, as canonical N-Quads: a string for each statement.
+
+        Statements that share blank nodes are one string together. Two documents say the same if and only if these are
+        equal, whatever their format, order and labels of blank nodes are (RDFC-1.0). None for what cannot be read to
+        its end within ``SECONDS`` and the bounds of the child process.
+        """
+        found, ended = self._lines(_Request(page.body, page.media_type, page.url, "parts"))
+        parts = [line.get("part") for line in found]
+        return frozenset(parts) if ended and None not in parts else None
+
+    def _lines(self, request: "_Request") -> tuple[list[Any], bool]:
         with self._lock:
             lines = _Lines(self._seconds)
             try:
-                found = list(self._answer(body, lines))
+                found = list(self._answer(request, lines))
             except (OSError, ValueError, RecursionError):
                 found = lines.read
             if not lines.ended:
                 self._end()
-        return _transcript(found, complete=lines.ended)
+        return found, lines.ended
 
     def close(self) -> None:
         """End the child process."""
         with self._lock:
             self._end()
 
-    def _answer(self, body: bytes, lines: "_Lines") -> Iterator[Any]:
+    def _answer(self, request: "_Request", lines: "_Lines") -> Iterator[Any]:
         child = self._ready()
         assert child.stdin is not None  # noqa: S101
         assert child.stdout is not None  # noqa: S101
-        sender = threading.Thread(target=_send, args=(child.stdin, body), daemon=True)
+        sender = threading.Thread(target=_send, args=(child.stdin, request), daemon=True)
         sender.start()
         yield from lines.of(child.stdout.fileno())
         if lines.ended:
@@ -148,9 +212,17 @@ class _Lines:
                     yield sheet
 
 
-def _send(pipe: Any, body: bytes) -> None:
+class _Request(NamedTuple):
+    body: bytes
+    rdf: str
+    url: str
+    wanted: str
+
+
+def _send(pipe: Any, request: _Request) -> None:
+    head = {"length": len(request.body), "rdf": request.rdf, "url": request.url, "wanted": request.wanted}
     with suppress(OSError, ValueError):
-        pipe.write(len(body).to_bytes(8) + body)
+        pipe.write(json.dumps(head).encode() + b"\n" + request.body)
         pipe.flush()
 
 
@@ -204,7 +276,7 @@ def given_text(body: bytes, media_type: str, reader: DocumentReader) -> GivenTex
     headers = Headers((("Content-Type", media_type),) if media_type else ())
     page = Page("http://file.invalid/", 200, headers, body, datetime.now(UTC))
     if is_document(page):
-        return _of_document(body, reader)
+        return _of_document(page, reader)
     if page.is_html or sniff(body, media_type) == "text/html":
         return GivenText(plain_text(body, html=True), _links(page))
     if b"\0" in body[:100_000] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -212,8 +284,8 @@ def given_text(body: bytes, media_type: str, reader: DocumentReader) -> GivenTex
     return GivenText(plain_text(body, html=False))
 
 
-def _of_document(body: bytes, reader: DocumentReader) -> GivenText:
-    found = reader.read(body)
+def _of_document(page: Page, reader: DocumentReader) -> GivenText:
+    found = reader.read(page)
     text = "\n\n".join(filter(None, (found.title, *(sheet.text for sheet in found.sheets))))
     links = dict.fromkeys(link.address for sheet in found.sheets for link in sheet.links)
     problem = ""

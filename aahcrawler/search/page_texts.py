@@ -96,7 +96,7 @@ class PageTexts:
             root = tree.document.query_selector("html") if tree.document else None
             return fold(tree.title or ""), text, "", _code(root.getattr("lang") or "" if root else "")
         if is_document(page):
-            script = self._documents.read(page.body)
+            script = self._documents.read(page)
             page.__dict__["transcript"] = script
             return fold(script.title), "\n".join(sheet.text for sheet in script.sheets), fold(script.author), ""
         if page.media_type in _XML:

@@ -99,7 +99,8 @@ sources | Sources of links | Where links are taken from.
 sources.sitemaps | Sitemaps | Whether the lists of pages that sites offer to search engines are read.
 sources.feeds | Feeds | Whether entries of RSS and Atom feeds are followed.
 sources.listings | Listings | Whether known software is asked for lists of all that it holds, once links run out.
-sources.documents | Documents | Whether PDF, DOCX, ODT and EPUB files are read.
+sources.documents | Documents | Whether PDF, DOCX, ODT, EPUB and RDF files are read.
+sources.linked_data | Linked data | Whether servers and pages are asked for the data behind pages, as RDF.
 sources.forms | Forms | Whether harmless forms of known software are sent.
 captures | Captures | Where captures of pages come from.
 captures.sources | Sources | Where a page is taken from, the first of these that has it.
@@ -232,6 +233,11 @@ CHOICE_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "sources.sitemaps": {"off": "no", "robots": "those that robots.txt names", "guess": "look for them as well"},
     "sources.feeds": {"off": "no", "linked": "those that links lead to", "announced": "all that pages announce"},
     "sources.listings": {"off": "no", "last": "yes, last"},
+    "sources.linked_data": {
+        "off": "no",
+        "alternates": "those that pages name",
+        "first": "RDF before HTML, and those that pages name",
+    },
     "sources.forms": {"off": "no", "safe": "yes, those known to be safe"},
     "captures.snapshot": {
         "auto": "the first within the time of the event, or the newest where there is no event",

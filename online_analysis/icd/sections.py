@@ -280,6 +280,7 @@ class Sources(Section):
     feeds: Literal["off", "linked", "announced"] = Field(default="linked", examples=["announced"])
     listings: Literal["off", "last"] = Field(default="last", examples=["off"])
     documents: bool = Field(default=True, examples=["false"])
+    linked_data: Literal["off", "alternates", "first"] = Field(default="off", examples=["first"])
     forms: Literal["off", "safe"] = Field(default="off", examples=["safe"])
 
 

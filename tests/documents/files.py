@@ -1,7 +1,10 @@
-"""PDF files written by hand, right and wrong."""
+"""Files as pages, and PDF files written by hand, right and wrong."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aahcrawler.page import Headers, Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +14,12 @@ class Line:
     y: int
     text: str
     uri: str = ""
+
+
+def file_page(body: bytes, media_type: str = "", url: str = "http://a.test/file") -> Page:
+    """Return a file as a page of that URL."""
+    headers = Headers((("Content-Type", media_type),) if media_type else ())
+    return Page(url, 200, headers, body, datetime(2026, 5, 1, tzinfo=UTC))
 
 
 def pdf(*pages: Sequence[Line], title: str = "", created: str = "") -> bytes:

@@ -15,7 +15,7 @@ from aahcrawler.documents.zip_package import MAX_MEMBERS, MAX_OF_MEMBER
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.transcript import TranscriptLink
 from tests.crawl.crawling import PATIENCE
-from tests.documents.files import Line, pdf, written
+from tests.documents.files import Line, file_page, pdf, written
 from tests.documents.packed import DOCX, EPUB, ODT, docx, epub, odt, packed, run, word, xhtml
 
 CORE = (
@@ -53,7 +53,7 @@ def reader() -> Iterator[DocumentReader]:
 
 
 def test_docx_files_are_read_with_links_fields_and_notes(reader: DocumentReader) -> None:
-    found = reader.read(REPORT)
+    found = reader.read(file_page(REPORT))
     assert (found.title, found.author, found.created) == ("Floods & dikes", "Jane Doe", MADE)
     assert (found.complete, found.encrypted) == (True, False)
     first, notes = found.sheets
@@ -81,7 +81,7 @@ def test_odt_files_are_read(reader: DocumentReader) -> None:
         "<dc:title>Dikes</dc:title><dc:creator>Last</dc:creator><meta:initial-creator>First</meta:initial-creator>"
         "<meta:creation-date>2024-05-01T08:00:00.123456789</meta:creation-date>"
     )
-    found = reader.read(odt(text, meta))
+    found = reader.read(file_page(odt(text, meta)))
     assert (found.title, found.author, found.complete) == ("Dikes", "First", True)
     assert found.created is not None
     assert found.created.replace(microsecond=0) == MADE
@@ -105,7 +105,7 @@ def test_epub_files_are_read_in_the_order_of_their_spine(reader: DocumentReader)
         "<dc:title>Surge</dc:title><dc:creator>Jane Doe</dc:creator><dc:creator>Other</dc:creator>"
         '<dc:date event="modification">2025-01-01</dc:date><dc:date event="publication">2024-05-01</dc:date>'
     )
-    found = reader.read(epub(chapters, about))
+    found = reader.read(file_page(epub(chapters, about)))
     assert (found.title, found.author, found.complete) == ("Surge", "Jane Doe", True)
     assert found.created == datetime(2024, 5, 1, tzinfo=UTC)
     assert [sheet.text for sheet in found.sheets] == ["First one\nSee there, here. Yes.", "Second, with\nan end&own;."]
@@ -116,11 +116,11 @@ def test_epub_files_are_read_in_the_order_of_their_spine(reader: DocumentReader)
 
 def test_what_a_date_does_not_tell_stays_unknown(reader: DocumentReader) -> None:
     for said in ("<dc:date>1999</dc:date>", "<dc:date>in May</dc:date>", ""):
-        assert reader.read(epub({"a": xhtml("<p>x</p>")}, said)).created is None
+        assert reader.read(file_page(epub({"a": xhtml("<p>x</p>")}, said))).created is None
 
 
 def test_long_text_is_cut_into_sheets_at_paragraphs(reader: DocumentReader) -> None:
-    found = reader.read(docx(*(f"{number} {'word ' * 100}" for number in range(1_000))))
+    found = reader.read(file_page(docx(*(f"{number} {'word ' * 100}" for number in range(1_000)))))
     assert len(found.sheets) == MAX_PAGES
     assert all(3_000 <= len(sheet.text) < 4_000 for sheet in found.sheets)
     assert found.sheets[1].text.split("\n")[0].split()[0] == "6"
@@ -132,17 +132,19 @@ LAUGHING = f'<!DOCTYPE w:document [<!ENTITY l0 "ha">{LAUGHS}<!ENTITY f SYSTEM "f
 
 def test_bombs_are_unpacked_within_bounds(reader: DocumentReader) -> None:
     bomb = b"<w:p><w:r><w:t>" + b"a" * (MAX_OF_MEMBER * 4) + b"</w:t></w:r></w:p>"
-    found = reader.read(docx("Before", more={"word/document.xml": word("document", "<w:p/>").encode() + bomb}))
+    found = reader.read(
+        file_page(docx("Before", more={"word/document.xml": word("document", "<w:p/>").encode() + bomb}))
+    )
     assert not found.complete
     many = dict.fromkeys(map(str, range(MAX_MEMBERS + 1)), b"")
-    assert reader.read(docx("x", more=many)).sheets == ()
-    assert reader.read(REPORT).complete
+    assert reader.read(file_page(docx("x", more=many))).sheets == ()
+    assert reader.read(file_page(REPORT)).complete
 
 
 def test_entities_are_neither_expanded_nor_fetched(reader: DocumentReader) -> None:
     for entity in ("l19", "f"):
         text = f"<w:body><w:p><w:r><w:t>Before&{entity};</w:t></w:r></w:p></w:body>"
-        found = reader.read(docx(more={"word/document.xml": LAUGHING + word("document", text)}))
+        found = reader.read(file_page(docx(more={"word/document.xml": LAUGHING + word("document", text)})))
         assert [sheet.text for sheet in found.sheets] == ["Before"]
 
 
@@ -175,13 +177,13 @@ def flipped(body: bytes, seed: int) -> bytes:
     ids=range(39),
 )
 def test_broken_files_give_what_they_have_and_the_next_one_is_read(reader: DocumentReader, body: bytes) -> None:
-    found = reader.read(body)
+    found = reader.read(file_page(body))
     assert len(found.sheets) <= 2
-    assert reader.read(REPORT).complete
+    assert reader.read(file_page(REPORT)).complete
 
 
 def test_what_is_packed_within_is_left_alone(reader: DocumentReader) -> None:
-    assert [sheet.text for sheet in reader.read(NESTED).sheets] == ["outer"]
+    assert [sheet.text for sheet in reader.read(file_page(NESTED)).sheets] == ["outer"]
 
 
 LOCKED = '<EncryptedData><CipherData><CipherReference URI="OEBPS/text/a%20x.xhtml"/></CipherData></EncryptedData>'
@@ -214,12 +216,12 @@ def zip_locked(body: bytes) -> bytes:
     ids=["odt", "epub", "zip", "docx", "pdf"],
 )
 def test_encrypted_files_are_called_so(reader: DocumentReader, body: bytes) -> None:
-    found = reader.read(body)
+    found = reader.read(file_page(body))
     assert (found.encrypted, found.complete, found.sheets) == (True, False, ())
 
 
 def test_of_a_book_that_is_encrypted_in_part_the_rest_is_read(reader: DocumentReader) -> None:
-    found = reader.read(epub({"a": b"\x80\x01", "b": xhtml("<p>Free</p>")}, more=LOCK_FILE))
+    found = reader.read(file_page(epub({"a": b"\x80\x01", "b": xhtml("<p>Free</p>")}, more=LOCK_FILE)))
     assert ([sheet.text for sheet in found.sheets], found.encrypted) == (["Free"], False)
 
 
@@ -250,7 +252,7 @@ def test_documents_are_told_by_what_they_declare_and_hold(body: bytes, declared:
 
 def test_what_is_damaged_is_read_as_far_as_it_goes_and_said(reader: DocumentReader) -> None:
     body = docx(*("word " * 50 for _ in range(400)))
-    found = reader.read(body.replace(zlib.crc32(document_of(body)).to_bytes(4, "little"), b"\1\2\3\4"))
+    found = reader.read(file_page(body.replace(zlib.crc32(document_of(body)).to_bytes(4, "little"), b"\1\2\3\4")))
     assert (found.complete, bool(found.sheets)) == (False, True)
 
 

@@ -14,7 +14,7 @@ from aahcrawler.documents import DocumentReader
 from aahcrawler.documents.content import MAX_PAGES
 from aahcrawler.page.transcript import Sheet, Transcript
 from tests.crawl.crawling import PATIENCE
-from tests.documents.files import Line, pdf, written
+from tests.documents.files import Line, file_page, pdf, written
 
 REPORT = pdf(
     [
@@ -37,7 +37,7 @@ def reader() -> Iterator[DocumentReader]:
 
 
 def test_text_and_links_are_read(reader: DocumentReader) -> None:
-    found = reader.read(REPORT)
+    found = reader.read(file_page(REPORT))
     assert (found.title, found.complete) == ("Floods", True)
     assert found.created == datetime(2024, 5, 1, 8, tzinfo=UTC)
     first, second = found.sheets
@@ -108,9 +108,9 @@ SELF = written(
 def test_broken_files_give_what_they_have_and_the_next_one_is_read(
     reader: DocumentReader, body: bytes | Callable[[], bytes]
 ) -> None:
-    found = reader.read(body() if callable(body) else body)
+    found = reader.read(file_page(body() if callable(body) else body))
     assert len(found.sheets) <= 2
-    assert reader.read(REPORT).complete
+    assert reader.read(file_page(REPORT)).complete
 
 
 SAYS = 'import sys, time; print(\'{"title": "T", "created": ""}\\n{"text": "one", "links": []}\', flush=True); '
@@ -137,7 +137,7 @@ def test_a_child_that_does_not_end_is_ended_and_what_it_said_counts(
             times = itertools.chain((0.0, 0.0), itertools.repeat(599.5))
             clock = SimpleNamespace(monotonic=partial(next, times))
             monkeypatch.setattr("aahcrawler.documents.reader.time", clock)
-            assert reader.read(b"x" * 1_000_000) == Transcript("T", None, (Sheet("one"),), complete=False)
+            assert reader.read(file_page(b"x" * 1_000_000)) == Transcript("T", None, (Sheet("one"),), complete=False)
     finally:
         reader.close()
 
@@ -145,7 +145,7 @@ def test_a_child_that_does_not_end_is_ended_and_what_it_said_counts(
 BUSY = """
 from aahcrawler.documents import child
 
-def busy(body):
+def busy(body, asked):
     yield {"title": "T", "created": ""}
     while True:
         pass
@@ -158,12 +158,12 @@ child.main()
 def test_a_file_that_takes_too_much_of_the_processor_is_given_up() -> None:
     reader = DocumentReader(seconds=PATIENCE, command=(sys.executable, "-c", BUSY))
     try:
-        assert reader.read(b"x") == Transcript("T", None, (), complete=False)
+        assert reader.read(file_page(b"x")) == Transcript("T", None, (), complete=False)
     finally:
         reader.close()
 
 
 def test_no_more_pages_are_read_than_are_allowed(reader: DocumentReader) -> None:
-    found = reader.read(pdf(*([Line(700, f"page {number}")] for number in range(MAX_PAGES + 10))))
+    found = reader.read(file_page(pdf(*([Line(700, f"page {number}")] for number in range(MAX_PAGES + 10)))))
     assert len(found.sheets) == MAX_PAGES
     assert found.sheets[-1].text.strip() == f"page {MAX_PAGES - 1}"

@@ -17,6 +17,12 @@ from online_analysis.icd.secrets import PrivateFileError, Secret, SecretError, p
 
 MAX_REMAINS_LENGTH = 16_000
 """Bytes that are archived of a head which never ended: for a longer one FastWARC gives up the file that it is in."""
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ACCEPT_RDF = (
+    "text/turtle,application/n-triples,application/trig,application/n-quads,application/ld+json;q=0.9,"
+    "application/rdf+xml;q=0.9,text/html;q=0.7,application/xhtml+xml;q=0.7,application/xml;q=0.6,*/*;q=0.5"
+)
+"""What is asked for where RDF goes before HTML: JSON-LD later, since its remote contexts are not loaded."""
 PATIENCE = 30
 """A body may take this many times ``politeness.timeout`` while it keeps coming: slow servers have large files too."""
 
@@ -41,7 +47,7 @@ def request_headers(icd: Icd) -> dict[str, str]:
     languages = ", ".join(icd.scope.languages)
     return {
         "User-Agent": icd.user_agent(),
-        "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        "Accept": ACCEPT_RDF if icd.sources.linked_data == "first" else ACCEPT,
         **({"Accept-Language": f"{languages}, *;q=0.5"} if languages else {}),
         "Accept-Encoding": "gzip, deflate",
     }

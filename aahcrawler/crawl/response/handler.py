@@ -477,6 +477,7 @@ class ResponseHandler:
         is_shown = rendering is not None and response.exchange.memento is None  # A browser would ask sites of today.
         look = await rendering.of(lease, response, as_sent) if is_shown and rendering is not None else NO_LOOK
         as_shown = recrawl.shown(as_sent, look.page, look.text, is_made=look.is_made)
+        as_shown = await self._steps.transcripts.compared(as_shown, recrawl)
         _count_answer(stats, lease, as_shown, response, asked)
         stats.merge(look.counts)
         status = (look.page or sent).status

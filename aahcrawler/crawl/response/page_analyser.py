@@ -17,7 +17,7 @@ from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.documents import DocumentReader, is_document
+from aahcrawler.documents import DocumentReader, is_document, is_rdf, rdf_alternates
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Purpose
 from aahcrawler.helper import Refused
@@ -222,7 +222,7 @@ class PageAnalyser:
     async def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
         """Return the analysis of a page that was scored, its metadata built once from all that was read."""
         assistance, contribution = scored.assistance, self._contribution(page, scored)
-        links = (*embedded_links(page), *self._feed_links(page))
+        links = (*embedded_links(page), *self._feed_links(page), *self._alternates(page))
         stream = await self._stream(page)
         failed = (*assistance.failed_actions, *failures_of(page, assistance))
         self._log_failed(page, failed)
@@ -258,6 +258,13 @@ class PageAnalyser:
             return ()
         announced = page.attempt("announced feeds", lambda: page.once(feeds.announced), tuple[str, ...])
         return tuple(Link(url, LinkType.FEED) for url in announced)
+
+    def _alternates(self, page: Page) -> Sequence[Link]:
+        """Return the RDF documents that a page names as other forms of it, where the definition asks for them."""
+        if self._context.now.icd.sources.linked_data == "off" or not page.is_content:
+            return ()
+        named = page.attempt("alternates", lambda: page.once(rdf_alternates), tuple[str, ...])
+        return tuple(Link(url) for url in named)
 
     async def _stream(self, page: Page) -> Metadata | None:
         """Return what the manifest of a stream asks for that was fetched as a page; None for any other page."""
@@ -324,6 +331,7 @@ def _facts(page: Page) -> Sequence[tuple[Callable[[Page], object], str, Callable
 
 _OF_MARKUP: Final[Sequence[tuple[Callable[[Page], object], str, Callable[[], object]]]] = (
     (feeds.announced, "announced feeds", tuple),
+    (rdf_alternates, "alternates", tuple),
     (requisites.frames, "frames", tuple),
     (generic.forbids_following, "links that are not to be followed", lambda: False),
     (foreign_links, "foreign links", dict),
@@ -382,7 +390,7 @@ class Transcripts:
         is_wanted = lease.is_page and not comparison.remembered and self._context.now.icd.sources.documents
         if not is_wanted or not 200 <= page.status < 300 or not is_document(page):
             return comparison
-        transcript = await asyncio.to_thread(self._reader.read, page.body)
+        transcript = await asyncio.to_thread(self._reader.read, page)
         if transcript.encrypted:
             logger.warning("%s: encrypted, so that its text is not read", page.url)
         elif not transcript.complete:
@@ -390,6 +398,21 @@ class Transcripts:
         cut = {"documents_cut": int(not transcript.complete), "documents_encrypted": int(transcript.encrypted)}
         stats.merge({"documents": 1, **cut})
         return replace(comparison, page=replace(page, transcript=transcript))
+
+    async def compared(self, comparison: RecrawlComparison, recrawl: Recrawl) -> RecrawlComparison:
+        """Return a comparison by what the page says: RDF in another order or format, or with other labels, is the same.
+
+        Raise ``UnreadableCaptureError`` where the former page cannot be read from the archive.
+        """
+        page, former = comparison.page, comparison.former
+        if comparison.change is not Change.CHANGED or former is None or not is_rdf(page):
+            return comparison
+        before = recrawl.sent_page(former)
+        if not is_rdf(before):
+            return comparison
+        now, then = [await asyncio.to_thread(self._reader.statements, each) for each in (page, before)]
+        is_same = now is not None and now == then
+        return replace(comparison, change=Change.UNCHANGED, repeats=False) if is_same else comparison
 
     async def close(self) -> None:
         """End the process that reads."""

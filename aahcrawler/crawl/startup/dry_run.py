@@ -302,7 +302,7 @@ class DryRun:
             return PageAnalysis(analysis.of_redirect(lease, page))
         try:
             if self._context.icd.sources.documents and page.status < 300 and is_document(page):
-                transcript = await asyncio.to_thread(self._documents.read, page.body)
+                transcript = await asyncio.to_thread(self._documents.read, page)
                 page = replace(page, transcript=transcript)
             return await self._understood(lease, page)
         except Exception as error:  # Whatever a page may provoke, the others are tried
