@@ -1,4 +1,4 @@
-"""``aah explain-score`` explains the score of a URL in a crawl, ``aah off-topic`` finds captures that have drifted.
+"""``aah explain-score``, ``aah off-topic`` and ``aah statements``: scores, and captures compared, one by one.
 
 The command imports its modules when it runs: help has to answer at once.
 """
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import exit_on_error
+from aahcrawler.exits import MISTAKE, NOT_WHOLE, exit_on_error, utc_time
 
 score_app = typer.Typer()
 
@@ -59,3 +59,49 @@ def off_topic(
         for each in OffTopicSearch(source).found():
             measures = ("-" if value is None else f"{value:.2f}" for value in (each.cosine, each.words, each.jaccard))
             typer.echo("\t".join((each.url, f"{each.date:%Y-%m-%dT%H:%M:%SZ}", ", ".join(each.why), *measures)))
+
+
+@score_app.command("statements")
+def statements(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a crawl, or one with WARC files.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The URL of an RDF document.")],
+    at: Annotated[
+        str, typer.Option("--at", metavar="TIME", help="Write what it said at that time (UTC), as N-Quads.")
+    ] = "",
+) -> None:
+    """Write what an RDF document said, as RDF Patch: the statements that each version adds and takes away."""
+    from contextlib import closing
+
+    from aahcrawler import urls
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.captures import ArchivedCaptures
+    from aahcrawler.documents import DocumentReader
+    from aahcrawler.segments import SegmentError
+    from offline.statement_versions import n_quads, rdf_patch, statement_versions
+
+    if not (canonical := urls.canonicalize(url)):
+        raise typer.BadParameter(f"{url} is no URL of the web", param_hint="URL")
+    with exit_on_error(ArchiveError):
+        ArchiveFolder.at(folder)
+    latest, number, unread, until = None, 0, 0, utc_time(at)
+    with (
+        exit_on_error(ArchiveError, SegmentError, OSError),
+        closing(DocumentReader()) as reader,
+        ArchivedCaptures(folder) as source,
+    ):
+        for version in statement_versions(source, canonical, reader):
+            if until and f"{version.date:%Y-%m-%dT%H:%M:%S}" > until:
+                break
+            latest, number = version if version.statements is not None else latest, number + 1
+            unread += version.statements is None
+            for line in () if until else rdf_patch(version):
+                typer.echo(line)
+    for line in n_quads(latest) if until and latest is not None else ():
+        typer.echo(line)
+    if latest is None:
+        when = f" until {until}" if until else ""
+        typer.echo(f"{canonical} has no capture{when} in {folder} that is RDF and can be read", err=True)
+        raise typer.Exit(MISTAKE)
+    if unread:
+        typer.echo(f"{unread} of {number} versions are broken, or too large to be compared", err=True)
+        raise typer.Exit(NOT_WHOLE)

@@ -56,7 +56,10 @@ def test_texts_links_and_what_a_document_says_of_itself_are_read(reader: Documen
         ("text/turtle", b'<> <http://p.test/p> "said", <http://b.test/> .'),
         (
             "application/n-triples",
-            b'<http://a.test/file> <http://p.test/p> "said" .\n<http://a.test/file> <http://p.test/p> <http://b.test/> .\n',
+            (
+                b'<http://a.test/file> <http://p.test/p> "said" .\n'
+                b"<http://a.test/file> <http://p.test/p> <http://b.test/> .\n"
+            ),
         ),
         ("application/trig", b'<http://g.test/> { <> <http://p.test/p> "said", <http://b.test/> }'),
         ("text/n3", b'<> <http://p.test/p> "said", <http://b.test/> .'),

@@ -1,0 +1,72 @@
+"""What RDF documents said, version by version."""
+
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from typer.testing import CliRunner
+
+from aahcrawler.cli import app
+from tests.sources.dated import Dated, write_archive
+
+pytestmark = pytest.mark.starts
+URL = "http://data.test/dike"
+SAID = '<#it> <http://v.test/height> {height} ; <http://v.test/by> [ <http://v.test/name> "say \\"_:x\\" {name}" ] .'
+TURTLE = "text/turtle"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    other = '_:z <http://v.test/name> "say \\"_:x\\" Bo" . <#it> <http://v.test/by> _:z ; <http://v.test/height> 5 .'
+    bodies = [
+        ("2026-01-01", SAID.format(height=5, name="Bo"), TURTLE),
+        ("2026-02-01", other, TURTLE),
+        ("2026-03-01", SAID.format(height=6, name="Bo"), TURTLE),
+        ("2026-04-01", "<h1>Moved</h1>", "text/html"),
+        ("2026-05-01", SAID.format(height=6, name="Bea"), TURTLE),
+    ]
+    dated = [Dated(URL, f"{day}T00:00:00Z", body, fields={"Content-Type": kind}) for day, body, kind in bodies]
+    write_archive(tmp_path / "a.warc.gz", dated)
+    return tmp_path
+
+
+def _patch(written: str) -> list[list[str]]:
+    """Return the lines that each version removes and adds."""
+    return [
+        [line for line in version.splitlines() if line[:2] in ("A ", "D ")] for version in written.split("H id ")[1:]
+    ]
+
+
+def test_each_version_tells_what_it_adds_and_takes_away(folder: Path) -> None:
+    ended = CliRunner().invoke(app, ["statements", str(folder), URL])
+    assert ended.exit_code == 0, ended.output
+    first, second, third = _patch(ended.stdout)
+    assert len(first) == 3
+    height = "<http://data.test/dike#it> <http://v.test/height>"
+    integer = "<http://www.w3.org/2001/XMLSchema#integer>"
+    assert second == [f'D {height} "5"^^{integer} .', f'A {height} "6"^^{integer} .']
+    assert [line[0] for line in third] == ["D", "D", "A", "A"]
+    assert all('"say \\"_:x\\" ' in line for line in third if "name" in line), "what is said stays as it is"
+
+
+def test_what_a_document_said_at_a_time_can_be_loaded(folder: Path) -> None:
+    ended = CliRunner().invoke(app, ["statements", str(folder), URL, "--at", "2026-04-15"])
+    assert ended.exit_code == 0, ended.output
+    quads = list(ox.parse(ended.stdout, format=ox.RdfFormat.N_QUADS))
+    assert {str(quad.object.value) for quad in quads if isinstance(quad.object, ox.Literal)} == {"6", 'say "_:x" Bo'}
+
+
+def test_what_is_no_rdf_or_came_later_is_said(folder: Path) -> None:
+    for arguments in ([URL, "--at", "2025-01-01"], ["http://data.test/other"]):
+        ended = CliRunner().invoke(app, ["statements", str(folder), *arguments])
+        assert (ended.exit_code, ended.stdout) == (2, "")
+        assert "is RDF" in ended.stderr
+
+
+def test_what_cannot_be_read_to_its_end_is_said_in_the_exit_code(tmp_path: Path) -> None:
+    bodies = [("2026-01-01", "<> <http://v.test/p> 1 ."), ("2026-02-01", "<> <http://v.test/p> 1 . <> <")]
+    dated = [Dated(URL, f"{day}T00:00:00Z", body, fields={"Content-Type": TURTLE}) for day, body in bodies]
+    write_archive(tmp_path / "a.warc.gz", dated)
+    ended = CliRunner().invoke(app, ["statements", str(tmp_path), URL])
+    assert ended.exit_code == 4
+    assert "1 of 2 versions" in ended.stderr
