@@ -57,7 +57,6 @@ _TEXTS: Final = frozenset(
         "http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML",
     }
 )
-_Node = NamedNode | BlankNode
 
 
 def contents(body: bytes, media_type: str, url: str) -> tuple[About, Iterator[Sheet]]:
@@ -189,14 +188,14 @@ def _words(iri: str) -> str:
 
 def _components(quads: Iterable[Quad]) -> Iterator[list[Quad]]:
     """Yield statements without blank nodes one by one, and together those that share blank nodes, at any distance."""
-    above: dict[_Node, _Node] = {}
+    above: dict[BlankNode, BlankNode] = {}
 
-    def top(node: _Node) -> _Node:
+    def top(node: BlankNode) -> BlankNode:
         while above[node] is not node:
             above[node] = node = above[above[node]]
         return node
 
-    bound: list[tuple[_Node, Quad]] = []
+    bound: list[tuple[BlankNode, Quad]] = []
     for quad in quads:
         nodes = list(_blank_nodes(quad))
         if not nodes:
@@ -206,7 +205,7 @@ def _components(quads: Iterable[Quad]) -> Iterator[list[Quad]]:
             above.setdefault(node, node)
             above[top(node)] = top(nodes[0])
         bound.append((nodes[0], quad))
-    together: dict[_Node, list[Quad]] = defaultdict(list)
+    together: dict[BlankNode, list[Quad]] = defaultdict(list)
     for node, quad in bound:
         together[top(node)].append(quad)
     yield from together.values()

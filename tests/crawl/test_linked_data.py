@@ -37,14 +37,14 @@ def _pages(dike: str, levee: str) -> dict[str, Answer]:
 def test_data_are_asked_for_followed_and_changed_where_they_say_something_else(tmp_path: Path) -> None:
     site = Site(_pages(DIKE.format(last="/id/last"), "</id/levee> <http://v.test/height> 5 ."))
     with serving(site) as served:
-        sections = {"sources": {"linked_data": "first"}, "network": network(served, "data.test")}
-        first = crawl(tmp_path, [f"{HOST}/"], **sections).summary
+        sources, hosts = {"linked_data": "first"}, network(served, "data.test")
+        first = crawl(tmp_path, [f"{HOST}/"], sources=sources, network=hosts).summary
         paths = ["/", "/data/dike", "/data/levee", "/id/dike", "/id/last", "/id/levee"]
         assert sorted(served.paths()) == paths
         accepted = {value for asked in served.asked for name, value in asked.headers if name.lower() == "accept"}
         assert all(each.startswith("text/turtle") for each in accepted)
         served.pages.update(_pages(AGAIN, "</id/levee> <http://v.test/height> 6 ."))
-        again = crawl(tmp_path, [f"{HOST}/"], **sections)
+        again = crawl(tmp_path, [f"{HOST}/"], sources=sources, network=hosts)
     assert (first["documents"], again.summary["documents"]) == (2, 2)
     assert again.summary["changed"] == 1, "the levee alone: of the dike the same is said in another order"
     assert again.summary["gone"] == 0
