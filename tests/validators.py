@@ -1,4 +1,4 @@
-"""Services share what FastAPI computes of their parameters and responses, which is half of what it takes to make one."""
+"""Services share what FastAPI computes of parameters and responses, which is half of what it takes to make one."""
 
 from typing import Any
 
