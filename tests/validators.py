@@ -5,17 +5,16 @@ from typing import Any
 from fastapi._compat import v2
 from pydantic import ConfigDict, TypeAdapter
 
-_TypeAdapter = v2.TypeAdapter
 _known: dict[tuple[object, str, str], TypeAdapter[Any]] = {}
 
 
 def _adapter(annotated: Any, *, config: ConfigDict | None = None) -> TypeAdapter[Any]:
     key = annotated.__origin__, repr(annotated.__metadata__), repr(config)
     if key not in _known:
-        _known[key] = _TypeAdapter(annotated, config=config)
+        _known[key] = TypeAdapter(annotated, config=config)
     return _known[key]
 
 
 def validate_alike() -> None:
     """Have parameters and responses of one type and description validated by one adapter from now on."""
-    v2.TypeAdapter = _adapter  # type: ignore[assignment,misc]
+    vars(v2)["TypeAdapter"] = _adapter
