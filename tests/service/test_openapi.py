@@ -160,8 +160,8 @@ def found_in(service: Service, site: Site) -> Real:
 
     service.ask("POST", f"/v1/crawls/{RESTS}/sparql/load")
     until(lambda: ask("pages")["total"] >= PAGES and ask("sparql/store")["loaded"])
-    pages, objects, refused = ask("pages?limit=4")["pages"], ask("objects?limit=3")["objects"], ask("refused?limit=3")
-    urls = [each["url"] for each in (*ask("queue?limit=4")["urls"], *refused["urls"], *pages)]
+    pages, objects, refused = ask("pages?limit=2")["pages"], ask("objects?limit=1")["objects"], ask("refused?limit=1")
+    urls = [each["url"] for each in (*ask("queue?limit=2")["urls"], *refused["urls"], *pages)]
     records = [each["record"] for each in pages]
     return {
         "crawl": [RUNS, RESTS],
