@@ -323,7 +323,7 @@ class Language:
         self.code = code
         self._frequencies = frequencies
         self._lists = _word_lists(code)
-        stop_words = frozenset(chain.from_iterable(map(_stop_words, self._lists)))
+        stop_words = frozenset[str]().union(*map(_stop_words, self._lists))
         self._stems = _Stems(_STEMMERS.get(code or ""), stop_words)
         self._chunks = _Chunks(self._stems)
 
@@ -442,17 +442,20 @@ def _word_lists(code: str | None) -> tuple[str, ...]:
     return () if code in _STEMMERS else _WIDELY_WRITTEN
 
 
-def _stop_words(name: str) -> Iterator[str]:
-    """Yield the stop words of a language, which tell nothing of a text's subject; ``name`` is that of a word list.
+@lru_cache(maxsize=64)  # To read the compressed lists takes nine tenths of the time of a definition's reading.
+def _stop_words(name: str) -> frozenset[str]:
+    """Return the stop words of a language, which tell nothing of a text's subject; ``name`` is that of a word list.
 
     They are those that make up a hundredth of all words or more, and function words that make up a thousandth: many
     others are as frequent and yet possible subjects of a crawl, such as time or people. The frequency list is grouped
     by hundredths of a power of ten.
     """
     known = _function_words(name)
+    found = set[str]()
     for power, words in enumerate(islice(word_groups(name), 100 * _STOP_POWER + 1)):
         is_most_frequent = power <= 100 * _ALWAYS_STOP_POWER
-        yield from (word for word in words if is_most_frequent or not known or word in known)
+        found.update(word for word in words if is_most_frequent or not known or word in known)
+    return frozenset(found)
 
 
 @lru_cache(maxsize=64)

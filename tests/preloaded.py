@@ -23,10 +23,12 @@ from knowledge_base.model import Application
 from knowledge_base.pattern_filter import Candidates
 from online_analysis.terms import listed_idf
 from tests.shipped import load_once, shipped
+from tests.validators import validate_alike
 
 WORDS = "The harbour was full of ships, and everybody who had a house at the quay looked at what came ashore there."
 PAGE = f"<html><head><title>The harbour</title></head><body><h1>The harbour</h1><p>{WORDS}</p></body></html>"
 load_once()
+validate_alike()
 _LOADED = shipped()
 for module in (
     "aahcrawler.archive.checking",

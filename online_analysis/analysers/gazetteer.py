@@ -289,11 +289,7 @@ class _Matching:
 
 
 def folded(text: str) -> str:
-    """Return text in small letters without accents, each character in its place.
-
-    >>> folded("Μαΐου É 서울")
-    'μαιου e 서울'
-    """
+    """Return text in small letters without accents, each character in its place: ``μαιου 서울`` of ``Μαΐου 서울``."""
     return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 

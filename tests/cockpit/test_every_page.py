@@ -192,12 +192,13 @@ def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit
         assert every - walk.looked_at - PARTS == {"/sign-in"}
 
 
-def test_pages_of_an_import(chromium: Browser, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_pages_of_an_import(chromium: Browser, tmp_path: Path, is_full: bool) -> None:
     place, path = tmp_path / "archives", tmp_path / "dikes.warc.gz"
     path.write_bytes(members([*pages(3), record(40, b"HTTP/1.1 404 Gone\r\n\r\n", url="http://dikes.test/g")])[:-30])
     assert CliRunner().invoke(app, ["import", str(path), str(place / "dikes")]).exit_code == NOT_WHOLE
     with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
-        walk = Walk(visit, is_full=True)
+        walk = Walk(visit, is_full=is_full)
         walk.look(visit.goto("/"), "crawls with an import")
         for part in (
             "",

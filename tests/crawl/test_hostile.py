@@ -268,7 +268,7 @@ def test_private_addresses_are_refused_unless_the_definition_allows_them(tmp_pat
 # Links
 
 
-@pytest.mark.parametrize("number", [20_000, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("number", [12_000, pytest.param(100_000, marks=pytest.mark.soak)])
 def test_a_page_of_links_takes_bounded_time_and_place(tmp_path: Path, number: int) -> None:
     site = Site(other=html("One of many"))
     own = b"".join(b'<a href="/%d">flood %d</a>' % (at, at) for at in range(number))

@@ -1,5 +1,7 @@
 """Very large pages: their beginning is read, all of their links are found, and what was not read is said."""
 
+from collections.abc import Callable
+
 import pytest
 
 from aahcrawler.helper.assistance import Failure
@@ -13,23 +15,25 @@ from tests.helper.saved_pages import html_page
 from tests.pace import at_most
 from tests.page.building import PARAGRAPH
 
-SIZE = 9_500_000
+SIZE, LARGEST = 4_000_000, 9_500_000
+"""Bytes: a page of more than is read, and of about as many as are kept."""
 END = '<p><a href="/last">the last page</a> <a href="/login">log in</a> <img src="/last.png"></p>'
-FILLINGS = {
-    "one word": lambda: "a" * SIZE,
-    "one word again and again": lambda: "harbour " * (SIZE // 8),
-    "paragraphs": lambda: f"<p>{PARAGRAPH}</p>" * (SIZE // len(PARAGRAPH)),
-    "empty elements": lambda: "<b></b>" * (SIZE // 7),
-    "characters of four bytes": lambda: "😀" * (SIZE // 4),
-    "links": lambda: "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(SIZE // 40)),
+FILLINGS: dict[str, Callable[[int], str]] = {
+    "one word": lambda size: "a" * size,
+    "one word again and again": lambda size: "harbour " * (size // 8),
+    "paragraphs": lambda size: f"<p>{PARAGRAPH}</p>" * (size // len(PARAGRAPH)),
+    "empty elements": lambda size: "<b></b>" * (size // 7),
+    "characters of four bytes": lambda size: "😀" * (size // 4),
+    "links": lambda size: "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(size // 40)),
 }
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("size", [SIZE, pytest.param(LARGEST, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", FILLINGS)
-def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str) -> None:
+def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str, size: int) -> None:
     head = "<!doctype html><html lang=en><head><title>Ice</title></head><body><h1>Ice</h1><p><a href='/first'>first</a>"
-    page = html_page("http://a.test/", f"{head}{FILLINGS[name]()}{'' if name == 'links' else END}</body></html>")
+    page = html_page("http://a.test/", f"{head}{FILLINGS[name](size)}{'' if name == 'links' else END}</body></html>")
     helper = helper_of()
     helper.assist(html_page("http://a.test/other", f"{head}<p>{PARAGRAPH}</p>"))
     with at_most(2.0):

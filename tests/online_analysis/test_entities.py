@@ -216,6 +216,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+def test_letters_are_folded_in_their_places() -> None:
+    from online_analysis.analysers.gazetteer import folded
+
+    assert folded("Μαΐου É 서울") == "μαιου e 서울"
+
+
+@pytest.mark.slow
 def test_a_model_finds_names_that_nobody_gave(model: Path) -> None:
     from online_analysis.analysers.gazetteer import recogniser
 

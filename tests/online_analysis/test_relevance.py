@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics.pairwise import cosine_similarity
 
 from online_analysis.aggregation import document_score
 from online_analysis.analysers import RelevanceAnalyser, analysers
@@ -79,6 +78,8 @@ def reference_relevance(documents: Sequence[str], keywords: Sequence[str], text:
             boost = 2.0 if whole else 1.5 if part else 1.0
             weights[gram] = (1 + math.log(n)) * math.fsum(language.idf[term] for term in gram) * boost
         return weights
+
+    from sklearn.metrics.pairwise import cosine_similarity  # Its import takes a second.
 
     vectors = [grams(each) for each in (*documents, text)]
     names = sorted({gram for vector in vectors for gram in vector})

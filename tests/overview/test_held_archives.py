@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import networkx
 import pytest
 from lxml import html
 from typer.testing import CliRunner
@@ -146,6 +145,8 @@ def test_links_of_a_crawl_are_those_that_it_understood(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["graphml", "gexf"])
 def test_graphs_can_be_read_by_others(place: Path, tmp_path: Path, ending: str) -> None:
+    import networkx
+
     path = tmp_path / f"links.{ending}"
     done = report_archives([place], tmp_path / "archive.html", path)
     assert done.graph == (4, 5)

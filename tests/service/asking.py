@@ -23,11 +23,13 @@ from aahcrawler.service.server import Listening, server_config
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE
+from tests.validators import validate_alike
 
 JSON = "application/json"
 CRAWLS = "AAH_TEST_CRAWLS"
 """The variable that names the folder of the crawls to ``tests.service.openapi_bodies``."""
 NDJSON = "application/x-ndjson"
+validate_alike()
 
 
 @dataclass(frozen=True, slots=True)
