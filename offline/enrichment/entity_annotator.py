@@ -15,9 +15,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, Self
 
 from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.tallies import plural
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
-from offline.enrichment.entity_names import acronym, entity_iri, folded_name, stands_for, tidied
+from offline.enrichment.entity_names import MAX_NAME, acronym, entity_iri, folded_name, stands_for, tidied
 from offline.enrichment.name_contexts import is_institution, is_titled, kind_beside, kind_by_words
 from offline.enrichment.steps import Setting
 from online_analysis.terms import Lexicon
@@ -25,7 +26,7 @@ from online_analysis.terms import Lexicon
 if TYPE_CHECKING:
     from online_analysis.analysers.gazetteer import Gazetteer
 
-_EDITION: Final = "2"
+_EDITION: Final = "3"
 MODELS: Final = "spacy_models"
 """The group of entry points in which packages announce pipelines for spaCy."""
 _SIZES: Final = ("_lg", "_md", "_sm")
@@ -44,7 +45,6 @@ _FOLLOWING: Final = 0.9
 """By how much a short name is as certain as the whole one that it stands for."""
 _MAX_NAMES: Final = 500
 """Names of an object that are annotated."""
-_MAX_LENGTH: Final = 120
 _PART: Final = re.compile(r"[^()]+")
 _BESIDE: Final = " \t.,;:!?\"'’‘“”[]{}*_–—-#@"
 _GENITIVE: Final = re.compile(r"['’]s$")
@@ -144,7 +144,7 @@ class EntityAnnotator:
         has_capitals = given.language not in WITHOUT_CAPITALS
         for begin, behind, kind in _whole_institutions(named, given):
             words = given.text[begin:behind]
-            if 1 < len(words) <= _MAX_LENGTH and any(map(str.isupper if has_capitals else str.isalpha, words)):
+            if 1 < len(words) <= MAX_NAME and any(map(str.isupper if has_capitals else str.isalpha, words)):
                 told = _told_kind(begin, tidied(words), kind, given)
                 yield Mention(begin, behind, told, tidied(words), _OF_MODEL, "model")
 
@@ -169,7 +169,7 @@ class EntityAnnotator:
         """Yield what names are found by in each of some languages, and what could be installed."""
         for code, count in sorted(languages.items(), key=lambda each: (-each[1], each[0])):
             model = self._models.get(code) or self._models.get(_ANY)
-            where = f"names in {count:,} objects in {code or 'no language that can be told'}"
+            where = f"names in {plural(count, 'object')} in {code or 'no language that can be told'}"
             own = "the definition's entities" if self._entities else "no entities in the definition"
             if model is not None:
                 yield f"{where}: the model {model} {_version_of(model)}, and {own}"

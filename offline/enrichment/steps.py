@@ -85,19 +85,8 @@ class EnrichmentStep:
         """Whether it goes by files, one by one."""
         return self.group == MEDIA_ANNOTATORS
 
-    def annotator(self, setting: Setting) -> Annotator:
-        """Make one that annotates objects one by one. Raise ``EnrichError``."""
-        return cast("Annotator", self._made(setting))
-
-    def media_annotator(self, setting: Setting) -> MediaAnnotator:
-        """Make one that annotates files one by one. Raise ``EnrichError``."""
-        return cast("MediaAnnotator", self._made(setting))
-
-    def collection_annotator(self, setting: Setting) -> CollectionAnnotator:
-        """Make one that goes by all objects together. Raise ``EnrichError``."""
-        return cast("CollectionAnnotator", self._made(setting))
-
-    def _made(self, setting: Setting) -> object:
+    def annotator(self, setting: Setting) -> Annotator | MediaAnnotator | CollectionAnnotator:
+        """Make the annotator, of the sort that the group has. Raise ``EnrichError``."""
         try:
             factory = EntryPoint(self.name, self.factory, self.group).load()
             made = factory(setting=setting) if "setting" in signature(factory).parameters else factory()
@@ -115,7 +104,7 @@ class EnrichmentStep:
             raise EnrichError(f"{problem}; mend or remove its distribution, or leave it out with --steps") from error
         if name != self.name or not isinstance(version, str):
             raise EnrichError(f"the step {self.name}{self.source} is called {name!r} by itself; tell its authors")
-        return made
+        return cast("Annotator | MediaAnnotator | CollectionAnnotator", made)
 
 
 def all_steps() -> tuple[EnrichmentStep, ...]:

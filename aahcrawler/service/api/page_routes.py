@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
 from aahcrawler.annotations import Kind
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views import capture_view, crawl_course, object_history, object_list, page_list, url_captures
-from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.crawl_course import CrawlCourse, PageCounts
@@ -265,14 +265,14 @@ def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
         """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first."""
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return crawl_spoken_of(enriched).shown_by(AnnotationSettings.of(found))
+            return crawl_spoken_of(enriched).shown_by(AnnotationSettings.of(found.folder))
 
     @router.get("/spoken-of/{kind}", responses=_OF_ONE)
     def show_spoken_of(crawl: str, kind: Kind, of: Meant) -> SpokenOfOne:
         """Show where something is spoken of, over time, with what else, and opinions in sentences that name it."""
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return spoken_of(enriched, kind, of, AnnotationSettings.of(found))
+            return spoken_of(enriched, kind, of, AnnotationSettings.of(found.folder))
 
     @router.get("/conversations", responses=_OF_ALL)
     def show_conversations(
@@ -281,6 +281,6 @@ def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
         """Show who answers whom on a site; names of people only where the institution has turned them on."""
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return Talk(enriched, site, named=AnnotationSettings.of(found).people).told()
+            return Talk(enriched, site, named=AnnotationSettings.of(found.folder).people).told()
 
     return router
