@@ -31,13 +31,15 @@ from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 from offline.enrichment.annotator import Annotator, CollectionAnnotator
 from offline.enrichment.conversations import Conversations
-from offline.enrichment.entity_annotator import EntityAnnotator, installed_models
+from offline.enrichment.entity_annotator import EntityAnnotator
 from offline.enrichment.events import Events, JoinedEvents
+from offline.enrichment.language_models import installed_models
 from offline.enrichment.media import LookAlikes, Media
 from offline.enrichment.media_metadata import describe
 from offline.enrichment.name_joining import Consolidation
 from offline.enrichment.near_duplicates import NearDuplicates
 from offline.enrichment.opinions import Opinions
+from offline.enrichment.sentences import SentenceAnnotator, sentences_in
 from offline.enrichment.topics import Topics
 
 _ALL = "all"
@@ -180,6 +182,22 @@ def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
     return _with_all(counts)
 
 
+def sentence_places(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score sentences by where they begin and end, to the character."""
+    places: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    for each in within.planted:
+        if each.kind == Kind.SENTENCES:
+            places[each.object].add((each.start, each.end))
+    found = {each.object: set(sentences_in(each)) for each in annotations if each.kind == Kind.SENTENCES}
+    counts: dict[str, Count] = defaultdict(Count)
+    for given in within.objects:
+        count, meant, told = counts[given.language], places[given.object], found.get(given.object, set())
+        count.right += len(meant & told)
+        count.found += len(told)
+        count.planted += len(meant)
+    return _with_all(counts)
+
+
 def properties(planted: Sequence[PlantedPicture], annotations: Sequence[Annotation]) -> Count:
     """Score what was written into pictures, each property by itself; others of these names count as found."""
     told = {each.object: dict(each.values) for each in annotations if each.annotator == Media.name}
@@ -238,6 +256,7 @@ STEPS: dict[str, Step | PictureStep] = {
     "names": Step(named, _with_models),
     "names-without-models": Step(named, _without_models),
     "consolidation": Step(joined, _with_models, lambda: [Consolidation()]),
+    "sentences": Step(sentence_places, lambda: [SentenceAnnotator()]),
     "opinions": Step(opinions, lambda: [Opinions()]),
     "events": Step(dates, lambda: [Events()]),
     "joined-events": Step(same(Kind.EVENT), lambda: [Events()], lambda: [JoinedEvents()], NAMES),

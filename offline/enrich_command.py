@@ -95,12 +95,14 @@ def enrich(
     from offline.counting import counting
     from offline.enrichment.crawl_steering import RunningCrawl, SteeringBounds, SteeringError, steer, undo
     from offline.enrichment.enriching import enrich as enriched
-    from offline.enrichment.steps import EnrichError, all_steps, chosen_steps
+    from offline.enrichment.steps import ASKED_FOR, EnrichError, all_steps, chosen_steps
     from offline.spark.spark_job import spark_jobs
 
     if listing:
         for step in all_steps():
-            typer.echo(f"{step.name}{' (of all objects together)' if step.is_of_collection else ''}{step.source}")
+            together = " (of all objects together)" if step.is_of_collection else ""
+            asked_for = ", only where --steps names it" if step.name in ASKED_FOR else ""
+            typer.echo(f"{step.name}{together}{step.source}{asked_for}")
         return
     if not crawls:
         typer.echo("name the folder of a crawl", err=True)

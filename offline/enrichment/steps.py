@@ -24,6 +24,7 @@ SHIPPED: Final = {
     ANNOTATORS: {
         "language": "offline.enrichment.language_annotator:LanguageAnnotator",
         "entities": "offline.enrichment.entity_annotator:EntityAnnotator.of",
+        "sentences": "offline.enrichment.sentences:SentenceAnnotator",
         "opinions": "offline.enrichment.opinions:Opinions.of",
         "events": "offline.enrichment.events:Events",
     },
@@ -39,6 +40,8 @@ SHIPPED: Final = {
     },
 }
 """The steps that ship, by group, in the order in which they are done."""
+ASKED_FOR: Final = frozenset({"sentences"})
+"""The steps that are done only where they are named: they take much, and few need what they say."""
 
 
 class EnrichError(Exception):
@@ -123,9 +126,13 @@ def all_steps() -> tuple[EnrichmentStep, ...]:
 
 
 def chosen_steps(names: Sequence[str]) -> tuple[EnrichmentStep, ...]:
-    """Return the steps of some names, all without any, in the order in which they are done. Raise ``EnrichError``."""
+    """Return the steps of some names in the order in which they are done; without any, all that need not be asked for.
+
+    Raise ``EnrichError``.
+    """
     known = {step.name: step for step in all_steps()}
     unknown = sorted(set(names) - known.keys())
     if unknown:
         raise EnrichError(f"there is no step {', '.join(unknown)}; there are {', '.join(known)}")
-    return tuple(step for step in known.values() if not names or step.name in names)
+    chosen = set(names) or known.keys() - ASKED_FOR
+    return tuple(step for step in known.values() if step.name in chosen)
