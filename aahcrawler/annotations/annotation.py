@@ -26,7 +26,7 @@ class Kind(StrEnum):
     SENTENCES = "sentences"
     """The sentences of a text, and the words in them."""
     RELATED = "related"
-    """Objects that are about the same, in whichever words."""
+    """Objects that are about the same, in whichever words: looser than ``CLUSTER``."""
 
 
 @dataclass(frozen=True, slots=True)

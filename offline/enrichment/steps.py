@@ -35,13 +35,18 @@ SHIPPED: Final = {
         "keywords": "offline.enrichment.keywords:Keywords",
         "topics": "offline.enrichment.topics:Topics.of",
         "near-duplicates": "offline.enrichment.near_duplicates:NearDuplicates",
+        "related-texts": "offline.enrichment.related_texts:RelatedTexts.of",
         "conversations": "offline.enrichment.conversations:Conversations.of",
         "look-alikes": "offline.enrichment.media:LookAlikes",
     },
 }
 """The steps that ship, by group, in the order in which they are done."""
-ASKED_FOR: Final = frozenset({"sentences"})
+ASKED_FOR: Final = frozenset({"sentences", "related-texts"})
 """The steps that are done only where they are named: they take much, and few need what they say."""
+
+
+_EXTRAS: Final = {"related-texts": "vectors"}
+"""The extras that steps need, of those that need another one than ``enrich``."""
 
 
 class EnrichError(Exception):
@@ -96,8 +101,9 @@ class EnrichmentStep:
             name, version = made.name, made.version
         except ModuleNotFoundError as error:
             if not self.source:
+                extra = _EXTRAS.get(self.name, "enrich")
                 problem = f"{self.name} is left out: it rests on {error.name}, which is not installed"
-                raise MissingLibraryError(f"{problem}; pip install 'aahcrawler[enrich]' adds it") from error
+                raise MissingLibraryError(f"{problem}; pip install 'aahcrawler[{extra}]' adds it") from error
             raise EnrichError(f"the step {self.name}{self.source} lacks {error.name}; install that") from error
         except Exception as error:  # A third party's code may raise anything.
             if not self.source and isinstance(error, ValueError | OSError):
