@@ -49,7 +49,7 @@ class Encoder(Protocol):
 
 
 class RelatedTexts:
-    """Annotates objects of which others are about the same with the cluster of them: a looser kind than near duplicates.
+    """Annotates objects of which others are about the same with the cluster of them, looser than near duplicates are.
 
     Each text is compared with the first text of clusters alone, in the order of capture, and put into the one that it
     is most like. ``confidence`` is the cosine with it. Vectors are kept in the folder ``crawl``, so that a text is
@@ -124,7 +124,7 @@ class _Clusters:
         self.members: dict[bytes, Member] = {}
         self._clusters: list[Cluster] = []
         self._first: Vectors = np.zeros((0, 0), np.float32)
-        """The vectors of first texts, that of a cluster at its number modulo ``MAX_FIRST``; there may be room for more."""
+        """The vectors of first texts, that of a cluster at its number modulo ``MAX_FIRST``; some may be empty yet."""
 
     def add(self, texts: Sequence[ClusteredText], vectors: Vectors) -> None:
         """Put texts into the clusters whose first texts they are most like, or into new ones."""
