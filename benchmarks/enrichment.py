@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
@@ -39,6 +39,7 @@ from offline.enrichment.media_metadata import describe
 from offline.enrichment.name_joining import Consolidation
 from offline.enrichment.near_duplicates import NearDuplicates
 from offline.enrichment.opinions import Opinions
+from offline.enrichment.related_texts import RelatedTexts
 from offline.enrichment.sentences import SentenceAnnotator, sentences_in
 from offline.enrichment.topics import Topics
 
@@ -167,6 +168,12 @@ def topics(within: World, annotations: Sequence[Annotation]) -> Counts:
     return _with_all(counts)
 
 
+def related(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score pairs of objects that are said to be about the same: right where both are of the same planted topic."""
+    meant = [replace(each, kind=Kind.RELATED) for each in within.planted if each.kind == Kind.TOPIC]
+    return same(Kind.RELATED)(replace(within, planted=tuple(meant)), annotations)
+
+
 def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
     """Score who answers whom: the author who is answered is the label of the annotation or one of its values."""
     language = {each.object: each.language for each in within.objects}
@@ -262,6 +269,7 @@ STEPS: dict[str, Step | PictureStep] = {
     "joined-events": Step(same(Kind.EVENT), lambda: [Events()], lambda: [JoinedEvents()], NAMES),
     "topics": Step(topics, collection=lambda: [Topics()]),
     "near-duplicates": Step(same(Kind.CLUSTER), collection=lambda: [NearDuplicates()]),
+    "related-texts": Step(related, collection=lambda: [RelatedTexts(None)]),
     "conversations": Step(answers, collection=lambda: [Conversations()]),
     "media": PictureStep(properties),
     "look-alikes": PictureStep(look_alikes),

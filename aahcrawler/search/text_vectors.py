@@ -21,21 +21,19 @@ _AT_ONCE: Final = 4_096
 class KeptVector(NamedTuple):
     """The vector of an object's text, in half precision.
 
-    ``thing`` is the number of the object among all that is searched, ``address`` that of its URL. ``text`` is a digest
-    of the text and of what made the vector of it.
+    ``thing`` is the number of the object among all that is searched, ``text`` a digest of the text and of what made the
+    vector of it.
     """
 
     thing: int
-    address: int
     text: bytes
     vector: bytes
 
 
 class Near(NamedTuple):
-    """An object that is about the same as something: its numbers, and the cosine of both vectors."""
+    """An object that is about the same as something: its number, and the cosine of both vectors."""
 
     thing: int
-    address: int
     likeness: float
 
 
@@ -47,11 +45,7 @@ class TextVectors(IndexFile):
     ``sqlite3.Error``.
     """
 
-    schema: ClassVar = (
-        """CREATE TABLE vector (
-  thing INTEGER PRIMARY KEY, address INTEGER NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL
-)""",
-    )
+    schema: ClassVar = ("CREATE TABLE vector (thing INTEGER PRIMARY KEY, text BLOB NOT NULL, vector BLOB NOT NULL)",)
     version: ClassVar = 1
 
     def __init__(self, crawl: Path | None) -> None:
@@ -63,7 +57,7 @@ class TextVectors(IndexFile):
 
     def keep(self, vectors: Iterable[KeptVector]) -> None:
         """Keep vectors, each in place of the one that its object had."""
-        self.base.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?)", vectors)
+        self.base.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?)", vectors)
 
     def forget(self, things: Iterable[int]) -> None:
         """Delete the vectors of objects."""
@@ -86,13 +80,13 @@ def nearest(base: sqlite3.Connection, vector: Vectors, most: int, least: float) 
     for numbers, vectors in _batches(base):
         likenesses = vectors @ vector
         places = np.flatnonzero(likenesses >= least)
-        best += [Near(*numbers[place], float(likenesses[place])) for place in places]
+        best += [Near(numbers[place], float(likenesses[place])) for place in places]
         best = sorted(best, key=lambda each: (-each.likeness, each.thing))[:most]
     return best
 
 
-def _batches(base: sqlite3.Connection) -> Iterator[tuple[list[tuple[int, int]], Vectors]]:
-    rows = base.execute("SELECT thing, address, vector FROM vector ORDER BY thing")
+def _batches(base: sqlite3.Connection) -> Iterator[tuple[list[int], Vectors]]:
+    rows = base.execute("SELECT thing, vector FROM vector ORDER BY thing")
     while batch := rows.fetchmany(_AT_ONCE):
-        written = np.frombuffer(b"".join(row[2] for row in batch), np.float16)
-        yield [(row[0], row[1]) for row in batch], written.reshape(len(batch), -1).astype(np.float32)
+        written = np.frombuffer(b"".join(row[1] for row in batch), np.float16)
+        yield [row[0] for row in batch], written.reshape(len(batch), -1).astype(np.float32)

@@ -15,7 +15,6 @@ import numpy as np
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.derived_index import transaction
 from aahcrawler.search.search_entry import number_of, object_thing
-from aahcrawler.search.text_index import address_number
 from aahcrawler.search.text_vectors import KeptVector, TextVectors, Vectors, vectors_of
 from aahcrawler.traps.sketch import shingles
 from offline.enrichment.annotator import ObjectText
@@ -33,7 +32,7 @@ MIN_SHINGLES: Final = 18
 """Different stretches of three words that a text has at least: what is shorter is about too little."""
 MAX_CHARACTERS: Final = 4_000
 """Characters of a text that its vector is made of, from its beginning."""
-ALIKE: Final = 0.65
+ALIKE: Final = 0.6
 """The cosine of two vectors from which on their texts are about the same."""
 MAX_FIRST: Final = 50_000
 """Clusters with whose first texts another one is compared, the latest."""
@@ -101,7 +100,7 @@ class RelatedTexts:
                 thing, digest = number_of(object_thing(given.object)), text_digest(f"{self.version}\0{text}")
                 if left.pop(thing, None) != digest:
                     vector = self._encoded(text).astype(np.float16).tobytes()
-                    new.append(KeptVector(thing, address_number(given.url), digest, vector))
+                    new.append(KeptVector(thing, digest, vector))
             with transaction(index.base):
                 index.keep(new)
             yield from told

@@ -96,14 +96,15 @@ def test_vectors_can_be_deleted_at_any_time(tmp_path: Path) -> None:
 
 
 def test_the_encoder_knows_a_subject_in_several_languages() -> None:
-    dike = "The dike broke last night, and the old harbour with its houses stood under water an hour after the storm surge."
+    dike = (
+        "The dike broke last night, and the old harbour with its houses stood under water within an hour of the storm "
+        "surge."
+    )
     deich = (
         "Der Deich brach in der vergangenen Nacht, und der alte Hafen mit seinen Häusern stand eine Stunde nach der "
         "Sturmflut unter Wasser."
     )
-    bread = (
-        "Our recipe for a good loaf of bread needs flour, water, salt, yeast, a hot oven and above all much patience."
-    )
+    bread = "Our recipe for a good loaf of bread needs flour, water, salt, yeast, a hot oven and much patience."
     annotator = RelatedTexts(None)
     objects = [article(n, each) for n, each in enumerate((dike, deich, bread))]
     found = list(annotator.annotate(lambda: iter(objects), lambda: iter(())))

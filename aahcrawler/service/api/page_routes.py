@@ -225,6 +225,9 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
             Literal["last", "all"], Query(description="The last version of each thing, or all of them.")
         ] = "last",
         order: Literal["relevance", "newest", "oldest", "captured"] = "relevance",
+        like: Annotated[
+            str, Query(max_length=MAX_LENGTH, description="The URL of a page or object that others are like.")
+        ] = "",
         folded: Annotated[bool, Query(description="Near duplicates under one result.")] = True,
         facets: bool = True,
         limit: Annotated[int, Query(ge=1, le=100)] = 10,
@@ -244,6 +247,7 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
                 offset=offset,
                 is_folded=folded,
                 counts_facets=facets,
+                like=like,
             ),
         )
         return answer(reach, indexes, question, crawl)
