@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from aahcrawler.cli import app
 from aahcrawler.derived_index import transaction
 from aahcrawler.layout import INDEXES, VECTORS
 from aahcrawler.search import QueryError
@@ -66,3 +68,12 @@ def test_an_object_without_a_vector_is_compared_by_terms(folder: Path) -> None:
 def test_what_nobody_archived_is_told(folder: Path) -> None:
     with pytest.raises(QueryError, match="nothing that is archived has the URL http://other"):
         found(folder, like="http://other.test/")
+
+
+def test_the_command_names_what_others_are_like(folder: Path) -> None:
+    ended = CliRunner().invoke(app, ["search", str(folder), "--like", f"{SITE}/#one"])
+    assert ended.exit_code == 0, ended.output
+    assert TEXTS["two"][:20] in ended.stdout
+    assert "compared by their terms; aah enrich FOLDER --steps related-texts" in ended.stderr
+    kept = CliRunner().invoke(app, ["search", str(folder), "--like", f"{SITE}/#one", "--save", "dikes"])
+    assert (kept.exit_code, "cannot be kept" in kept.stderr) == (2, True)
