@@ -123,7 +123,7 @@ def _by_meaning(folders: Sequence[AskedFolder], numbers: Sequence[int]) -> list[
     """Return the objects of each folder whose vectors are nearest to the mean of some; None where these have none."""
     given: dict[int, Vectors] = {}
     for folder in folders:
-        given |= _asked(folder, lambda base: vectors_of(base, numbers), {})
+        given |= _asked(folder, lambda base: vectors_of(base, numbers), dict[int, Vectors]())
     if not given:
         return None
     whole = np.sum(np.stack([given[number] for number in sorted(given)]), axis=0)

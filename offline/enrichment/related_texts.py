@@ -113,7 +113,8 @@ class RelatedTexts:
 
             # More threads take ten times as long for texts of this length.
             self._encode = USE(threads=1).encode
-        return self._encode([text])[0]
+        vector: Vectors = self._encode([text])[0]
+        return vector
 
 
 class _Clusters:
