@@ -1,6 +1,6 @@
 """The sentences of a text, by the rules of its language (sentencex, some 300 languages), and the lemmas of its words.
 
-Rules part the texts of the web better than the small models do that were measured, which join across blank lines. So
+Rules part texts as well as the small models that were measured, some of which join across blank lines, in no time. So
 models tell lemmas and parts of speech alone, and the sentences of a text are the same with and without them.
 """
 

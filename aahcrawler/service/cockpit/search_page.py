@@ -144,8 +144,10 @@ def routes(site: Site) -> APIRouter:
         values = (crawl, kind, object_type, of_site, author, application, language, media_type)
         filters = {name: [*filter(None, each)] for name, each in zip(_FILTERS, values, strict=True)}
         dates = since.strip(), until.strip()
-        how = by or "published", as_of.strip(), versions or "last", order or "relevance"
-        return Asked(q.strip(), filters, *dates, *how, like.strip())
+        ordered = order or "relevance"
+        return Asked(
+            q.strip(), filters, *dates, by or "published", as_of.strip(), versions or "last", ordered, like.strip()
+        )
 
     def question(asked: Asked, offset: int = 0) -> Question:
         filters = {name: asked.filters[name] for name in FACETS}
@@ -232,7 +234,7 @@ def _add_unfound(router: APIRouter, site: Site) -> None:
 def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchResults, *, is_archived: bool) -> None:
     """Count a search that found nothing in crawls which are wholly indexed, where that is wanted."""
     unfound, urls = site.instruments.unfound, _urls(asked.q)
-    if unfound is None or found.notes or asked.narrowed:
+    if unfound is None or found.notes or asked.narrowed or asked.like:
         return
     if len(urls) == 1 and not is_archived:
         unfound.note(urls[0], session.key, is_url=True)
