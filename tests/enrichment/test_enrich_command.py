@@ -14,6 +14,7 @@ from aahcrawler.annotations.annotation_lock import annotating
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, STORE
+from aahcrawler.search.text_vectors import TextVectors
 from aahcrawler.takedown.removal import TakedownError, WantedRemoval, remove
 from offline.enrichment import entity_annotator
 from offline.store.local import reading
@@ -159,7 +160,11 @@ def test_a_store_has_the_annotations_that_count(crawl: Path) -> None:
 
 def test_nothing_is_said_of_what_was_taken_down(crawl: Path) -> None:
     run("enrich", crawl, *NAMES)
+    with TextVectors(crawl) as vectors:
+        made = vectors.path
     remove(crawl, WantedRemoval(urls=(THREAD.format(1),)), "Ida", "asked for")
+    assert made is not None
+    assert not made.exists()
     run("enrich", crawl, *NAMES)
     assert [each.label for each in said(crawl) if each.kind != "language"] == ["I. Berg", "Water Board"]
     labels = asked(crawl, "SELECT ?label { GRAPH ?g { ?a aah:kind ?kind ; rdfs:label ?label } }")
