@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
@@ -31,13 +31,16 @@ from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 from offline.enrichment.annotator import Annotator, CollectionAnnotator
 from offline.enrichment.conversations import Conversations
-from offline.enrichment.entity_annotator import EntityAnnotator, installed_models
+from offline.enrichment.entity_annotator import EntityAnnotator
 from offline.enrichment.events import Events, JoinedEvents
+from offline.enrichment.language_models import installed_models
 from offline.enrichment.media import LookAlikes, Media
 from offline.enrichment.media_metadata import describe
 from offline.enrichment.name_joining import Consolidation
 from offline.enrichment.near_duplicates import NearDuplicates
 from offline.enrichment.opinions import Opinions
+from offline.enrichment.related_texts import RelatedTexts
+from offline.enrichment.sentences import SentenceAnnotator, sentences_in
 from offline.enrichment.topics import Topics
 
 _ALL = "all"
@@ -165,6 +168,12 @@ def topics(within: World, annotations: Sequence[Annotation]) -> Counts:
     return _with_all(counts)
 
 
+def related(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score pairs of objects that are said to be about the same: right where both are of the same planted topic."""
+    meant = [replace(each, kind=Kind.RELATED) for each in within.planted if each.kind == Kind.TOPIC]
+    return same(Kind.RELATED)(replace(within, planted=tuple(meant)), annotations)
+
+
 def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
     """Score who answers whom: the author who is answered is the label of the annotation or one of its values."""
     language = {each.object: each.language for each in within.objects}
@@ -177,6 +186,22 @@ def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
             said = {each.label, *(value for _, value in each.values)}
             counts[language[each.object]].found += 1
             counts[language[each.object]].right += any((each.object, name) in planted for name in said)
+    return _with_all(counts)
+
+
+def sentence_places(within: World, annotations: Sequence[Annotation]) -> Counts:
+    """Score sentences by where they begin and end, to the character."""
+    places: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    for each in within.planted:
+        if each.kind == Kind.SENTENCES:
+            places[each.object].add((each.start, each.end))
+    found = {each.object: set(sentences_in(each)) for each in annotations if each.kind == Kind.SENTENCES}
+    counts: dict[str, Count] = defaultdict(Count)
+    for given in within.objects:
+        count, meant, told = counts[given.language], places[given.object], found.get(given.object, set())
+        count.right += len(meant & told)
+        count.found += len(told)
+        count.planted += len(meant)
     return _with_all(counts)
 
 
@@ -238,11 +263,13 @@ STEPS: dict[str, Step | PictureStep] = {
     "names": Step(named, _with_models),
     "names-without-models": Step(named, _without_models),
     "consolidation": Step(joined, _with_models, lambda: [Consolidation()]),
+    "sentences": Step(sentence_places, lambda: [SentenceAnnotator()]),
     "opinions": Step(opinions, lambda: [Opinions()]),
     "events": Step(dates, lambda: [Events()]),
     "joined-events": Step(same(Kind.EVENT), lambda: [Events()], lambda: [JoinedEvents()], NAMES),
     "topics": Step(topics, collection=lambda: [Topics()]),
     "near-duplicates": Step(same(Kind.CLUSTER), collection=lambda: [NearDuplicates()]),
+    "related-texts": Step(related, collection=lambda: [RelatedTexts(None)]),
     "conversations": Step(answers, collection=lambda: [Conversations()]),
     "media": PictureStep(properties),
     "look-alikes": PictureStep(look_alikes),

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -42,8 +43,9 @@ class Planted:
     """What is known of an object: ``meant`` is the same wherever the same is meant, whatever it is called.
 
     It is the key of an entity, an event, a cluster or a topic; for opinions ``positive`` or ``negative``; for
-    conversations the author who is answered. ``when`` of an event is a day, month or year of ISO 8601, or an interval
-    of two days. Offsets are those of the words of an entity, and of the sentence of an opinion or event.
+    conversations the author who is answered; for sentences the same for all. ``when`` of an event is a day, month or
+    year of ISO 8601, or an interval of two days. Offsets are those of the words of an entity, and of a sentence that
+    is planted as such, as an opinion or as an event.
     """
 
     object: str
@@ -99,12 +101,21 @@ class _Text:
     unknown: list[tuple[int, int]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     """Entities that were named by their full names."""
+    begins: list[int] = field(default_factory=list)
+    """Where sentences begin."""
 
     def begin(self, rng: Random) -> int:
-        """Separate what comes next from what there is; return where it begins."""
+        """Separate the sentence that comes next from what there is; return where it begins."""
         if self.words:
             self.words += "\n\n" if rng.random() < 0.2 else " "
+        self.begins.append(len(self.words))
         return len(self.words)
+
+    @property
+    def sentences(self) -> Iterator[Planted]:
+        """The sentences, each without the white space behind it."""
+        for begin, end in pairwise([*self.begins, len(self.words)]):
+            yield Planted("", Kind.SENTENCES, "sentence", begin, begin + len(self.words[begin:end].rstrip()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +239,7 @@ class _Making:
             )
             self.unknown[iri] = [*self.unknown[given.object], (len(given.text) + 1, len(text))]
             self.planted += [replace(each, object=iri) for each in known[given.object]]
+            self.planted.append(Planted(iri, Kind.SENTENCES, "sentence", len(given.text) + 1, len(text)))
             self.planted += [Planted(name, Kind.CLUSTER, given.object) for name in (given.object, iri)]
 
     def _add(
@@ -245,7 +257,7 @@ class _Making:
                 site=site,
             )
         )  # fmt: skip
-        self.planted += [replace(each, object=iri) for each in text.planted]
+        self.planted += [replace(each, object=iri) for each in (*text.planted, *text.sentences)]
         self.planted.append(Planted(iri, Kind.TOPIC, f"{code}/{topic}"))
         self.planted.append(Planted(iri, Kind.LANGUAGE, code))
         self.unknown[iri] += text.unknown

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aahcrawler.exits import MISTAKE, NOT_WHOLE, exit_on_error
+from aahcrawler.tallies import plural
 
 if TYPE_CHECKING:
     from offline.enrichment.crawl_steering import Steered
@@ -94,12 +95,14 @@ def enrich(
     from offline.counting import counting
     from offline.enrichment.crawl_steering import RunningCrawl, SteeringBounds, SteeringError, steer, undo
     from offline.enrichment.enriching import enrich as enriched
-    from offline.enrichment.steps import EnrichError, all_steps, chosen_steps
+    from offline.enrichment.steps import ASKED_FOR, EnrichError, all_steps, chosen_steps
     from offline.spark.spark_job import spark_jobs
 
     if listing:
         for step in all_steps():
-            typer.echo(f"{step.name}{' (of all objects together)' if step.is_of_collection else ''}{step.source}")
+            together = " (of all objects together)" if step.is_of_collection else ""
+            asked_for = ", only where --steps names it" if step.name in ASKED_FOR else ""
+            typer.echo(f"{step.name}{together}{step.source}{asked_for}")
         return
     if not crawls:
         typer.echo("name the folder of a crawl", err=True)
@@ -109,13 +112,14 @@ def enrich(
         client = ServiceClient(service, os.environ.get("AAH_SERVICE_TOKEN", ""))
         named = [name.strip() for name in steps.split(",") if name.strip()]
         chosen = chosen_steps(named)
-        short: list[StepResult] = []
+        is_short = False
         jobs = stack.enter_context(spark_jobs(spark)) if spark and not undoing else Job
         for crawl in crawls:
             if undoing:
                 back = undo(RunningCrawl.of(crawl, client))
                 _tell_scores(crawl, "put back", back, as_json=as_json)
                 continue
+            is_short |= not _is_wholly_read(crawl)
             with counting(*(step.name for step in chosen)) as count:
                 made = enriched(
                     crawl,
@@ -128,12 +132,36 @@ def enrich(
                 )
                 for each in made:
                     _tell(crawl, each, as_json=as_json)
-                    short += [each] if each.done.failures or each.is_left_out else []
+                    is_short |= bool(each.done.failures) or each.is_left_out
             if steering:
                 changed = steer(RunningCrawl.of(crawl, client), SteeringBounds(terms, urls, move))
                 _tell_scores(crawl, "raised", changed, as_json=as_json)
-    if short:
+    if is_short:
         raise typer.Exit(NOT_WHOLE)
+
+
+def _is_wholly_read(crawl: Path) -> bool:
+    """Return whether all pages of a crawl or import were read; say where not, and of settings that are not heeded.
+
+    Raises ``EnrichError`` where none of them was.
+    """
+    from aahcrawler.annotations.annotation_settings import AnnotationSettings
+    from aahcrawler.layout import NQUADS, OBJECTS
+    from aahcrawler.segments import segments
+    from offline.enrichment.steps import EnrichError
+    from offline.import_reading import has_unread_captures
+
+    if note := AnnotationSettings.of(crawl.resolve()).note:
+        typer.echo(f"note: {note}", err=True)
+    if not has_unread_captures(crawl):
+        return True
+    if not segments(crawl / OBJECTS, NQUADS):
+        raise EnrichError(f"{crawl}: its pages were not read yet; aah import {crawl} reads them")
+    typer.echo(
+        f"{crawl}: some of its pages were not read yet, and nothing is said of them; aah import {crawl} reads them",
+        err=True,
+    )
+    return False
 
 
 def _tell(crawl: Path, result: "StepResult", *, as_json: bool) -> None:
@@ -147,10 +175,11 @@ def _tell(crawl: Path, result: "StepResult", *, as_json: bool) -> None:
     for note in result.notes:
         typer.echo(f"note: {result.step}: {note}", err=True)
     if done.failures:
-        typer.echo(f"note: {result.step}: fails on {done.failures:,} objects, which are left as they are", err=True)
+        objects = plural(done.failures, "object")
+        typer.echo(f"note: {result.step}: fails on {objects}, left as they are and told in the log", err=True)
     if not result.is_left_out:
-        what = f"{done.annotations:,} annotations at {result.captures:,} captures" if result.captures else "nothing new"
-        typer.echo(f"{crawl}: {result.step}: {what}")
+        said_of = f"{plural(done.annotations, 'annotation')} at {plural(result.captures, 'capture')}"
+        typer.echo(f"{crawl}: {result.step}: {said_of if result.captures else 'nothing new'}")
 
 
 def _tell_scores(crawl: Path, what: str, changed: "Sequence[Steered]", *, as_json: bool) -> None:
@@ -158,4 +187,4 @@ def _tell_scores(crawl: Path, what: str, changed: "Sequence[Steered]", *, as_jso
         for each in changed:
             typer.echo(json.dumps({"crawl": str(crawl), "step": "steering", **each.model_dump()}, ensure_ascii=False))
         return
-    typer.echo(f"{crawl}: steering: {what} {len(changed):,} scores" + (", see steered.jsonl" if changed else ""))
+    typer.echo(f"{crawl}: steering: {what} {plural(len(changed), 'score')}{', see steered.jsonl' if changed else ''}")

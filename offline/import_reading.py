@@ -17,7 +17,7 @@ from aahcrawler.definitions import read_definition
 from aahcrawler.documents import is_document
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.jobs import Job, Made, Work
-from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORT_READ, IMPORT_READING, INDEXES, NQUADS, OBJECTS, WARC
+from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORT_READ, IMPORT_READING, IMPORTS, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import Statements
@@ -104,6 +104,14 @@ def first_reading(
             yield done
         if reached != BEGINNING:
             replace_durably(crawl / INDEXES / IMPORT_READ, str(reached).encode())
+
+
+def has_unread_captures(crawl: Path) -> bool:
+    """Return whether a folder holds imported captures that no run of ``first_reading`` has come to yet."""
+    if not (crawl / IMPORTS).exists():
+        return False
+    with ArchivedCaptures(crawl, damaged=_log) as source:
+        return next(source.captures(_read_position(crawl)), None) is not None
 
 
 def _read_position(crawl: Path) -> Position:

@@ -70,6 +70,10 @@ def search(
         bool, typer.Option("--versions", help="Every version, not the last one of each page and object alone.")
     ] = False,
     unfolded: Annotated[bool, typer.Option("--unfolded", help="Near duplicates as results of their own.")] = False,
+    like: Annotated[
+        str,
+        typer.Option("--like", metavar="URL", help="Like the page or object with this URL or IRI; give no words then."),
+    ] = "",
     order: Annotated[ResultOrder, typer.Option("--order", help="The order of the results.")] = ResultOrder.RELEVANCE,
     facets: Annotated[bool, typer.Option("--facets", help="Count the values of what was found, too.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="The most results.")] = 10,
@@ -129,13 +133,16 @@ def search(
     ):
         files = ResultFiles(feed, parquet, warc, run)
         files.check(is_new=bool(new))
-        places, home, query = _divided(arguments, has_query=not new)
+        if like and (save or new):
+            raise SavedSearchError("--like: what is like something cannot be kept; leave out --save and --new")
+        places, home, query = _divided(arguments, has_query=not (new or like))
         since, until = moment(begin)[0] if begin else None, moment(end)[1] if end else None
         if since is not None and until is not None and since >= until:
             typer.echo(f"--from {begin} is later than --to {end}", err=True)
             raise typer.Exit(MISTAKE)
         question = Question(
             query=query,
+            like=like,
             filters={name: values for name, values in filters.items() if values},
             since=since,
             until=until,
@@ -165,7 +172,7 @@ def search(
         write(hits, output_format.value, sys.stdout)
         for line in tell(found, hits, new=looked.number if looked else None, facets=facets):
             typer.echo(line, err=True)
-        for line in files.write(hits, searched, new or save or query):
+        for line in files.write(hits, searched, new or save or query or like):
             typer.echo(line, err=True)
         if looked:  # What could not be handed over is new at the next look as well.
             write_saved(home, new, looked.saved)

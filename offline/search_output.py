@@ -25,6 +25,11 @@ _LOOSENED = {
     "words": "nothing has all of the words; results have half of them at least",
 }
 
+_LIKE_BY = {
+    "meaning": "compared by the meaning of their texts; pages, and objects that have no vectors, are left out",
+    "terms": "compared by their terms; aah enrich FOLDER --steps related-texts has objects compared by their meaning",
+}
+
 
 def up_to_date(places: Sequence[Path]) -> list[SearchedFolder]:
     """Return the folders of crawls in some places, with their indexes brought up to date.
@@ -175,6 +180,8 @@ def tell(found: Found, hits: Sequence[Hit], *, new: int | None, facets: bool) ->
         yield f"nobody wrote {', '.join(found.unknown)}; words that are spelt like it were looked for"
     if found.loosened:
         yield _LOOSENED[found.loosened]
+    if found.like_by:
+        yield _LIKE_BY[found.like_by]
     told = "" if new is None else f", {new:,} of them new"
     alike = sum(hit.alike for hit in hits)
     folded = f"; {alike:,} near {'duplicate' if alike == 1 else 'duplicates'} folded" if alike else ""

@@ -23,6 +23,10 @@ class Kind(StrEnum):
     """Who answers or quotes whom."""
     COMMUNITY = "community"
     MEDIUM = "medium"
+    SENTENCES = "sentences"
+    """The sentences of a text, and the words in them."""
+    RELATED = "related"
+    """Objects that are about the same, in whichever words: looser than ``CLUSTER``."""
 
 
 @dataclass(frozen=True, slots=True)

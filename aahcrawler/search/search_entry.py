@@ -80,6 +80,11 @@ class SearchEntry:
     said: tuple[tuple[str, str], ...] = ()
 
     @property
+    def iri(self) -> str:
+        """The IRI of an object, empty for all else."""
+        return self.thing.removeprefix(object_thing("")) if self.kind == OBJECT else ""
+
+    @property
     def digest(self) -> int:
         """What two versions differ by, as a number of 63 bits, never 0."""
         return number_of(f"{self.title}\0{self.author}\0{self.date}\0{self.text}") or 1

@@ -16,6 +16,7 @@ import tantivy
 from aahcrawler.definitions import read_meaning
 from aahcrawler.derived_index import Coverage, coverage
 from aahcrawler.layout import ARCHIVE, DEFINITION, DELETED, OBJECTS
+from aahcrawler.search.likeness import LikeThis, like_this
 from aahcrawler.search.query_language import All, Node, Not, Value, Words, leaves, parse
 from aahcrawler.search.query_terms import Compiler, Searched, between, is_unknown
 from aahcrawler.search.search_entry import EPOCH, SearchEntry, number_of
@@ -58,6 +59,7 @@ class Question:
     names, in seconds since 1970, the end excluded. ``as_of`` (seconds, too) asks for the versions that were there then,
     as far as captures tell; without it, ``scope`` says whether all versions count, or the last of each thing. Things
     found gone are among these. ``is_folded`` puts near duplicates, and the page that shows an object, under one hit.
+    ``like`` is the URL of a page or the IRI of an object that hits are to be like, beside matching the query.
     """
 
     query: str = ""
@@ -72,6 +74,7 @@ class Question:
     offset: int = 0
     is_folded: bool = True
     counts_facets: bool = True
+    like: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class Found:
     ``unknown`` are words that no text, or no field that was named (``author:berg``), has: similar ones were looked for.
     ``loosened`` says how far the query was loosened since nothing matches it as it is: ``spelling`` or ``words``, of
     which half have to match then. That there are further hits ``has_more`` says. ``undated`` counts versions that the
-    time line lacks.
+    time line lacks. ``like_by`` says by what it is known how much hits are like what they are wanted like.
     """
 
     total: int
@@ -129,6 +132,7 @@ class Found:
     unknown: tuple[str, ...] = ()
     loosened: Literal["", "spelling", "words"] = ""
     has_more: bool = False
+    like_by: Literal["", "meaning", "terms"] = ""
 
     @property
     def folded(self) -> int:
@@ -215,7 +219,8 @@ def search(folders: Sequence[OpenFolder], question: Question, only: Container[in
     )
     hits, has_more = asked.hits(Marker(asked.node, is_lenient=bool(loosened or unknown)), only)
     facets, timeline, undated = asked.facets() if question.counts_facets else ({}, (), 0)
-    return Found(asked.total, hits, facets, timeline, undated, unknown, loosened, has_more)
+    like_by = asked.like.by if asked.like is not None else ""
+    return Found(asked.total, hits, facets, timeline, undated, unknown, loosened, has_more, like_by)
 
 
 def all_keys(folders: Sequence[OpenFolder], question: Question, most: int) -> list[int]:
@@ -250,12 +255,13 @@ class _Asked:
         node: Node | None,
         searched: Searched,
         how: Literal["", "spelling", "words"] = "",
+        like: LikeThis | None = None,
     ) -> None:
-        self.node, self._folders, self._question, self.searched = node, folders, question, searched
-        self._queries = [
-            _narrowed(_compiled(Compiler(searched, each.searcher, is_lenient=bool(how)), node, how), question, node)
-            for each in folders
-        ]
+        self.node, self._folders, self._question, self.searched, self.like = node, folders, question, searched, like
+        compiled = [_compiled(Compiler(searched, each.searcher, is_lenient=bool(how)), node, how) for each in folders]
+        if like is not None:
+            compiled = [_both(each, other) for each, other in zip(compiled, like.queries, strict=True)]
+        self._queries = [_narrowed(each, question, node) for each in compiled]
         self._counts = [_matching(each.searcher, query) for each, query in zip(folders, self._queries, strict=True)]
         self.total = sum(self._counts)
 
@@ -267,14 +273,15 @@ class _Asked:
             tuple(sorted({code for each in folders for code in each.languages})),
             {name: tuple(dict.fromkeys(_names(folders, name))) for name in NAMED},
         )
-        return cls(folders, question, parse(question.query), searched)
+        like = like_this(folders, searched, question.like) if question.like else None
+        return cls(folders, question, parse(question.query), searched, like=like)
 
     def loosened(self, how: Literal["spelling", "words"]) -> "_Asked | None":
         """Return the same with a query that more matches; None where it has no words that can be spelt otherwise."""
         words = [leaf for leaf in leaves(self.node) if isinstance(leaf, Words) and not leaf.is_phrase]
         if not words or (how == "words" and not (isinstance(self.node, All) and len(words) > 1)):
             return None
-        return _Asked(self._folders, self._question, self.node, self.searched, how)
+        return _Asked(self._folders, self._question, self.node, self.searched, how, self.like)
 
     # Hits
 
@@ -414,6 +421,11 @@ class _Asked:
 def _matching(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
     """Return how many versions match."""
     return searcher.search(query, 1, count=True).count or 0  # type: ignore[attr-defined] # Its stub lacks it.
+
+
+def _both(query: tantivy.Query, like: tantivy.Query) -> tantivy.Query:
+    """Return what asks for both, in the order of likeness alone."""
+    return tantivy.Query.boolean_query([(_MUST, tantivy.Query.const_score_query(query, 0.0)), (_MUST, like)])
 
 
 def _compiled(compiler: Compiler, node: Node | None, how: str) -> tantivy.Query:

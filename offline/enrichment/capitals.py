@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from aahcrawler.annotations import Kind
+from offline.enrichment.entity_names import MAX_NAME
 from offline.enrichment.name_contexts import TITLES, is_institution, kind_by_words
 from online_analysis.word_lists import function_words
 
@@ -174,8 +175,8 @@ def _in_line(text: str, words: list[_Word], language: str, common: Set[str], ins
         first = _first(words, at, end, common)
         titled = any(word.plain in TITLES for word in words[at:first])
         kept = words[first:end]
-        if kept and _is_name(kept, language, inside, titled=titled):
-            name = text[kept[0].start : kept[-1].end]
+        name = text[kept[0].start : kept[-1].end] if kept else ""
+        if 0 < len(name) <= MAX_NAME and _is_name(kept, language, inside, titled=titled):
             yield Found(kept[0].start, kept[-1].end, Kind.PERSON if titled else kind_by_words(name, language))
         at = end
 

@@ -7,7 +7,7 @@ graph that was written, and ends with the same annotations; so it does while a c
 import json
 import logging
 import sqlite3
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import astuple, dataclass, field, replace
@@ -26,7 +26,7 @@ from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import DEFINITION, NQUADS
 from aahcrawler.segments import SegmentWriter, Series, recover
 from aahcrawler.tombstones import read_tombstones
-from offline.enrichment.annotator import Annotator, MediaAnnotator, Medium, ObjectText
+from offline.enrichment.annotator import Annotator, CollectionAnnotator, MediaAnnotator, Medium, ObjectText
 from offline.enrichment.captured_media import MediaSources, MediaSurvey
 from offline.enrichment.object_texts import Sources, Survey, version_key, with_language
 from offline.enrichment.steps import EnrichError, EnrichmentStep, MissingLibraryError, Setting, Telling
@@ -89,36 +89,50 @@ def enrich(
 ) -> Iterator[StepResult]:
     """Have some steps annotate the objects of a crawl's folder, and yield what each has done.
 
-    Steps are done in the order given; those that go by all objects are told what the ones before them said. ``seen`` is
-    told how many more captures a step is done with. With ``leave_out``, a step that rests on a library which is not
-    installed is left out, and its result says so. ``lexicons`` is the operator's folder of them. ``jobs`` makes jobs
-    for what goes object by object, which ``offline.spark`` spreads over machines; all else is done in this process.
+    Steps are done in the order given, once all of their annotators are made; those that go by all objects are told what
+    the ones before them said. ``seen`` is told how many more captures a step is done with. With ``leave_out``, a step
+    that rests on a library which is not installed is left out, and its result says so. ``lexicons`` is the operator's
+    folder of them. ``jobs`` makes jobs for what goes object by object, which ``offline.spark`` spreads over machines;
+    all else is done in this process.
     Raises ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
     ``SegmentError`` and ``sqlite3.Error``.
     """
     setting = setting_of(crawl, lexicons)
-    with (
-        annotating(crawl) as folder,
-        Survey.of(crawl) as survey,
-        closing(SegmentWriter(Series(folder, setting.icd.id, NQUADS), lambda: datetime.now(UTC))) as writer,
-        AnnotationIndex(crawl) as index,
-    ):
+    with ExitStack() as stack:
+        folder = stack.enter_context(annotating(crawl))
+        # What a later step cannot read, such as a lexicon, is told before hours have gone into the steps before it.
+        annotators = deque(_annotators(setting, steps, leave_out=leave_out))
+        survey = stack.enter_context(Survey.of(crawl))
+        series = Series(folder, setting.icd.id, NQUADS)
+        writer = stack.enter_context(closing(SegmentWriter(series, lambda: datetime.now(UTC))))
+        index = stack.enter_context(AnnotationIndex(crawl))
         recover(folder, NQUADS)
         enriching = _Enriching(setting, survey, index, writer, processes, jobs)
         told: list[str] = []
         for step in steps:
             index.catch_up()
-            try:
-                if step.is_of_collection:
-                    yield enriching.collection(step, told, seen)
-                else:
-                    yield enriching.media(step, seen) if step.is_of_media else enriching.objects(step, seen)
-            except MissingLibraryError as error:
-                if not leave_out:
-                    raise
-                yield StepResult(step.name, 0, Annotated(), (str(error),), is_left_out=True)
+            match annotators.popleft():
+                case MissingLibraryError() as missing:
+                    yield StepResult(step.name, 0, Annotated(), (str(missing),), is_left_out=True)
+                case annotator if step.is_of_collection:
+                    yield enriching.collection(step, cast("CollectionAnnotator", annotator), told, seen)
+                case annotator:
+                    yield enriching.one_by_one(step, cast("Annotator | MediaAnnotator", annotator), seen)
             told.append(step.name)
         index.catch_up()
+
+
+def _annotators(
+    setting: Setting, steps: Sequence[EnrichmentStep], *, leave_out: bool
+) -> Iterator[Annotator | MediaAnnotator | CollectionAnnotator | MissingLibraryError]:
+    """Yield the annotator of each step; with ``leave_out``, why there is none where its library is missing."""
+    for step in steps:
+        try:
+            yield step.annotator(setting)
+        except MissingLibraryError as error:
+            if not leave_out:
+                raise
+            yield error
 
 
 def setting_of(crawl: Path, lexicons: Path | None = None) -> Setting:
@@ -137,17 +151,16 @@ class _Enriching:
     processes: int
     jobs: Callable[..., Job[Annotated]]
 
-    def media(self, step: EnrichmentStep, seen: Callable[[str, int], object]) -> StepResult:
-        """Have a step annotate the files that it has not annotated yet."""
-        annotator = step.media_annotator(self.setting)
+    def one_by_one(
+        self, step: EnrichmentStep, annotator: Annotator | MediaAnnotator, seen: Callable[[str, int], object]
+    ) -> StepResult:
+        """Have a step annotate the objects, or the files, that it has not annotated yet."""
+        if not step.is_of_media:
+            return self._annotated(step, annotator, self.survey, seen)
         with MediaSurvey.of(self.setting.crawl) as survey:
-            return self._one_by_one(step, annotator, survey, seen)
+            return self._annotated(step, annotator, survey, seen)
 
-    def objects(self, step: EnrichmentStep, seen: Callable[[str, int], object]) -> StepResult:
-        """Have a step annotate the objects that it has not annotated yet."""
-        return self._one_by_one(step, step.annotator(self.setting), self.survey, seen)
-
-    def _one_by_one(
+    def _annotated(
         self,
         step: EnrichmentStep,
         annotator: Annotator | MediaAnnotator,
@@ -191,9 +204,14 @@ class _Enriching:
                 if not survey.has(capture):
                     yield "", json.dumps([capture, "", [], []])
 
-    def collection(self, step: EnrichmentStep, told: Sequence[str], seen: Callable[[str, int], object]) -> StepResult:
+    def collection(
+        self,
+        step: EnrichmentStep,
+        annotator: CollectionAnnotator,
+        told: Sequence[str],
+        seen: Callable[[str, int], object],
+    ) -> StepResult:
         """Have a step annotate all objects together, unless it has done so with the very same."""
-        annotator = step.collection_annotator(self.setting)
         annotations, before = Annotations(self.index.base), self._told_before(step, told)
         run = self._run(annotator.version, before)
         if self.index.has_run(step.name, annotator.version, run):
@@ -249,7 +267,7 @@ class AnnotatingStep:
     def open(self) -> Iterator[Work[Annotated]]:
         """Make the annotator. Raises ``EnrichError``."""
         setting, of_media = setting_of(self.crawl, self.lexicons), self.step.is_of_media
-        annotator = self.step.media_annotator(setting) if of_media else self.step.annotator(setting)
+        annotator = cast("Annotator | MediaAnnotator", self.step.annotator(setting))
         if annotator.version != self.version:
             raise EnrichError(f"what the step {self.step.name} goes by was changed meanwhile; run aah enrich again")
         sources = MediaSources(self.crawl) if of_media else Sources(self.crawl)

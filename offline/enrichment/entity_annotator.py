@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from importlib.metadata import entry_points, version
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Self
 
 from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.tallies import plural
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
-from offline.enrichment.entity_names import acronym, entity_iri, folded_name, stands_for, tidied
+from offline.enrichment.entity_names import MAX_NAME, acronym, entity_iri, folded_name, stands_for, tidied
+from offline.enrichment.language_models import ANY, installed_models, model_version
 from offline.enrichment.name_contexts import is_institution, is_titled, kind_beside, kind_by_words
 from offline.enrichment.steps import Setting
 from online_analysis.terms import Lexicon
@@ -25,11 +26,7 @@ from online_analysis.terms import Lexicon
 if TYPE_CHECKING:
     from online_analysis.analysers.gazetteer import Gazetteer
 
-_EDITION: Final = "2"
-MODELS: Final = "spacy_models"
-"""The group of entry points in which packages announce pipelines for spaCy."""
-_SIZES: Final = ("_lg", "_md", "_sm")
-_ANY: Final = "xx"
+_EDITION: Final = "3"
 _KINDS: Final = {
     "PERSON": Kind.PERSON,
     "PER": Kind.PERSON,
@@ -44,7 +41,6 @@ _FOLLOWING: Final = 0.9
 """By how much a short name is as certain as the whole one that it stands for."""
 _MAX_NAMES: Final = 500
 """Names of an object that are annotated."""
-_MAX_LENGTH: Final = 120
 _PART: Final = re.compile(r"[^()]+")
 _BESIDE: Final = " \t.,;:!?\"'’‘“”[]{}*_–—-#@"
 _GENITIVE: Final = re.compile(r"['’]s$")
@@ -86,7 +82,7 @@ class EntityAnnotator:
         self._entities, self._models = tuple(dict.fromkeys(entities)), dict(models)
         self._recognisers: dict[str, Recogniser] = {}
         named = blake2b("\n".join(sorted(self._entities)).encode(), digest_size=4).hexdigest()
-        installed = " ".join(f"{model}-{_version_of(model)}" for model in sorted(set(self._models.values())))
+        installed = " ".join(f"{model}-{model_version(model)}" for model in sorted(set(self._models.values())))
         self.version = f"{_EDITION} {named} {installed}".rstrip()
 
     @classmethod
@@ -144,13 +140,13 @@ class EntityAnnotator:
         has_capitals = given.language not in WITHOUT_CAPITALS
         for begin, behind, kind in _whole_institutions(named, given):
             words = given.text[begin:behind]
-            if 1 < len(words) <= _MAX_LENGTH and any(map(str.isupper if has_capitals else str.isalpha, words)):
+            if 1 < len(words) <= MAX_NAME and any(map(str.isupper if has_capitals else str.isalpha, words)):
                 told = _told_kind(begin, tidied(words), kind, given)
                 yield Mention(begin, behind, told, tidied(words), _OF_MODEL, "model")
 
     def _recogniser(self, language: str) -> Recogniser | None:
         """Return the recogniser for a language; None where no model is installed."""
-        model = self._models.get(language) or self._models.get(_ANY)
+        model = self._models.get(language) or self._models.get(ANY)
         if model is None:
             return None
         if model not in self._recognisers:
@@ -168,11 +164,11 @@ class EntityAnnotator:
     def told(self, languages: Mapping[str, int]) -> Iterator[str]:
         """Yield what names are found by in each of some languages, and what could be installed."""
         for code, count in sorted(languages.items(), key=lambda each: (-each[1], each[0])):
-            model = self._models.get(code) or self._models.get(_ANY)
-            where = f"names in {count:,} objects in {code or 'no language that can be told'}"
+            model = self._models.get(code) or self._models.get(ANY)
+            where = f"names in {plural(count, 'object')} in {code or 'no language that can be told'}"
             own = "the definition's entities" if self._entities else "no entities in the definition"
             if model is not None:
-                yield f"{where}: the model {model} {_version_of(model)}, and {own}"
+                yield f"{where}: the model {model} {model_version(model)}, and {own}"
             elif code in WITHOUT_CAPITALS:
                 yield f"{where}: no model installed, and no capitals to go by; {own} alone"
             elif code in NOUNS_WITH_CAPITALS:
@@ -181,27 +177,6 @@ class EntityAnnotator:
                 yield f"{where}: no model installed; {own}, and words with capitals"
         if missing := sorted(code for code in languages if code and code not in self._models):
             yield f"to find more in {', '.join(missing)}: install a pipeline for spaCy with names (docs/enrichment.md)"
-
-
-def installed_models() -> dict[str, str]:
-    """Return an installed pipeline for each language, the largest, by its code; nothing is imported.
-
-    The code is what the name of the package begins with, as spaCy names packages: ``en_core_web_sm``.
-    """
-    found = {entry.name for entry in entry_points(group=MODELS)}
-
-    def preference(name: str) -> tuple[int, str]:
-        return next((place for place, size in enumerate(_SIZES) if size in name), len(_SIZES)), name
-
-    models: dict[str, str] = {}
-    for name in sorted(found, key=preference):
-        models.setdefault(name.partition("_")[0], name)
-    return models
-
-
-def _version_of(model: str) -> str:
-    found = next((entry for entry in entry_points(group=MODELS, name=model) if entry.dist is not None), None)
-    return found.dist.version if found is not None and found.dist is not None else version("spacy")
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 from aahcrawler.objects.vocabulary import ENTITY
 
+MAX_NAME: Final = 120
+"""Characters of the longest name: what is longer is a line that lacks its punctuation, or letters without sense."""
 _SPACES: Final = re.compile(r"\s+")
 _LETTERS: Final = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "ʼ": "'", "‐": "-"}

@@ -13,6 +13,7 @@ from aahcrawler.annotations import Kind
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
 from offline.enrichment.document_frequencies import DocumentFrequencies
+from offline.enrichment.entity_names import MAX_NAME
 
 MAX_NAMES: Final = 200
 """Names that are added to one object."""
@@ -97,4 +98,5 @@ def _way(before: str) -> str:
 def _pairs(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield words with capitals within sentences, with their place and the word before."""
     for found in _PAIR.finditer(text):
-        yield found.start(2), found[1], found[2]
+        if len(found[2]) <= MAX_NAME:
+            yield found.start(2), found[1], found[2]

@@ -28,7 +28,7 @@ from offline.enrichment.entity_names import (
 from offline.enrichment.missed_names import MissedNames
 from offline.enrichment.name_contexts import kind_by_words
 
-_EDITION: Final = "2"
+_EDITION: Final = "3"
 NAMED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME})
 _AGREEING: Final = 2 / 3
 """The share of what tells what bears a name that has to agree."""

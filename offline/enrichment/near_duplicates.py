@@ -1,6 +1,6 @@
 """Finds objects that say nearly the same: copies, quotations as a whole, press releases with another head."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.traps.sketch import shingles
-from offline.enrichment.annotator import ObjectText
+from offline.enrichment.annotator import CollectionAnnotator, ObjectText
 
 MIN_SHINGLES: Final = 8
 """Different stretches of three words that a text has at least that is compared: thanks and greetings are no copies."""
@@ -30,9 +30,8 @@ class NearDuplicates:
     Texts are compared by MinHash (Broder, 1997) over stretches of three words, as near-duplicate pages are
     (``aahcrawler.traps.sketch``); of a long text its two ends count. Each text is compared with the first text of a
     cluster alone, the one captured first, so no cluster drifts from text to text, and later captures change neither
-    clusters nor their IRIs. Versions of one object alone are no cluster. A cluster is labelled by the title of its
-    earliest object, by publication where that is known, or by how its text begins. ``confidence`` is the estimated
-    likeness to the first text, ``quote`` how the text begins.
+    clusters nor their IRIs. Versions of one object alone are no cluster. ``confidence`` is the estimated likeness to
+    the first text, ``quote`` how the text begins.
     """
 
     name = "near-duplicates"
@@ -47,35 +46,53 @@ class NearDuplicates:
         clusters = _Clusters()
         for text in sorted(filter(None, map(_read, objects()))):
             clusters.add(text)
-        members = clusters.members()
-        titled = {member.cluster.earliest.key: member.cluster for member in members.values()}
-        labels: dict[str, str] = {}
-        for given in objects():
-            cluster = titled.get(_key(given))
-            if cluster is not None:
-                labels[cluster.iri] = " ".join(given.title.split())[:_OPENING] or _opening(given)
-        for given in objects():
-            member = members.get(_key(given))
-            if member is not None:
-                yield Annotation(
-                    object=given.object,
-                    capture=given.capture,
-                    kind=Kind.CLUSTER,
-                    label=labels[member.cluster.iri],
-                    annotator=self.name,
-                    version=self.version,
-                    confidence=round(member.likeness, 4),
-                    iri=member.cluster.iri,
-                    quote=_opening(given),
-                    values=(("objects", str(len(member.cluster.objects))),),
-                )
+        yield from cluster_annotations(self, Kind.CLUSTER, "cluster", objects, clusters.members)
 
 
-def _key(given: ObjectText) -> bytes:
-    return _digest(f"{given.object}\n{given.capture}")
+def cluster_annotations(
+    annotator: CollectionAnnotator,
+    kind: Kind,
+    named: str,
+    objects: Callable[[], Iterator[ObjectText]],
+    members: Mapping[bytes, "Member"],
+) -> Iterator[Annotation]:
+    """Yield what an annotator says of the members of clusters that have several objects; all objects are read twice.
+
+    ``named`` is what the IRIs of its clusters have before the key of their first text. A cluster is labelled by the
+    title of its earliest object, by publication where that is known, or by how its text begins.
+    """
+    shown = {key: member for key, member in members.items() if len(member.cluster.objects) > 1}
+    titled = {member.cluster.earliest.key: member.cluster.first.key for member in shown.values()}
+    labels: dict[bytes, str] = {}
+    for given in objects():
+        first = titled.get(text_key(given))
+        if first is not None:
+            labels[first] = " ".join(given.title.split())[:_OPENING] or _opening(given)
+    for given in objects():
+        member = shown.get(text_key(given))
+        if member is not None:
+            first = member.cluster.first.key
+            yield Annotation(
+                object=given.object,
+                capture=given.capture,
+                kind=kind,
+                label=labels[first],
+                annotator=annotator.name,
+                version=annotator.version,
+                confidence=round(member.likeness, 4),
+                iri=f"urn:aahcrawler:{named}:{first.hex()}",
+                quote=_opening(given),
+                values=(("objects", str(len(member.cluster.objects))),),
+            )
 
 
-def _digest(text: str) -> bytes:
+def text_key(given: ObjectText) -> bytes:
+    """Return what the text of an object at a capture is known by."""
+    return text_digest(f"{given.object}\n{given.capture}")
+
+
+def text_digest(text: str) -> bytes:
+    """Return a digest of twelve bytes."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
@@ -93,17 +110,20 @@ _PERMUTATIONS: Final = _permutations()
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Text:
-    """A text by its MinHash, in the order of capture. ``signature`` are numbers as bytes."""
+class ClusteredText:
+    """A text that is put into clusters, in the order of capture, with ``object`` and ``key`` as digests.
+
+    ``signature`` is its MinHash, numbers as bytes; empty where texts are compared otherwise.
+    """
 
     captured: str
     object: bytes
     key: bytes
     published: str
-    signature: bytes
+    signature: bytes = b""
 
 
-def _read(given: ObjectText) -> _Text | None:
+def _read(given: ObjectText) -> ClusteredText | None:
     """Return the text of an object, None where it is too short to be compared."""
     hashes = shingles(given.text)
     if len(hashes) < MIN_SHINGLES:
@@ -111,30 +131,31 @@ def _read(given: ObjectText) -> _Text | None:
     factors, offsets = _PERMUTATIONS
     mixed = hashes[:, None] * factors + offsets
     signature = (mixed.min(axis=0) >> np.uint64(32)).astype(np.uint32)
-    return _Text(given.captured, _digest(given.object), _key(given), given.published, signature.tobytes())
+    return ClusteredText(
+        given.captured, text_digest(given.object), text_key(given), given.published, signature.tobytes()
+    )
 
 
 @dataclass(slots=True)
-class _Cluster:
+class Cluster:
     """Texts that are like the first of them. ``earliest`` is the one published first, ``objects`` are digests."""
 
-    first: _Text
-    earliest: _Text
+    first: ClusteredText
+    earliest: ClusteredText
     objects: set[bytes]
 
-    @property
-    def iri(self) -> str:
-        return f"urn:aahcrawler:cluster:{self.first.key.hex()}"
-
-    def take(self, text: _Text) -> None:
+    def take(self, text: ClusteredText) -> None:
+        """Add a text."""
         self.objects.add(text.object)
         if text.published and (not self.earliest.published or text.published < self.earliest.published):
             self.earliest = text
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
-    cluster: _Cluster
+class Member:
+    """A text of a cluster, by how much it is like the first one."""
+
+    cluster: Cluster
     likeness: float
 
 
@@ -142,30 +163,26 @@ class _Clusters:
     """Clusters of texts, which are taken in the order of capture."""
 
     def __init__(self) -> None:
-        self._members: dict[bytes, _Member] = {}
-        self._bands: dict[tuple[int, bytes], list[_Cluster]] = {}
+        self.members: dict[bytes, Member] = {}
+        self._bands: dict[tuple[int, bytes], list[Cluster]] = {}
 
-    def add(self, text: _Text) -> None:
+    def add(self, text: ClusteredText) -> None:
         """Put a text into the cluster whose first text it is most like, or into a new one."""
         bands = [(at, text.signature[at : at + 4 * _ROWS]) for at in range(0, len(text.signature), 4 * _ROWS)]
-        candidates = {cluster.iri: cluster for band in bands for cluster in self._bands.get(band, ())}
+        candidates = {cluster.first.key: cluster for band in bands for cluster in self._bands.get(band, ())}
         likenesses = [(_likeness(cluster.first, text), cluster) for cluster in candidates.values()]
-        likeness, cluster = max(likenesses, key=lambda each: (each[0], each[1].iri), default=(0.0, None))
+        likeness, cluster = max(likenesses, key=lambda each: (each[0], each[1].first.key), default=(0.0, None))
         if cluster is None or likeness < ALIKE:
-            likeness, cluster = 1.0, _Cluster(text, text, set())
+            likeness, cluster = 1.0, Cluster(text, text, set())
             for band in bands:
                 holders = self._bands.setdefault(band, [])
                 if len(holders) < _MAX_COMPARED:
                     holders.append(cluster)
         cluster.take(text)
-        self._members[text.key] = _Member(cluster, likeness)
-
-    def members(self) -> dict[bytes, _Member]:
-        """Return the members of the clusters that have several objects, by their keys."""
-        return {key: member for key, member in self._members.items() if len(member.cluster.objects) > 1}
+        self.members[text.key] = Member(cluster, likeness)
 
 
-def _likeness(one: _Text, other: _Text) -> float:
+def _likeness(one: ClusteredText, other: ClusteredText) -> float:
     """Estimate the share of stretches that two texts have in common, to within about a twentieth."""
     equal = np.frombuffer(one.signature, np.uint32) == np.frombuffer(other.signature, np.uint32)
     return float(np.count_nonzero(equal)) / len(equal)

@@ -21,6 +21,7 @@ from aahcrawler.objects.reader import Statements
 from aahcrawler.page.generic import language as language_of
 from aahcrawler.tombstones import TakenDown
 from offline.enrichment.annotator import ObjectText
+from offline.enrichment.entity_names import MAX_NAME
 
 MAX_TEXT: Final = 200_000
 """Characters of a text that annotators are given."""
@@ -65,7 +66,7 @@ def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
             url=each.url,
             text=text,
             title=each.title or "",
-            author=each.author or "",
+            author=each.author if each.author and len(each.author) <= MAX_NAME else "",
             published=each.date or "",
             captured=row.fetched_at,
             language=said[1].lower() if said else "",

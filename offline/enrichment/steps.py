@@ -24,6 +24,7 @@ SHIPPED: Final = {
     ANNOTATORS: {
         "language": "offline.enrichment.language_annotator:LanguageAnnotator",
         "entities": "offline.enrichment.entity_annotator:EntityAnnotator.of",
+        "sentences": "offline.enrichment.sentences:SentenceAnnotator",
         "opinions": "offline.enrichment.opinions:Opinions.of",
         "events": "offline.enrichment.events:Events",
     },
@@ -34,11 +35,18 @@ SHIPPED: Final = {
         "keywords": "offline.enrichment.keywords:Keywords",
         "topics": "offline.enrichment.topics:Topics.of",
         "near-duplicates": "offline.enrichment.near_duplicates:NearDuplicates",
+        "related-texts": "offline.enrichment.related_texts:RelatedTexts.of",
         "conversations": "offline.enrichment.conversations:Conversations.of",
         "look-alikes": "offline.enrichment.media:LookAlikes",
     },
 }
 """The steps that ship, by group, in the order in which they are done."""
+ASKED_FOR: Final = frozenset({"sentences", "related-texts"})
+"""The steps that are done only where they are named: they take much, and few need what they say."""
+
+
+_EXTRAS: Final = {"related-texts": "vectors"}
+"""The extras that steps need, of those that need another one than ``enrich``."""
 
 
 class EnrichError(Exception):
@@ -85,27 +93,17 @@ class EnrichmentStep:
         """Whether it goes by files, one by one."""
         return self.group == MEDIA_ANNOTATORS
 
-    def annotator(self, setting: Setting) -> Annotator:
-        """Make one that annotates objects one by one. Raise ``EnrichError``."""
-        return cast("Annotator", self._made(setting))
-
-    def media_annotator(self, setting: Setting) -> MediaAnnotator:
-        """Make one that annotates files one by one. Raise ``EnrichError``."""
-        return cast("MediaAnnotator", self._made(setting))
-
-    def collection_annotator(self, setting: Setting) -> CollectionAnnotator:
-        """Make one that goes by all objects together. Raise ``EnrichError``."""
-        return cast("CollectionAnnotator", self._made(setting))
-
-    def _made(self, setting: Setting) -> object:
+    def annotator(self, setting: Setting) -> Annotator | MediaAnnotator | CollectionAnnotator:
+        """Make the annotator, of the sort that the group has. Raise ``EnrichError``."""
         try:
             factory = EntryPoint(self.name, self.factory, self.group).load()
             made = factory(setting=setting) if "setting" in signature(factory).parameters else factory()
             name, version = made.name, made.version
         except ModuleNotFoundError as error:
             if not self.source:
+                extra = _EXTRAS.get(self.name, "enrich")
                 problem = f"{self.name} is left out: it rests on {error.name}, which is not installed"
-                raise MissingLibraryError(f"{problem}; pip install 'aahcrawler[enrich]' adds it") from error
+                raise MissingLibraryError(f"{problem}; pip install 'aahcrawler[{extra}]' adds it") from error
             raise EnrichError(f"the step {self.name}{self.source} lacks {error.name}; install that") from error
         except Exception as error:  # A third party's code may raise anything.
             if not self.source and isinstance(error, ValueError | OSError):
@@ -115,7 +113,7 @@ class EnrichmentStep:
             raise EnrichError(f"{problem}; mend or remove its distribution, or leave it out with --steps") from error
         if name != self.name or not isinstance(version, str):
             raise EnrichError(f"the step {self.name}{self.source} is called {name!r} by itself; tell its authors")
-        return made
+        return cast("Annotator | MediaAnnotator | CollectionAnnotator", made)
 
 
 def all_steps() -> tuple[EnrichmentStep, ...]:
@@ -134,9 +132,13 @@ def all_steps() -> tuple[EnrichmentStep, ...]:
 
 
 def chosen_steps(names: Sequence[str]) -> tuple[EnrichmentStep, ...]:
-    """Return the steps of some names, all without any, in the order in which they are done. Raise ``EnrichError``."""
+    """Return the steps of some names in the order in which they are done; without any, all that need not be asked for.
+
+    Raise ``EnrichError``.
+    """
     known = {step.name: step for step in all_steps()}
     unknown = sorted(set(names) - known.keys())
     if unknown:
         raise EnrichError(f"there is no step {', '.join(unknown)}; there are {', '.join(known)}")
-    return tuple(step for step in known.values() if not names or step.name in names)
+    chosen = set(names) or known.keys() - ASKED_FOR
+    return tuple(step for step in known.values() if step.name in chosen)

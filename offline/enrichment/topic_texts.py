@@ -39,6 +39,7 @@ _WINDOW: Final = 50
 _MAX_CACHED: Final = 100_000
 _MAX_CHUNK: Final = 64
 _MIN_LETTERS: Final = 3
+_MAX_LETTERS: Final = 80
 _WORD: Final = re.compile(r"[^\W_]+")
 _NEGATED: Final = re.compile(r"['’]t\b")
 """What is behind the first part of "isn't", which is no word."""
@@ -64,7 +65,7 @@ class Words:
 class TermReader:
     """Returns the terms of texts, each with the word as it is written: ``(stem, word)``.
 
-    A stem has three letters or more, is no number and of no function word. Of scripts that write no spaces a pair of
+    A stem has 3 to 80 letters, is no number and of no function word. Of scripts that write no spaces a pair of
     characters is a term.
     """
 
@@ -109,7 +110,7 @@ def _terms(chunk: str, language: Language, left_out: Container[str]) -> Iterator
         written = words[number] if len(words) == len(terms) else term
         if is_unspaced(term):
             yield term, term
-        elif len(term) < _MIN_LETTERS or term.isdigit() or written.casefold() in left_out:
+        elif not _MIN_LETTERS <= len(term) <= _MAX_LETTERS or term.isdigit() or written.casefold() in left_out:
             continue
         elif not _NEGATED.match(chunk, chunk.find(written) + len(written)):
             yield term, written

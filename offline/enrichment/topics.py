@@ -125,7 +125,7 @@ class Topics:
     @property
     def version(self) -> str:
         """The version of code, settings and model."""
-        return f"2 {self._model} of {MAX_SAMPLE}"
+        return f"3 {self._model} of {MAX_SAMPLE}"
 
     def annotate(
         self,

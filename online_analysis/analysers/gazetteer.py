@@ -12,7 +12,7 @@ where the ICD has entities.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -41,7 +41,10 @@ _MAX_ACRONYM_LENGTH = 5
 _MIN_OF_PART = 3
 _REMEMBERED_WORDS = 20_000
 _PART_WITHOUT_MODEL = 0.5
-_MODEL_PARTS = frozenset({"tok2vec", "transformer", "ner"})
+_SHARED_PARTS = frozenset({"tok2vec", "transformer"})
+"""Components that others of a pipeline may listen to; some have an encoder of their own."""
+_NAME_PARTS = frozenset({"ner"})
+_WORD_PARTS = frozenset({"tagger", "morphologizer", "attribute_ruler", "lemmatizer", "trainable_lemmatizer"})
 
 
 class EntityModelError(Exception):
@@ -58,17 +61,31 @@ def load_model(name: str) -> Pipeline:
 
     Raise EntityModelError where it cannot be loaded or recognises no entities.
     """
-    title = Path(name).name
-    try:
-        pipeline = spacy.load(name)
-    except (OSError, ValueError, ImportError, KeyError, TypeError) as error:
-        problem = f"the model '{title}' cannot be loaded ({type(error).__name__}: {error})"
-        raise EntityModelError(problem, f"install one for spaCy {__version__}, or train it anew") from error
+    pipeline = _loaded(name)
     if "ner" not in pipeline.pipe_names:
-        problem = f"the model '{title}' recognises no entities, it holds {', '.join(pipeline.pipe_names) or 'nothing'}"
+        held = ", ".join(pipeline.pipe_names) or "nothing"
+        problem = f"the model '{Path(name).name}' recognises no entities, it holds {held}"
         raise EntityModelError(problem, "name a pipeline with the component `ner`")
-    pipeline.select_pipes(enable=[each for each in pipeline.pipe_names if each in _MODEL_PARTS])
+    return _with_parts(pipeline, _NAME_PARTS)
+
+
+def _loaded(name: str) -> Pipeline:
+    try:
+        return spacy.load(name)
+    except (OSError, ValueError, ImportError, KeyError, TypeError) as error:
+        problem = f"the model '{Path(name).name}' cannot be loaded ({type(error).__name__}: {error})"
+        raise EntityModelError(problem, f"install one for spaCy {__version__}, or train it anew") from error
+
+
+def _with_parts(pipeline: Pipeline, parts: Set[str]) -> Pipeline:
+    """Return a pipeline with some of its components alone, and with what these listen to."""
+    kept = parts | _SHARED_PARTS if any("Listener" in str(_config(pipeline, each)) for each in parts) else parts
+    pipeline.select_pipes(enable=[each for each in pipeline.pipe_names if each in kept])
     return pipeline
+
+
+def _config(pipeline: Pipeline, part: str) -> object:
+    return pipeline.config["components"].get(part)
 
 
 def recogniser(name: str) -> Callable[[str], Iterator[str]]:
@@ -95,6 +112,20 @@ def name_places(name: str) -> Callable[[str], Iterator[tuple[int, int, str]]]:
                 yield begin + each.start_char, begin + each.end_char, each.label_
 
     return recognise
+
+
+def word_forms(name: str) -> Callable[[str], Iterator[tuple[str, str]]]:
+    """Return what yields the words of a text by a model: their lemmas and parts of speech (UPOS), in its order.
+
+    Signs and numbers are words, too, with parts of speech of their own. Raise EntityModelError.
+    """
+    model = _with_parts(_loaded(name), _WORD_PARTS)
+
+    def read(text: str) -> Iterator[tuple[str, str]]:
+        for begin in range(0, len(text), _MAX_AT_ONCE):
+            yield from ((each.lemma_, each.pos_) for each in model(text[begin : begin + _MAX_AT_ONCE]))
+
+    return read
 
 
 class Gazetteer:

@@ -14,6 +14,7 @@ from aahcrawler.annotations.annotation_lock import annotating
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, STORE
+from aahcrawler.search.text_vectors import TextVectors
 from aahcrawler.takedown.removal import TakedownError, WantedRemoval, remove
 from offline.enrichment import entity_annotator
 from offline.store.local import reading
@@ -63,7 +64,7 @@ def test_each_step_says_what_it_did_and_what_it_went_by(crawl: Path) -> None:
     assert ended.stdout.splitlines() == [
         f"{crawl}: language: 2 annotations at 2 captures",
         f"{crawl}: entities: 3 annotations at 2 captures",
-        f"{crawl}: consolidation: 1 annotations at 1 captures",
+        f"{crawl}: consolidation: 1 annotation at 1 capture",
     ]
     assert "names in 2 objects in en: no model installed; no entities in the definition" in ended.stderr
     assert "install a pipeline for spaCy" in ended.stderr
@@ -106,15 +107,38 @@ def test_what_a_step_cannot_read_is_named_with_what_to_do(crawl: Path, tmp_path:
     lexicons = tmp_path / "lexicons"
     lexicons.mkdir()
     (lexicons / "de.tsv").write_text("gut\tvery\n")
-    told = run("enrich", crawl, "--steps", "opinions", "--lexicons", lexicons)
-    assert told.exit_code == 2
+    told = run("enrich", crawl, "--steps", "language,opinions", "--lexicons", lexicons)
+    assert (told.exit_code, told.stdout) == (2, "")  # No step was begun.
     assert "de.tsv, line 1" in told.output
     assert "distribution" not in told.output
     (crawl / "annotations").mkdir(exist_ok=True)
     (crawl / "annotations" / "topics.json").write_text("{bad")
-    told = run("enrich", crawl, "--steps", "topics")
-    assert told.exit_code == 2
+    told = run("enrich", crawl, "--steps", "language,topics")
+    assert (told.exit_code, told.stdout) == (2, "")
     assert "delete it" in told.output
+
+
+def test_an_import_whose_pages_were_not_read_is_told_with_what_to_do(tmp_path: Path) -> None:
+    crawl, file = tmp_path / "crawl", tmp_path / "others.warc.gz"
+    file.write_bytes(members(pages(1)))
+    run("import", file, crawl, "--no-read")
+    ended = run("enrich", crawl, "--steps", "language")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert f"aah import {crawl} reads them" in ended.stderr
+    run("import", crawl)
+    assert run("enrich", crawl, "--steps", "language").exit_code == 0
+    file.write_bytes(members(pages(1, first=2)))
+    run("import", file, crawl, "--no-read")
+    ended = run("enrich", crawl, "--steps", "language")
+    assert (ended.exit_code, f"{crawl}: language: nothing new" in ended.stdout) == (4, True)
+    assert f"aah import {crawl} reads them" in ended.stderr
+
+
+def test_settings_that_are_not_heeded_are_told_before_the_first_step(crawl: Path) -> None:
+    (crawl.parent / "annotations.toml").write_text("people = maybe\n")
+    ended = run("enrich", crawl, "--steps", "language")
+    assert ended.exit_code == 0
+    assert ended.stderr.startswith("note: annotations.toml is not heeded")
 
 
 def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
@@ -136,7 +160,11 @@ def test_a_store_has_the_annotations_that_count(crawl: Path) -> None:
 
 def test_nothing_is_said_of_what_was_taken_down(crawl: Path) -> None:
     run("enrich", crawl, *NAMES)
+    with TextVectors(crawl) as vectors:
+        made = vectors.path
     remove(crawl, WantedRemoval(urls=(THREAD.format(1),)), "Ida", "asked for")
+    assert made is not None
+    assert not made.exists()
     run("enrich", crawl, *NAMES)
     assert [each.label for each in said(crawl) if each.kind != "language"] == ["I. Berg", "Water Board"]
     labels = asked(crawl, "SELECT ?label { GRAPH ?g { ?a aah:kind ?kind ; rdfs:label ?label } }")

@@ -76,6 +76,10 @@ def test_where_capitals_tell_little_little_is_said() -> None:
     assert capitals("How The Old Dike Broke At Night\nTHIS IS TERRIBLE NEWS FROM ARNHEM TODAY") == []
 
 
+def test_what_is_too_long_for_a_name_is_none() -> None:
+    assert capitals(f"We saw {'A' + 'b' * 5_000} in Arnhem, and Ida {'Berg' * 40} there.") == [("Arnhem", "name")]
+
+
 def test_long_and_odd_texts_take_little_time() -> None:
     for text in ("A" * 200_000, "A. " * 60_000, "Aa " * 60_000, "\n" * 200_000, "Dr. " * 50_000):
         list(EntityAnnotator((), {}).annotate(given(text)))

@@ -108,6 +108,19 @@ def test_the_page_shows_results_that_lead_to_their_captures(cockpit: tuple[Cockp
     assert 'aria-current="true">Words marked</a>' in capture
 
 
+def test_each_result_leads_to_more_like_it(cockpit: tuple[Cockpit, str], service: Service) -> None:
+    shown = page(cockpit, q="mayor", kind="object")
+    leads = unescape(re.findall(r'<a href="([^"]+)">More like this', shown)[0])
+    answer = cockpit[0].ask("GET", leads, Cookie=cockpit[1]).body.decode()
+    assert "compared by the terms of their texts" in answer
+    assert re.search(r">[\d,]+ found<", answer)
+    iri = service.get("/v1/search?q=mayor&kind=object").json["results"][0]["iri"]
+    told = service.get(f"/v1/search?{urlencode({'like': iri})}").json
+    assert told["like_by"] == "terms"
+    assert iri not in [each["iri"] for each in told["results"]]
+    assert "othing that is archived has the URL" in page(cockpit, like="http://nobody.test/")
+
+
 def test_each_facet_and_bar_of_the_page_leads_to_as_many_results_as_it_says(cockpit: tuple[Cockpit, str]) -> None:
     shown = page(cockpit, q="mayor")
     facets = re.findall(r'<li><a href="([^"]+)"[^>]*><bdi>[^<]*</bdi></a> <span class="why">([\d,]+)', shown)

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
 from aahcrawler.annotations import Kind
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views import capture_view, crawl_course, object_history, object_list, page_list, url_captures
-from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.crawl_course import CrawlCourse, PageCounts
@@ -225,6 +225,9 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
             Literal["last", "all"], Query(description="The last version of each thing, or all of them.")
         ] = "last",
         order: Literal["relevance", "newest", "oldest", "captured"] = "relevance",
+        like: Annotated[
+            str, Query(max_length=MAX_LENGTH, description="The URL of a page or object that others are like.")
+        ] = "",
         folded: Annotated[bool, Query(description="Near duplicates under one result.")] = True,
         facets: bool = True,
         limit: Annotated[int, Query(ge=1, le=100)] = 10,
@@ -244,6 +247,7 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
                 offset=offset,
                 is_folded=folded,
                 counts_facets=facets,
+                like=like,
             ),
         )
         return answer(reach, indexes, question, crawl)
@@ -265,14 +269,14 @@ def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
         """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first."""
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return crawl_spoken_of(enriched).shown_by(AnnotationSettings.of(found))
+            return crawl_spoken_of(enriched).shown_by(AnnotationSettings.of(found.folder))
 
     @router.get("/spoken-of/{kind}", responses=_OF_ONE)
     def show_spoken_of(crawl: str, kind: Kind, of: Meant) -> SpokenOfOne:
         """Show where something is spoken of, over time, with what else, and opinions in sentences that name it."""
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return spoken_of(enriched, kind, of, AnnotationSettings.of(found))
+            return spoken_of(enriched, kind, of, AnnotationSettings.of(found.folder))
 
     @router.get("/conversations", responses=_OF_ALL)
     def show_conversations(
@@ -281,6 +285,6 @@ def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
         """Show who answers whom on a site; names of people only where the institution has turned them on."""
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return Talk(enriched, site, named=AnnotationSettings.of(found).people).told()
+            return Talk(enriched, site, named=AnnotationSettings.of(found.folder).people).told()
 
     return router

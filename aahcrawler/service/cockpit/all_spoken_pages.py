@@ -6,13 +6,13 @@ from typing import Final
 from fastapi import APIRouter, Response
 
 from aahcrawler.annotations import Kind
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, over_time, table
 from aahcrawler.overview.topic_map import TopicArea, topic_map
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_pages import Counted, Meant, Span, as_csv
 from aahcrawler.service.cockpit.spoken_sections import LABELS, Leads, chosen_in, shown_sections
-from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.spoken_of import TimeSpan
 from aahcrawler.service.views.spoken_of_all import (
     AllSpokenOf,
@@ -74,7 +74,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def _page(crawl: Crawl, name: SpokenOfByAll, span: TimeSpan) -> str:
-    return Leads(crawl.id, AnnotationSettings.of(crawl), span).page(name.kind, name.of, name.label)
+    return Leads(crawl.id, AnnotationSettings.of(crawl.folder), span).page(name.kind, name.of, name.label)
 
 
 def _sections(found: AllSpokenOf, span: TimeSpan, chosen: Chosen) -> list[OverviewSection]:
@@ -92,7 +92,7 @@ def _sections(found: AllSpokenOf, span: TimeSpan, chosen: Chosen) -> list[Overvi
 
 def _topics(found: AllSpokenOf, span: TimeSpan) -> OverviewSection:
     def page(crawl: Crawl, of: str, label: str) -> str:
-        return Leads(crawl.id, AnnotationSettings.of(crawl), span).page(Kind.TOPIC, of, label)
+        return Leads(crawl.id, AnnotationSettings.of(crawl.folder), span).page(Kind.TOPIC, of, label)
 
     shown = [
         (crawl, TopicArea(each.label, each.objects, each.terms, page(crawl, each.of, each.label)))

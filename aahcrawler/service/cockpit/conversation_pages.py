@@ -5,11 +5,11 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, matrix, over_time, table
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_pages import Span, as_csv
 from aahcrawler.service.cockpit.spoken_sections import Leads, chosen_in, shown_sections
-from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.spoken_of import Quoted, TimeSpan, enriched_of, is_enriched
 
@@ -27,7 +27,7 @@ def routes(site: Site) -> APIRouter:
     def talk_of(crawl: str, of: str, span: TimeSpan, who: str = "", whom: str = "") -> tuple[Talk, tuple[Quoted, ...]]:
         found = site.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            talk = Talk(enriched, of, named=AnnotationSettings.of(found).people, span=span)
+            talk = Talk(enriched, of, named=AnnotationSettings.of(found.folder).people, span=span)
             return talk, talk.answers(enriched, who, whom) if who and whom else ()
 
     @router.get("/conversations")
@@ -43,7 +43,7 @@ def routes(site: Site) -> APIRouter:
         if not is_enriched(found):
             return site.crawl_page(session, found, "archive", "conversations.html", told=None)
         talk, answers = talk_of(crawl, of, span, who, whom)
-        told, settings = talk.told(), AnnotationSettings.of(found)
+        told, settings = talk.told(), AnnotationSettings.of(found.folder)
         asked = {"of": of, "since": span.since, "until": span.until}
         values = {
             "told": told,

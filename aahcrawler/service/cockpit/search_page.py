@@ -28,7 +28,7 @@ from aahcrawler.service.views.search_answers import (
 )
 from aahcrawler.service.views.url_captures import UrlCaptures, url_captures
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
-from aahcrawler.urls import canonicalize
+from aahcrawler.urls import MAX_LENGTH, canonicalize
 
 ROWS: Final = 10
 """Results that the page shows at once."""
@@ -87,6 +87,7 @@ class Asked(NamedTuple):
     as_of: str
     versions: Literal["last", "all"]
     order: Literal["relevance", "newest", "oldest", "captured"]
+    like: str
 
     def leads_to(self, path: str = "", /, **changed: object) -> str:
         """Return the address of the page, or of a table, with some things changed."""
@@ -138,19 +139,23 @@ def routes(site: Site) -> APIRouter:
         as_of: Day = "",
         versions: Literal["last", "all", ""] = "",
         order: Literal["relevance", "newest", "oldest", "captured", ""] = "",
+        like: Annotated[str, Query(max_length=MAX_LENGTH)] = "",
     ) -> Asked:
         values = (crawl, kind, object_type, of_site, author, application, language, media_type)
         filters = {name: [*filter(None, each)] for name, each in zip(_FILTERS, values, strict=True)}
         dates = since.strip(), until.strip()
+        ordered = order or "relevance"
         return Asked(
-            q.strip(), filters, *dates, by or "published", as_of.strip(), versions or "last", order or "relevance"
+            q.strip(), filters, *dates, by or "published", as_of.strip(), versions or "last", ordered, like.strip()
         )
 
     def question(asked: Asked, offset: int = 0) -> Question:
         filters = {name: asked.filters[name] for name in FACETS}
         dates: dict[Literal["since", "until", "as_of"], str]
         dates = {"since": asked.since, "until": asked.until, "as_of": asked.as_of}
-        plain = Question(timed=asked.by, scope=asked.versions, order=asked.order, limit=ROWS, offset=offset)
+        plain = Question(
+            timed=asked.by, scope=asked.versions, order=asked.order, limit=ROWS, offset=offset, like=asked.like
+        )
         return question_of(asked.q, filters, dates, plain)
 
     @router.get("")
@@ -229,7 +234,7 @@ def _add_unfound(router: APIRouter, site: Site) -> None:
 def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchResults, *, is_archived: bool) -> None:
     """Count a search that found nothing in crawls which are wholly indexed, where that is wanted."""
     unfound, urls = site.instruments.unfound, _urls(asked.q)
-    if unfound is None or found.notes or asked.narrowed:
+    if unfound is None or found.notes or asked.narrowed or asked.like:
         return
     if len(urls) == 1 and not is_archived:
         unfound.note(urls[0], session.key, is_url=True)

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Generic, TypeVar
 from fastapi import APIRouter, Depends, Query, Response
 
 from aahcrawler.annotations import Kind
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_sections import (
@@ -20,7 +21,6 @@ from aahcrawler.service.cockpit.spoken_sections import (
     sections_of_one,
     shown_sections,
 )
-from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.spoken_of import (
     ALL_TIMES,
     Enriched,
@@ -57,7 +57,7 @@ def routes(site: Site) -> APIRouter:
     @router.get("/spoken")
     def show_all(session: Reading, crawl: str, span: Span) -> Response:
         found = site.crawl(crawl)
-        settings = AnnotationSettings.of(found)
+        settings = AnnotationSettings.of(found.folder)
         if not is_enriched(found):
             return site.crawl_page(session, found, "archive", "spoken.html", spoken=None)
         with enriched_of(indexes, found) as enriched:
@@ -82,7 +82,7 @@ def routes(site: Site) -> APIRouter:
     @router.get("/spoken/{kind}")
     def show_one(session: Reading, crawl: str, kind: Kind, of: Meant, span: Span) -> Response:
         found = site.crawl(crawl)
-        settings = AnnotationSettings.of(found)
+        settings = AnnotationSettings.of(found.folder)
         with enriched_of(indexes, found) as enriched:
             told = spoken_of(enriched, kind, of, settings, span)
         leads = Leads(crawl, settings, span)
@@ -105,7 +105,7 @@ def routes(site: Site) -> APIRouter:
     def download_one(_: Reading, crawl: str, kind: Kind, of: Meant, span: Span) -> Response:
         found = site.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            rows = [*table_of_one(enriched, kind, of, AnnotationSettings.of(found), span)]
+            rows = [*table_of_one(enriched, kind, of, AnnotationSettings.of(found.folder), span)]
         return as_csv(f"{crawl}-mentions", rows)
 
     return router

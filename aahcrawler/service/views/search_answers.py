@@ -197,7 +197,8 @@ class Result(BaseModel):
 
     ``record`` is the id of the WARC record of the first capture that has it so, ``captured`` when that was. ``page`` is
     the URL of the page that shows an object. ``until`` is when it was found changed or gone. ``published`` is as the
-    page has it, ``relevance`` the score that a crawl gave the page. ``alike`` counts near duplicates left out.
+    page has it, ``relevance`` the score that a crawl gave the page. ``alike`` counts near duplicates left out. ``iri``
+    is that of an object, empty for all else.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -222,6 +223,7 @@ class Result(BaseModel):
     relevance: float | None
     score: float
     alike: int
+    iri: str = ""
     snippet: tuple[Piece, ...]
 
 
@@ -248,8 +250,9 @@ class SearchResults(BaseModel):
     """What was found: ``total`` versions, those from ``offset`` on as ``results``, into which ``folded`` are folded.
 
     ``unknown`` are words that no text has: similar ones were looked for. ``loosened`` says how far a query was loosened
-    that nothing matches: ``spelling``, or ``words``, of which half have to match then. ``notes`` tell which crawls are
-    not wholly indexed.
+    that nothing matches: ``spelling``, or ``words``, of which half have to match then. ``like_by`` says whether texts
+    were compared by their ``meaning`` or by their ``terms``, where others are asked for that are like one. ``notes``
+    tell which crawls are not wholly indexed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -263,6 +266,7 @@ class SearchResults(BaseModel):
     undated: int
     unknown: tuple[str, ...]
     loosened: Literal["", "spelling", "words"]
+    like_by: Literal["", "meaning", "terms"] = ""
     notes: tuple[str, ...]
 
 
@@ -308,6 +312,7 @@ def answer(
         undated=found.undated,
         unknown=found.unknown,
         loosened=found.loosened,
+        like_by=found.like_by,
         notes=notes,
     )
 
@@ -354,7 +359,7 @@ def _found(
 
 def _result(hit: Hit, crawl: str) -> Result:
     row = asdict(ResultRow.of(hit))
-    row |= {"crawl": crawl, "until": row["until"] or None, "site": hit.site}
+    row |= {"crawl": crawl, "until": row["until"] or None, "site": hit.site, "iri": hit.entry.iri}
     pieces = tuple(Piece(text=piece.text, marked=piece.is_marked) for piece in hit.snippet)
     return Result(**{name: row[name] for name in Result.model_fields if name != "snippet"}, snippet=pieces)
 

@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, Named
 from aahcrawler.annotations import Kind as About
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.layout import ANNOTATIONS
 from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.page_index import PageIndex
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.capture_view import capture_row, capture_text
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes
 from aahcrawler.service.web.problems import Kind, ProblemError

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from aahcrawler.annotations import Kind as About
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.spoken_of import (
     ALL_TIMES,
@@ -101,7 +101,7 @@ def all_spoken_of(
             notes.append(f"{crawl.icd.title or crawl.id}: {problem.detail}")
             continue
         asked.append(crawl)
-        people = AnnotationSettings.of(crawl).people
+        people = AnnotationSettings.of(crawl.folder).people
         for kind, names in told.names.items():
             for each in names if people or kind is not About.PERSON else ():
                 label, counts = by_kind[kind].setdefault(each.of, (each.label, {}))

@@ -10,11 +10,11 @@ import pytest
 from lxml import etree
 
 from aahcrawler.annotations import Kind
+from aahcrawler.annotations.annotation_settings import FILE, AnnotationSettings
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.overview.link_graph import GRAPHML
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
-from aahcrawler.service.views.annotation_settings import FILE, AnnotationSettings
 from aahcrawler.service.views.conversation_graph import Talk
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.spoken_of import (
@@ -150,11 +150,13 @@ def test_within_a_span_of_time_numbers_and_sentences_follow_and_months_stay(date
 
 def test_what_all_crawls_speak_of_has_people_of_those_alone_that_show_them(crawl: Crawl) -> None:
     indexes = PageIndexes()
-    again = replace(crawl, icd=crawl.icd.model_copy(update={"id": "again"}))
-    bare = replace(crawl, folder=crawl.folder and crawl.folder.parent / "bare")
-    settings = {"demo": False, "again": True}
+    assert crawl.folder is not None
+    elsewhere = crawl.folder / ".." / crawl.folder.name
+    again = replace(crawl, icd=crawl.icd.model_copy(update={"id": "again"}), folder=elsewhere)
+    bare = replace(crawl, folder=crawl.folder.parent / "bare")
+    settings = {crawl.folder: False, elsewhere: True}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AnnotationSettings, "of", lambda each: AnnotationSettings(people=settings[each.id]))
+        patch.setattr(AnnotationSettings, "of", lambda each: AnnotationSettings(people=settings[each]))
         found = all_spoken_of(indexes, (crawl, again, bare), lambda _, enriched: crawl_names(enriched))
     indexes.close()
     leeds = next(each for each in found.names[Kind.ORGANISATION] if each.of == LEEDS)

@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from aahcrawler.annotations import Kind
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.annotations.annotation import Kind
 
 FILE: Final = "annotations.toml"
 """The file, beside the folders of crawls."""
@@ -61,9 +60,9 @@ class AnnotationSettings(BaseModel):
     note: Annotated[str, Field(exclude=True)] = ""
 
     @classmethod
-    def of(cls, crawl: Crawl) -> "AnnotationSettings":
-        """Read the file beside the folder of a crawl."""
-        return cls.read(None if crawl.folder is None else crawl.folder.parent)
+    def of(cls, crawl: Path | None) -> "AnnotationSettings":
+        """Read the file beside a crawl's folder, None where that is elsewhere."""
+        return cls.read(None if crawl is None else crawl.parent)
 
     @classmethod
     def read(cls, place: Path | None) -> "AnnotationSettings":

@@ -1,0 +1,182 @@
+"""Finds what is like a page or an object: by the vectors of texts where an enrichment has made them, else by terms."""
+
+import logging
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import Final, Literal, Protocol, TypeVar
+
+import numpy as np
+import tantivy
+
+from aahcrawler.search.query_language import QueryError
+from aahcrawler.search.query_terms import Searched
+from aahcrawler.search.search_entry import OBJECT, PAGE, SearchEntry, number_of, object_thing, page_thing
+from aahcrawler.search.text_index import address_number, entry_at, pairs_of, schema, unspaced, words_of
+from aahcrawler.search.text_vectors import Near, TextVectors, Vectors, nearest, vectors_of
+
+MAX_NEAR: Final = 200
+"""Objects of a folder that are found by the vectors of their texts: those nearest."""
+LEAST: Final = 0.4
+"""The cosine of two vectors below which texts have hardly anything to do with each other."""
+MAX_TERMS: Final = 25
+"""Terms by which others are found: the most distinctive ones."""
+_SHARE: Final = 4
+"""One of so many terms at least has what is found by them."""
+_MAX_GIVEN: Final = 50
+"""Versions that others are to be like: the objects of a page."""
+_MAX_CHARACTERS: Final = 20_000
+"""Characters of each of them whose terms are looked for."""
+_WORD: Final = re.compile(r"[^\W\d_]{3,80}")
+_logger = logging.getLogger(__name__)
+T = TypeVar("T")
+_MUST, _SHOULD, _NEVER = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+
+
+class LikenessError(QueryError):
+    """Raised where it is not known what others are to be like; the message tells cause and remedy."""
+
+    def __init__(self, reason: str) -> None:
+        ValueError.__init__(self, reason)
+        self.reason, self.place = reason, 0
+
+
+class AskedFolder(Protocol):
+    """The index of a folder as it is asked, and what must not be shown of it."""
+
+    @property
+    def crawl(self) -> Path:
+        """The folder."""
+
+    @property
+    def searcher(self) -> tantivy.Searcher:
+        """What asks its index."""
+
+    def hides(self, entry: SearchEntry) -> bool:
+        """Return whether an entry was taken down."""
+
+
+@dataclass(frozen=True, slots=True)
+class LikeThis:
+    """What asks each of some folders for what is like something, scored by how much, and by what that is known."""
+
+    by: Literal["meaning", "terms"]
+    queries: tuple[tantivy.Query, ...]
+
+
+def like_this(folders: Sequence[AskedFolder], searched: Searched, url: str) -> LikeThis:
+    """Return what asks for others like the object with an IRI, or like the objects or the page with a URL.
+
+    They are compared by the vectors of texts (``TextVectors``) where one of them has any: objects are found then, in
+    folders that have vectors. Else those are found that share the most distinctive terms of its text. Raise
+    ``LikenessError`` where no folder has anything with that URL.
+    """
+    given = _given(folders, url)
+    if not given:
+        raise LikenessError(f"nothing that is archived has the URL {url}; copy that of a result")
+    numbers = [*dict.fromkeys(number_of(each.thing) for each in given)]
+    pages = {page_thing(each.page or each.url) for each in given}
+    others = [(_NEVER, _of_number("thing", number)) for number in {*numbers, *map(number_of, pages)}]
+    found = _by_meaning(folders, numbers)
+    queries = _by_terms(folders, searched, given) if found is None else map(_near, found)
+    return LikeThis(
+        "terms" if found is None else "meaning",
+        tuple(tantivy.Query.boolean_query([(_MUST, query), *others]) for query in queries),
+    )
+
+
+def _given(folders: Sequence[AskedFolder], url: str) -> list[SearchEntry]:
+    """Return the last version of the object with an IRI, else of what has that URL: objects rather than pages.
+
+    Of a page those of the objects that it shows are returned.
+    """
+    for asked in (
+        _of_number("thing", number_of(object_thing(url))),
+        tantivy.Query.term_query(schema(), "address", address_number(url)),
+    ):
+        found = [entry for folder in folders for entry in _entries(folder, asked)]
+        if objects := [each for each in found if each.kind == OBJECT]:
+            return objects[:_MAX_GIVEN]
+    records = {each.record for each in found if each.kind == PAGE}
+    shown = [_of_number("seen", number_of(record)) for record in records]
+    on_page = tantivy.Query.boolean_query([(_SHOULD, each) for each in shown])
+    objects = [each for folder in folders for each in _entries(folder, on_page) if each.kind == OBJECT] if shown else []
+    return (objects or found)[:_MAX_GIVEN]
+
+
+def _entries(folder: AskedFolder, query: tantivy.Query) -> Iterator[SearchEntry]:
+    last = tantivy.Query.term_query(schema(), "last", True)
+    hits = folder.searcher.search(tantivy.Query.boolean_query([(_MUST, query), (_MUST, last)]), _MAX_GIVEN).hits
+    entries = (entry_at(folder.searcher, address) for _, address in hits)
+    return (each for each in entries if not folder.hides(each))
+
+
+def _of_number(field: str, number: int) -> tantivy.Query:
+    return tantivy.Query.range_query(schema(), field, tantivy.FieldType.Unsigned, number, number)
+
+
+def _by_meaning(folders: Sequence[AskedFolder], numbers: Sequence[int]) -> list[list[Near]] | None:
+    """Return the objects of each folder whose vectors are nearest to the mean of some; None where these have none."""
+    given: dict[int, Vectors] = {}
+    for folder in folders:
+        given |= _asked(folder, lambda base: vectors_of(base, numbers), dict[int, Vectors]())
+    if not given:
+        return None
+    whole = np.sum(np.stack([given[number] for number in sorted(given)]), axis=0)
+    mean = whole / (np.linalg.norm(whole) or 1.0)
+    return [_asked(folder, lambda base: nearest(base, mean, MAX_NEAR, LEAST), []) for folder in folders]
+
+
+def _asked(folder: AskedFolder, ask: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+    """Ask the vectors of a folder, which has none where nobody has made them, and where they cannot be read."""
+    vectors = TextVectors(folder.crawl)
+    if vectors.path is None or not vectors.path.exists():
+        return otherwise
+    try:
+        with vectors.asked() as base:
+            return ask(base)
+    except (sqlite3.Error, ValueError) as error:
+        _logger.warning("%s: cannot be asked (%s); delete it, and have it made anew", vectors.path, error)
+        return otherwise
+
+
+def _near(found: Iterable[Near]) -> tantivy.Query:
+    query = tantivy.Query
+    wanted = [(_SHOULD, query.const_score_query(_of_number("thing", each.thing), each.likeness)) for each in found]
+    return query.boolean_query(wanted) if wanted else query.empty_query()
+
+
+def _by_terms(
+    folders: Sequence[AskedFolder], searched: Searched, given: Iterable[SearchEntry]
+) -> Iterator[tantivy.Query]:
+    terms = _distinctive(searched, given)
+    for folder in folders:
+        wanted: list[tuple[tantivy.Occur, tantivy.Query]] = []
+        for name, term, weight in terms:
+            weighted = weight * searched.weight(folder.searcher, name, [term])
+            wanted.append(
+                (_SHOULD, tantivy.Query.boost_query(tantivy.Query.term_query(schema(), name, term), weighted))
+            )
+        least = -(-len(terms) // _SHARE)
+        yield tantivy.Query.boolean_query(wanted, least) if wanted else tantivy.Query.empty_query()
+
+
+def _distinctive(searched: Searched, given: Iterable[SearchEntry]) -> list[tuple[str, str, float]]:
+    """Return the terms that distinguish texts most from all others (tf-idf), with their fields and weights."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in given:
+        text = f"{each.title}\n{each.text}"[:_MAX_CHARACTERS]
+        counts.update(("pairs", pair) for run in unspaced(text) for pair in pairs_of(run))
+        counts.update(("text", word) for word in words_of(text) if _WORD.fullmatch(word) and not unspaced(word))
+    total = sum(each.num_docs for each in searched.searchers)
+    found: list[tuple[float, str, str, float]] = []
+    for (name, term), count in counts.items():
+        having = searched.frequency(name, term)
+        if 1 < having <= max(2, total / 2):
+            weight = 1 + log(count)
+            found.append((-weight * log(total / having), name, term, weight))
+    return [(name, term, weight) for _, name, term, weight in sorted(found)[:MAX_TERMS]]
