@@ -1,6 +1,6 @@
 """Routes that show what was captured: pages, objects, the versions of both, a crawl's course, answers to SPARQL."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
@@ -35,6 +35,7 @@ from aahcrawler.service.views.spoken_of import (
     NOT_SPOKEN_OF,
     CrawlSpokenOf,
     SpokenOfOne,
+    TimeSpan,
     crawl_spoken_of,
     enriched_of,
     spoken_of,
@@ -254,6 +255,19 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
 _OF_ALL = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY, NOT_ENRICHED)
 _OF_ONE = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY, NOT_ENRICHED, NO_PAGE, NOT_SPOKEN_OF)
 Meant = Annotated[str, Query(max_length=2_000, description="Its IRI, or its label where it has none.")]
+_DAY: Final = r"^ *([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)? *$"
+"""A year, a month or a day, as ISO 8601 writes them."""
+
+
+def span_asked(
+    since: Annotated[str, Query(pattern=_DAY, description="Published then or later: a year, a month or a day.")] = "",
+    until: Annotated[str, Query(pattern=_DAY, description="Published then or before.")] = "",
+) -> TimeSpan:
+    """Return the span of dates of publication that a request names."""
+    return TimeSpan(since.strip(), until.strip())
+
+
+Span = Annotated[TimeSpan, Depends(span_asked)]
 
 
 def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
@@ -261,26 +275,37 @@ def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
     router = APIRouter(prefix="/crawls/{crawl}", tags=["annotations"])
 
     @router.get("/spoken-of", responses=_OF_ALL)
-    def list_spoken_of(crawl: str) -> CrawlSpokenOf:
-        """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first."""
+    def list_spoken_of(crawl: str, span: Span) -> CrawlSpokenOf:
+        """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first.
+
+        Within a span of dates it is what objects that were published then speak of; months are those of all.
+        """
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return crawl_spoken_of(enriched).shown_by(AnnotationSettings.of(found))
+            return crawl_spoken_of(enriched, span).shown_by(AnnotationSettings.of(found))
 
     @router.get("/spoken-of/{kind}", responses=_OF_ONE)
-    def show_spoken_of(crawl: str, kind: Kind, of: Meant) -> SpokenOfOne:
-        """Show where something is spoken of, over time, with what else, and opinions in sentences that name it."""
+    def show_spoken_of(crawl: str, kind: Kind, of: Meant, span: Span) -> SpokenOfOne:
+        """Show where something is spoken of, over time, with what else, and opinions in sentences that name it.
+
+        Within a span of dates all but the months is of the objects that were published then.
+        """
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return spoken_of(enriched, kind, of, AnnotationSettings.of(found))
+            return spoken_of(enriched, kind, of, AnnotationSettings.of(found), span)
 
     @router.get("/conversations", responses=_OF_ALL)
     def show_conversations(
-        crawl: str, site: Annotated[str, Query(max_length=300, description="Without it, the one with the most.")] = ""
+        crawl: str,
+        span: Span,
+        site: Annotated[str, Query(max_length=300, description="Without it, the one with the most.")] = "",
     ) -> Conversation:
-        """Show who answers whom on a site; names of people only where the institution has turned them on."""
+        """Show who answers whom on a site; names of people only where the institution has turned them on.
+
+        Within a span of dates it is the answers that were published then; influence and communities are of all times.
+        """
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return Talk(enriched, site, named=AnnotationSettings.of(found).people).told()
+            return Talk(enriched, site, named=AnnotationSettings.of(found).people, span=span).told()
 
     return router

@@ -6,8 +6,9 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Response
 
 from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, matrix, over_time, table
+from aahcrawler.service.api.page_routes import Span
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.cockpit.spoken_pages import Span, as_csv
+from aahcrawler.service.cockpit.spoken_pages import as_csv
 from aahcrawler.service.cockpit.spoken_sections import Leads, chosen_in, shown_sections
 from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
