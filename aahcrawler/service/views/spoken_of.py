@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from itertools import islice
 from typing import Final
@@ -203,7 +204,12 @@ def month_of(date: str) -> str:
     >>> month_of("2012-03-04T10:00:00Z"), month_of("2012"), month_of("in March")
     ('2012-03', '2012', '')
     """
-    year, month = date[:4], date[4:7]
+    return _month(date[:7])
+
+
+@lru_cache(maxsize=4096)
+def _month(begin: str) -> str:
+    year, month = begin[:4], begin[4:]
     if not (year.isascii() and year.isdigit() and len(year) == 4):
         return _UNDATED
     return year + month if month[:1] == "-" and month[1:] in _MONTHS else year
@@ -222,7 +228,7 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
     dates = enriched.dates()
     found = enriched.within(span, dates)
 
-    ranked = {kind: found.ranked(kind, MOST) for kind in _LISTED}
+    ranked = {kind: found.ranked(kind, MOST) for kind in (*_LISTED, About.PERSON)}
 
     def most(kind: About) -> tuple[SpokenOf, ...]:
         return tuple(spoken(kind, each) for each in ranked[kind][0])
@@ -233,12 +239,12 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
         topics=topics_of(enriched.annotations, ranked[About.TOPIC][0], dates),
         organisations=most(About.ORGANISATION),
         places=most(About.PLACE),
-        people=tuple(spoken(About.PERSON, each) for each in found.ranked(About.PERSON, MOST)[0]),
+        people=most(About.PERSON),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
         events=tuple(events[:MOST]),
         all_events=len(events),
-        totals={About.PERSON: found.total(About.PERSON), **{kind: total for kind, (_, total) in ranked.items()}},
+        totals={kind: total for kind, (_, total) in ranked.items()},
         published={month: n for month, n in sorted(published.items()) if month},
         note=enriched.note,
     )
