@@ -66,6 +66,10 @@ def test_topics_of_a_run_are_found_from_its_end_on(crawl: Path) -> None:
     (topic,) = found(crawl).facets["topic"].items()
     # One of the three repeats what another of its page says, and says nothing of the topic itself.
     assert topic[1] == len(found(crawl, f"topic:{topic[0]}").hits) == 2
+    surges = found(crawl, "topic:surges")
+    assert (len(surges.hits), surges.unknown, surges.loosened) == (2, (), "")
+    assert surges.facets["topic"] == dict([topic])
+    assert found(crawl, "surges").total == 0
 
 
 def test_the_index_is_not_made_anew_for_annotations(crawl: Path) -> None:
