@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
 from itertools import islice
@@ -14,15 +15,16 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, Named
 from aahcrawler.annotations import Kind as About
-from aahcrawler.layout import ANNOTATIONS
+from aahcrawler.layout import ANNOTATIONS, NQUADS
 from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.page_index import PageIndex
-from aahcrawler.segments import DamageError
+from aahcrawler.segments import DamageError, segments
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.capture_view import capture_row, capture_text
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes
 from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.judged_sentences import about, judged_languages
 from offline.enrichment.object_texts import object_texts
 
@@ -454,11 +456,30 @@ def value_of(annotation: Annotation, name: str) -> str:
 def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
     """Lend the annotations of a crawl with its pages. Raise ``ProblemError`` where there are none."""
     if crawl.folder is not None and not is_enriched(crawl):
-        raise ProblemError(NOT_ENRICHED, f"aah enrich {crawl.folder.name} finds it; nobody has done that yet")
+        raise ProblemError(NOT_ENRICHED, f"`aah enrich {crawl.argument}` finds it; nobody has done that yet")
     with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
         read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
-        note = " ".join(filter(None, (read, pages.progress.note)))
+        note = " ".join(filter(None, (read, pages.progress.note, _taken_down_since(crawl))))
         yield Enriched(found.base, Annotations(found.base), pages, note, (*_state(found), *_state(pages)))
+
+
+def _taken_down_since(crawl: Crawl) -> str:
+    """Say that pages were taken down since anything was last said of a crawl's objects; empty where none were.
+
+    What was made of many objects together, as topics and communities are, went with those pages wherever it rested on
+    them.
+    """
+    if crawl.folder is None:
+        return ""
+    taken = [datetime.fromisoformat(each.at) for each in read_tombstones(crawl.folder) if each.captures]
+    names = (path.name.rsplit("-", 2) for path in segments(crawl.folder / ANNOTATIONS, NQUADS))
+    begun = max((parts[-2] for parts in names if len(parts) == 3), default="")
+    if not taken or begun >= max(taken).astimezone(UTC).strftime("%Y%m%d%H%M%S"):
+        return ""
+    return (
+        "Pages were taken down since this was found, and topics, events, answers and communities that rested on them "
+        f"are gone: `aah enrich {crawl.argument}` tells anew what is left."
+    )
 
 
 def _state(asked: Asked) -> tuple[int, ...]:
