@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from offline.enrichment.enriching import enrich
 from offline.enrichment.steps import chosen_steps
 from tests.cockpit.cockpit_browser import READER, Cockpit, serving
 from tests.cockpit.test_packages import Visitor
+from tests.crawl.crawling import until
 from tests.enrichment.archives import LONG, define, write_posts
 
 TEXTS = [[("ann", f"The dike of Leeds broke at night. {LONG}"), ("bob", f"So it did, @ann, and nobody knew. {LONG}")]]
@@ -33,6 +35,9 @@ class Enriched:
 
     def text(self, path: str) -> str:
         return html.unescape(self.reader.text(path))
+
+    def names(self, path: str, command: str) -> bool:
+        return command in self.text(path)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +64,7 @@ def test_commands_name_the_folder_as_a_shell_takes_it(shown_there: Enriched, mon
     assert absolute in shown_there.text("/crawls/bare/archive/spoken")
     monkeypatch.chdir(shown_there.place.parent)
     for path in ("/crawls/bare/archive/spoken", "/archive/spoken", "/search?q=dike", "/crawls/bare/archive/keep"):
-        assert "aah enrich 'the crawls/c dike'" in shown_there.text(path), path
+        until(partial(shown_there.names, path, "aah enrich 'the crawls/c dike'"))
 
 
 def test_a_site_that_is_not_there_is_said_to_be_none(shown_there: Enriched) -> None:
@@ -67,6 +72,13 @@ def test_a_site_that_is_not_there_is_said_to_be_none(shown_there: Enriched) -> N
     text = shown_there.text(f"{THERE}?site=nosuch")
     assert "Nobody is known to answer anybody on <bdi>nosuch</bdi>" in text
     assert "as far as it is archived" not in text
+
+
+def test_what_cannot_be_read_is_told_with_its_field_and_what_to_write(shown_there: Enriched) -> None:
+    dates = "is no date; write a year, a month or a day, such as 2026, 2026-01 or 2026-01-31"
+    assert f"since: {dates}" in shown_there.text(f"{THERE}?since=March")
+    assert "lowest: is no score; write a number such as 0.5" in shown_there.text("/crawls/demo/queue?lowest=much")
+    assert "after: is no whole number; write one in digits" in shown_there.text("/crawls/demo/archive/keep?after=x")
 
 
 def test_who_is_in_no_community_has_none(shown_there: Enriched) -> None:

@@ -1,8 +1,10 @@
 """Routes that show what was captured: pages, objects, the versions of both, a crawl's course, answers to SPARQL."""
 
+import re
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
+from pydantic import AfterValidator
 
 from aahcrawler.annotations import Kind
 from aahcrawler.search import Question
@@ -259,12 +261,24 @@ _DAY: Final = r"^ *([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)? *$
 """A year, a month or a day, as ISO 8601 writes them."""
 
 
+def _day(text: str) -> str:
+    if not re.fullmatch(_DAY, text):
+        raise ValueError("is no date; write a year, a month or a day, such as 2026, 2026-01 or 2026-01-31")
+    return text.strip()
+
+
+Day = Annotated[str, AfterValidator(_day)]
+
+
 def span_asked(
-    since: Annotated[str, Query(pattern=_DAY, description="Published then or later: a year, a month or a day.")] = "",
-    until: Annotated[str, Query(pattern=_DAY, description="Published then or before.")] = "",
+    since: Annotated[
+        Day,
+        Query(json_schema_extra={"pattern": _DAY}, description="Published then or later: a year, a month or a day."),
+    ] = "",
+    until: Annotated[Day, Query(json_schema_extra={"pattern": _DAY}, description="Published then or before.")] = "",
 ) -> TimeSpan:
     """Return the span of dates of publication that a request names."""
-    return TimeSpan(since.strip(), until.strip())
+    return TimeSpan(since, until)
 
 
 Span = Annotated[TimeSpan, Depends(span_asked)]
