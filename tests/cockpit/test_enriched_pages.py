@@ -56,7 +56,7 @@ def shown_there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Enriched]:
 def test_a_folder_that_is_passed_over_is_named_where_the_crawls_are(shown_there: Enriched) -> None:
     text = shown_there.text("/")
     assert "Folders that are not shown" in text
-    assert f"{shlex.quote(str(shown_there.place / 'b dike'))}: of its id, demo" in text.replace("<wbr>", "")
+    assert f"{shlex.quote(str(shown_there.place / 'b dike'))}: has the id demo" in text.replace("<wbr>", "")
 
 
 def test_commands_name_the_folder_as_a_shell_takes_it(shown_there: Enriched, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,13 +186,15 @@ class Catalog:
         # Crawls are started in other working folders, to which a relative path would mean another place.
         self._places = tuple(place.absolute() for place in places)
         self._known: dict[Path, tuple[_Stamps, Crawl]] = {}
+        self._logged: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
     def crawls(self) -> tuple[Crawl, ...]:
-        """Return every crawl that has begun."""
+        """Return every crawl that has begun. What is passed over is logged once."""
         found, passed_over = self._found()
-        for said in passed_over:
+        for said in sorted({*passed_over} - self._logged):
             _logger.warning("%s", said)
+        self._logged = frozenset(passed_over)
         return found
 
     def passed_over(self) -> tuple[str, ...]:
@@ -210,7 +212,7 @@ class Catalog:
                 continue
             first = found.setdefault(crawl.id, crawl).folder
             if first is not None and first != folder:
-                told = f"of its id, {crawl.id}, the crawl in {argument_of(first)} is shown"
+                told = f"has the id {crawl.id}, as has {argument_of(first)}, which is shown"
                 passed_over.append(f"{argument_of(folder)}: {told}; serve this folder alone to see it")
         return tuple(found.values()), tuple(passed_over)
 
