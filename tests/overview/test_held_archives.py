@@ -218,10 +218,10 @@ def objects_in(place: Path) -> Iterator[Mapping[str, str]]:
     """Yield the properties of each object by their last parts, as the N-Quads have them."""
     for path in sorted(place.glob(f"*/{OBJECTS}/*.{NQUADS}")):
         quads = [*ox.parse(gzip.decompress(path.read_bytes()), ox.RdfFormat.N_QUADS)]
-        names = {each.subject: each.object.value for each in quads if each.predicate.value == NAME}
+        names = {each.subject: str(getattr(each.object, "value", "")) for each in quads if each.predicate.value == NAME}
         said: dict[tuple[object, object], dict[str, str]] = {}
         for each in quads:
-            value = names.get(each.object) or getattr(each.object, "value", "")
+            value = names.get(each.object) or str(getattr(each.object, "value", ""))
             said.setdefault((each.graph_name, each.subject), {})[re.split("[/:#]", each.predicate.value)[-1]] = value
         yield from (properties for properties in said.values() if "objectType" in properties)
 

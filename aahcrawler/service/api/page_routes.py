@@ -267,15 +267,15 @@ def _day(text: str) -> str:
     return text.strip()
 
 
-Day = Annotated[str, AfterValidator(_day)]
+SpanEnd = Annotated[str, AfterValidator(_day)]
 
 
 def span_asked(
     since: Annotated[
-        Day,
+        SpanEnd,
         Query(json_schema_extra={"pattern": _DAY}, description="Published then or later: a year, a month or a day."),
     ] = "",
-    until: Annotated[Day, Query(json_schema_extra={"pattern": _DAY}, description="Published then or before.")] = "",
+    until: Annotated[SpanEnd, Query(json_schema_extra={"pattern": _DAY}, description="Published then or before.")] = "",
 ) -> TimeSpan:
     """Return the span of dates of publication that a request names."""
     return TimeSpan(since, until)

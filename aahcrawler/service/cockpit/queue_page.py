@@ -41,13 +41,13 @@ STATES = (
 ORDERS = (("queued", "most queued"), ("best", "best score"), ("done", "most fetched"), ("name", "name"))
 
 
-def _score(text: str) -> str:
+def _read_score(text: str) -> str:
     if not re.fullmatch(r"([0-9]{1,3}([.,][0-9]{0,6})?)?", text):
         raise ValueError("is no score; write a number such as 0.5")
     return text
 
 
-Score = Annotated[str, AfterValidator(_score)]
+Score = Annotated[str, AfterValidator(_read_score)]
 
 
 def routes(site: Site) -> APIRouter:
