@@ -1,11 +1,13 @@
 """The command line, ``aah``. Each command imports what it needs when it runs: help has to answer at once."""
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Never
 
 import typer
 
@@ -14,7 +16,7 @@ from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.crawl.startup.dry_run_command import dry_run_app
 from aahcrawler.editor.commands import kb_app
 from aahcrawler.editor.entry_commands import entry_app
-from aahcrawler.exits import MISTAKE, exit_on_error, utc_time
+from aahcrawler.exits import MISTAKE, UNREAD, exit_on_error, is_unread, utc_time
 from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.definition_commands import definition_app
@@ -423,14 +425,27 @@ def _finish_takedowns(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Run the command line; a closed pipe (``aah pages ... | head``) ends it quietly."""
+    """Run the command line; where nobody reads its output on (``aah pages ... | head``), end quietly."""
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # That a page has no text is no message to anybody.
     try:
         _finish_takedowns(sys.argv[1:])
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        _end_unread()
+    except SystemExit as ended:
+        if ended.code == 1 and is_unread():  # Typer has met the broken pipe.
+            _end_unread()
+        raise
+
+
+def _end_unread() -> Never:
+    """End with the exit code of a command whose output nobody reads on."""
+    with suppress(OSError, ValueError):  # What is still to be written would fail once more when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(UNREAD)
 
 
 if __name__ == "__main__":

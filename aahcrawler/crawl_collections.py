@@ -20,6 +20,7 @@ from aahcrawler.archive.index import alone_in
 from aahcrawler.layout import CREATED, DEFINITION, EXPORTS
 from aahcrawler.tombstones import replace_durably
 from online_analysis.icd.definition import Lines, Metadata
+from online_analysis.icd.explanations import in_words
 from online_analysis.icd.section import refuse
 
 EXTENSION: Final = ".collection.yaml"
@@ -275,16 +276,11 @@ def is_crawl(folder: Path) -> bool:
 def mistakes(error: ValidationError) -> Iterator[str]:
     """Yield what is wrong with each field of a collection, and what to write."""
     for each in error.errors(include_url=False, include_input=False):
-        where = ".".join(map(str, each["loc"]))
-        context = each.get("ctx", {})
-        if each["type"] == "icd":
-            yield f"{where}: {context['problem']}; {context['advice']}"
-        elif each["type"] == "extra_forbidden":
+        if each["type"] == "extra_forbidden":
+            where = ".".join(map(str, each["loc"]))
             yield f"{where}: is no field of a collection; it has {', '.join((*TERMS, 'crawls'))}"
-        elif each["type"] == "missing":
-            yield f"{where}: is missing; write it"
         else:
-            yield f"{where}: {each['msg'][:1].lower()}{each['msg'][1:]}"
+            yield in_words(each)
 
 
 def _said(collection: Collection) -> dict[str, Any]:

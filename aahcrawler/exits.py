@@ -2,6 +2,9 @@
 
 import errno
 import os
+import select
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +17,8 @@ MISTAKE = 2
 """The exit code for what the user has to mend."""
 NOT_WHOLE = 4
 """The exit code of a takedown, an import or an enrichment that may have left something, and says what."""
+UNREAD: Final = 128 + signal.SIGPIPE
+"""The exit code of a command whose output nobody reads on, as shells tell it of programs that the signal ends."""
 _REMEDIES: Final = {
     errno.ENOENT: "is not there; check the name",
     errno.EACCES: "may not be used; check its permissions and those of its folder",
@@ -28,12 +33,27 @@ _REMEDIES: Final = {
 
 @contextmanager
 def exit_on_error(*mistakes: type[Exception]) -> Iterator[None]:
-    """Say what is wrong in its own words on standard error, without a traceback, and exit with `MISTAKE`."""
+    """Say what is wrong in its own words on standard error, without a traceback, and exit with `MISTAKE`.
+
+    That nobody reads the output on is nothing to mend: ``BrokenPipeError`` then passes.
+    """
     try:
         yield
     except mistakes as error:
+        if isinstance(error, BrokenPipeError) and is_unread():
+            raise
         typer.echo(_of_file(error) if isinstance(error, OSError) else str(error), err=True)
         raise typer.Exit(MISTAKE) from None
+
+
+def is_unread() -> bool:
+    """Return whether nobody reads standard output any more (``aah search ... | head``)."""
+    asked = select.poll()
+    try:
+        asked.register(sys.stdout.fileno(), 0)
+    except (OSError, ValueError):  # It is closed, or no file of the system's.
+        return False
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in asked.poll(0))
 
 
 def _of_file(error: OSError) -> str:

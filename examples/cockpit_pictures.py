@@ -1,8 +1,9 @@
-"""Takes the pictures of docs/cockpit.md and docs/studio.md anew: the cockpit over the demo, without a window.
+"""Takes the pictures of docs/cockpit.md, docs/reading-room.md and docs/studio.md anew: the cockpit over the demo.
 
     python -m examples.cockpit_pictures [--chromium EXECUTABLE]
 
-``make demo`` comes before it. It needs Debian's package chromium, or another Chromium that is named.
+``make demo`` comes before it; what the demo speaks of is looked for first, which takes a minute. It needs Debian's
+package chromium, or another Chromium that is named.
 """
 
 import argparse
@@ -35,6 +36,7 @@ def main() -> int:
         print(f"{CRAWL}: there is no crawl; run make demo first", file=sys.stderr)
         return 2
     PICTURES.mkdir(exist_ok=True)
+    subprocess.run([sys.executable, "-m", "aahcrawler.cli", "enrich", str(CRAWL)], check=True)
     with cockpit() as (origin, code), sync_playwright() as playwright:
         rights = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=given.chromium, args=rights)
@@ -43,6 +45,7 @@ def main() -> int:
         page.fill("#code", code)
         page.keyboard.press("Enter")
         page.wait_for_url(f"{origin}/")
+        take_found(page, origin)
         take_all(page, f"{origin}/crawls/demo")
         browser.close()
     return 0
@@ -72,6 +75,17 @@ def _told(process: subprocess.Popen[bytes], said: int) -> tuple[str, str]:
             raise SystemExit(text)
         time.sleep(0.1)
     raise SystemExit("the cockpit did not start")
+
+
+def take_found(page: Page, origin: str) -> None:
+    """Take the pictures of the search and of what the demo speaks of, once its index is complete."""
+    page.goto(f"{origin}/search?q=storm+surge")
+    while page.get_by_text(re.compile("being (read|indexed)")).count():
+        page.wait_for_timeout(500)
+        page.reload()
+    take(page, "search")
+    page.goto(f"{origin}/crawls/demo/archive/spoken")
+    take(page, "spoken")
 
 
 def take_all(page: Page, crawl: str) -> None:

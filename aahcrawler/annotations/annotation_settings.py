@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from aahcrawler.annotations.annotation import Kind
+from online_analysis.icd.explanations import in_words
 
 FILE: Final = "annotations.toml"
 """The file, beside the folders of crawls."""
@@ -76,9 +77,7 @@ class AnnotationSettings(BaseModel):
             told = tomllib.loads(path.read_text("utf-8"))
             return cls.model_validate({name: value for name, value in told.items() if name != "note"})
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            return cls(note=f"{FILE} is not heeded: {where}: {first['msg']}. Mend it.")
+            return cls(note=f"{FILE} is not heeded: {in_words(error.errors()[0])}. Mend it.")
         except (OSError, ValueError) as error:
             return cls(note=f"{FILE} is not heeded: {error}. Mend it.")
 

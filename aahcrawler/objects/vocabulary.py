@@ -36,6 +36,12 @@ ANNOTATION = "urn:aahcrawler:annotation:"
 ANNOTATOR = "urn:aahcrawler:annotator:"
 """The beginning of the IRI of an annotator of some version."""
 
+DECISIONS = "urn:aahcrawler:decisions:"
+"""The beginning of the IRI of what people decided to keep of one crawl's folder."""
+
+ACCOUNT = "urn:aahcrawler:account:"
+"""The beginning of the IRI of somebody who decides, by the name of the account."""
+
 ENTITY = "urn:aahcrawler:entity:"
 """The beginning of the IRI of who or what bears a name."""
 
@@ -92,6 +98,7 @@ OBTAINED_AT = AAH + "obtainedAt"
 """When it was taken from there; ``GENERATED_AT`` is when the archive captured it."""
 
 ANNOTATIONS_TYPE = AAH + "Annotations"
+DECISIONS_TYPE = AAH + "Decisions"
 ATTRIBUTED_TO = PROV + "wasAttributedTo"
 SOFTWARE_VERSION = SCHEMA + "softwareVersion"
 LABEL = RDFS + "label"

@@ -15,7 +15,16 @@ from typing import Final
 import tantivy
 
 from aahcrawler.search.query_language import All, Node, Not, Range, Some, Value, Words
-from aahcrawler.search.text_index import SAID, address_number, pairs_of, schema, stems_of, unspaced, words_of
+from aahcrawler.search.text_index import (
+    SAID,
+    TOPIC_STEMS,
+    address_number,
+    pairs_of,
+    schema,
+    stems_of,
+    unspaced,
+    words_of,
+)
 
 _WEIGHTS: Final = {"title": 2.0, "author": 1.5, "text": 1.0}
 _OF_NAMES: Final = frozenset({"author", *SAID})
@@ -125,6 +134,9 @@ class Compiler:
                 found += [tantivy.Query.boost_query(each, _NEAR) for each in fuzzy]
         elif len(words) == 1 and node.field in _OF_NAMES and (distance := self._distance(words[0], node)):
             found.append(tantivy.Query.fuzzy_term_query(schema(), node.field, words[0], distance))
+        if len(words) == 1 and node.field == "topic":
+            forms = sorted(_forms(self.searched, words[0]))
+            found += [tantivy.Query.term_query(schema(), TOPIC_STEMS, each, "basic") for each in forms]
         return tantivy.Query.disjunction_max_query(found, _TIE)
 
     def _in_field(self, name: str, words: Terms, node: Words) -> tantivy.Query:
@@ -212,11 +224,20 @@ def is_unknown(searched: Searched, word: str, node: Words) -> bool:
     if unspaced(word):
         return False
     fields = (node.field,) if node.field else tuple(_WEIGHTS)
-    stems = [stem for language in searched.languages for stem in stems_of(word, language)[:1]]
-    words = {word, *(stem.partition(":")[2] for stem in stems)}  # A stem that is a word is kept as a word alone.
-    return not any(searched.frequency(name, each) for name in fields for each in words) and not any(
-        searched.frequency("stems", stem) for stem in stems
+    fields += (TOPIC_STEMS,) if node.field == "topic" else ()
+    return not any(searched.frequency(name, each) for name in fields for each in _forms(searched, word)) and not any(
+        searched.frequency("stems", stem) for stem in _stems(searched, word)
     )
+
+
+def _stems(searched: Searched, word: str) -> list[str]:
+    """Return the stems of a word, each behind its language, in the languages of the texts."""
+    return [stem for language in searched.languages for stem in stems_of(word, language)[:1]]
+
+
+def _forms(searched: Searched, word: str) -> set[str]:
+    """Return a word and its stems, which are kept as words alone where they are words."""
+    return {word, *(stem.partition(":")[2] for stem in _stems(searched, word))}
 
 
 def between(field: str, low: float | None, high: float | None) -> tantivy.Query:

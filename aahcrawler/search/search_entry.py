@@ -55,7 +55,7 @@ class SearchEntry:
     ``record`` and ``captured`` (microseconds since 1970) are of the first capture that has it in a row. ``date`` is as
     the object has it, ``published`` the same in seconds since 1970, None where that is no time. ``language`` is a code
     of ISO 639-1. ``page`` is the URL of the page that has an object, where that is another than the object's. ``said``
-    are the names and topics that annotations say an object speaks of, each behind its kind.
+    are the names and topics that annotations say an object speaks of, each behind its kind, and the stems of topics.
     """
 
     thing: str

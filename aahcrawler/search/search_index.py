@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
-from aahcrawler.annotations import AnnotationIndex, Annotations, CaptureAnnotations
+from aahcrawler.annotations import AnnotationIndex, Annotations, CaptureAnnotations, Kind
 from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.captures.record_scan import Damage, Info, ResponseRecord, scanned
 from aahcrawler.derived_index import DerivedIndex, Known, Source, segment_members, segment_sources
@@ -39,7 +39,7 @@ from aahcrawler.search.search_entry import (
     object_thing,
     page_thing,
 )
-from aahcrawler.search.text_index import SAID, STILL, TextIndex, Version, version_key
+from aahcrawler.search.text_index import SAID, STILL, TOPIC_STEMS, TextIndex, Version, version_key
 from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.urls import canonicalize
@@ -108,7 +108,7 @@ class SearchIndex(DerivedIndex[Stated]):
     """
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 3
+    version: ClassVar = 4
     at_once: ClassVar = 500
 
     def __init__(self, crawl: Path) -> None:
@@ -492,8 +492,10 @@ def languages_in(base: sqlite3.Connection) -> tuple[str, ...]:
 def _said_of(entry: SearchEntry, annotations: AnnotationIndex) -> tuple[tuple[str, str], ...]:
     """Return what annotations say of a version of an object: of words that stand in it, or of it as a whole."""
     every = Annotations(annotations.base).of_object(entry.thing.removeprefix(object_thing("")))
-    said = (each for each in every if each.kind in SAID and (each.start < 0 or each.quote in entry.text))
-    return tuple(sorted({(str(each.kind), each.label) for each in said}))
+    said = [each for each in every if each.kind in SAID and (each.start < 0 or each.quote in entry.text)]
+    terms = (dict(each.values).get("terms") for each in said if each.kind is Kind.TOPIC)
+    stems = {(TOPIC_STEMS, each) for each in terms if each}
+    return tuple(sorted({(str(each.kind), each.label) for each in said} | stems))
 
 
 def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:

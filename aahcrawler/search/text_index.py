@@ -42,6 +42,8 @@ STEMMED: Final = {
 TEXTS: Final = ("title", "author", "text")
 SAID: Final = ("person", "organisation", "place", "topic")
 """What annotations say that an object speaks of: fields of words, each value of which is counted."""
+TOPIC_STEMS: Final = "topic_stems"
+"""The stems of the terms of an object's topics, by which ``topic`` finds it as by their names; they are not counted."""
 NAMES: Final = ("site", "application", "kind", "type", "language", "media_type")
 """Fields of one value, compared as a whole and without regard to case; their values are counted."""
 STILL: Final = (1 << 62) - 1
@@ -109,6 +111,7 @@ def schema() -> tantivy.Schema:
         made.add_text_field(name, tokenizer_name=_FOLDED, fast=name == "author")
     for name in SAID:
         made.add_text_field(name, tokenizer_name=_FOLDED, fast=True)
+    made.add_text_field(TOPIC_STEMS, tokenizer_name=_FOLDED, index_option="basic")
     made.add_text_field("stems", tokenizer_name=_SPACED, index_option="freq")
     made.add_text_field("pairs", tokenizer_name=_SPACED)
     for name in NAMES:

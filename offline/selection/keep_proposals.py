@@ -36,21 +36,22 @@ _ANSWERS: Final = {"yes": True, "no": False}
 class KeepProposal:
     """A page that is proposed: its URL, the group that it is decided with, and why.
 
-    ``month`` is that of the first object published on it, else of its capture; ``relevance`` is from 0 to 1.
+    ``month`` is that of the first object published on it, else of its capture; ``relevance`` is from 0 to 1, None
+    where no capture of the page has any: nobody said what is relevant.
     """
 
     url: str
     group: str
     reasons: tuple[str, ...]
     month: str = ""
-    relevance: float = 0.0
+    relevance: float | None = None
 
 
 @dataclass(slots=True)
 class _Page:
     """What is known of the page at a URL, by all of its captures; what many pages share is held once."""
 
-    score: float = 0.0
+    score: float | None = None
     site: str = ""
     month: str = ""
     topics: dict[str, tuple[float, str]] = field(default_factory=dict)
@@ -69,14 +70,16 @@ class _Proposed:
 
     def worth(self, page: _Page) -> float:
         """Return what a page is worth beside them; it never grows as more are proposed."""
-        found = page.score + _TIME * (1 / (1 + self.months[page.month]) if page.month else 0.0)
+        found = (page.score or 0.0) + _TIME * (1 / (1 + self.months[page.month]) if page.month else 0.0)
         found += _TOPICS * max((1 / (1 + self.topics[each]) for each in page.topics), default=0.0)
         found += _VOICES * max((1 / (1 + self.voices[each]) for each in page.voices), default=0.0)
         return found * (_REPEATED if page.clusters & self.clusters else 1.0)
 
     def reasons(self, page: _Page) -> Iterator[str]:
         """Say what a page adds to them. Nobody is named."""
-        yield f"relevance {page.score:.2f}"
+        yield from [*_relevance(page), *self._new(page)] or ["nothing new beside those before it"]
+
+    def _new(self, page: _Page) -> Iterator[str]:
         for each, (_, label) in sorted(page.topics.items()):
             number = self.topics[each] + 1
             yield f"the first on {label}" if number == 1 else f"number {number} on {label}"
@@ -106,8 +109,13 @@ def keep_proposals(crawl: Path, most: int, decided: Mapping[str, KeepDecision] =
     kept = [url for url in pages if url in decided and decided[url].answer is KeepAnswer.KEEP]
     rejected = [url for url in pages if url in decided and decided[url].answer is KeepAnswer.REJECT]
     found = [*_best(pages, kept, proposed, len(kept))]
-    found += [_proposal(url, pages[url], (f"relevance {pages[url].score:.2f}",)) for url in sorted(rejected)]
+    found += [_proposal(url, pages[url], tuple(_relevance(pages[url]))) for url in sorted(rejected)]
     return [*found, *_best(pages, [url for url in pages if url not in decided], proposed, most)]
+
+
+def _relevance(page: _Page) -> Iterator[str]:
+    if page.score is not None:
+        yield f"relevance {page.score:.2f}"
 
 
 def _best(pages: Mapping[str, _Page], urls: Iterable[str], proposed: _Proposed, most: int) -> Iterator[KeepProposal]:
@@ -144,7 +152,8 @@ def _pages(crawl: Path) -> Mapping[str, _Page]:
             continue
         page = found[row.url]
         of_capture[row.capture] = row.url
-        page.score, page.site = max(page.score, row.score or 0.0), urls.queue_of(row.url)
+        page.score = max((each for each in (page.score, row.score) if each is not None), default=None)
+        page.site = urls.queue_of(row.url)
         for each in stated.objects:
             page.voices |= {intern(f"{page.site} {each.author}")} if each.author else set()
             page.month = intern(min(filter(None, (page.month, (each.date or "")[:7])), default=""))
@@ -175,8 +184,12 @@ def written(found: Sequence[KeepProposal], crawl: Path, review: Path) -> str:
     ]
     for name, pages in groups.items():
         lines += [f"  - name: {json.dumps(name, ensure_ascii=False)}", "    keep: yes", "    pages:"]
-        lines += [f"      - {json.dumps(each.url)}  # {_line('; '.join(each.reasons))}" for each in pages]
+        lines += [f"      - {json.dumps(each.url)}{_remark(each.reasons)}" for each in pages]
     return "\n".join(lines) + "\n"
+
+
+def _remark(reasons: Sequence[str]) -> str:
+    return f"  # {_line('; '.join(reasons))}" if reasons else ""
 
 
 def _line(text: str) -> str:

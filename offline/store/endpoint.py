@@ -77,7 +77,12 @@ class Endpoint:
 
     def replace(self, segment: str, members: Members) -> None:
         """Replace the statements of a capture by a later reading, as ``Destination`` has it. Raises ``LoadError``."""
-        self._update([*replacements(members.member(), _STATEMENTS)], _note(segment, members.end))
+        text = members.member()
+        self.put(segment, text, members.end)
+
+    def put(self, segment: str, text: bytes, mark: int) -> None:
+        """Put the statements of a graph in the place of what it holds, as ``Destination`` has it."""
+        self._update([*replacements(text, _STATEMENTS)], _note(segment, mark))
 
     def _update(self, updates: list[str], note: str) -> None:
         """Send updates, the last one with a note."""

@@ -2,7 +2,7 @@
 
 The store itself records how many bytes of each segment were loaded, and only after the statements up to there are in:
 after a kill in between, a part is loaded a second time, which changes nothing, since statements are a set without blank
-nodes.
+nodes. Decisions of people are few and taken back: those that count are loaded anew whenever they have changed.
 """
 
 import sqlite3
@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
 
 from aahcrawler.annotations import AnnotationIndex
 from aahcrawler.annotations.annotation_statements import annotated_capture
-from aahcrawler.layout import ANNOTATIONS, NQUADS, OBJECTS
+from aahcrawler.annotations.keep_decisions import DecisionsError, decision_statements
+from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS, OBJECTS
 from aahcrawler.objects.readings import Readings, first_segments, graph_of, is_later
 from aahcrawler.objects.vocabulary import AAH
 from aahcrawler.segments import OPEN, DamageError, Members, identity, open_segment, segments
@@ -62,6 +64,12 @@ class Destination(Protocol):
         Gives the same guarantees, and raises the same errors, as ``add``.
         """
 
+    def put(self, segment: str, text: bytes, mark: int) -> None:
+        """Put the statements of a graph in the place of what it holds, then record ``mark`` of ``segment``.
+
+        Gives the same guarantees, and raises the same errors, as ``add``.
+        """
+
 
 def load(crawl: Path, destination: Destination) -> Loaded:
     """Load the statements written since the last time, up to the last whole capture of segments still open.
@@ -69,7 +77,8 @@ def load(crawl: Path, destination: Destination) -> Loaded:
     For captures that were read again, the latest reading is loaded and replaces earlier ones: despite interruptions and
     repetitions in any order, the graph of a capture holds one reading. Raises ``LoadError``; everything before the
     fault is then loaded and recorded.
-    Annotations come last: of each capture and annotator those that count, in place of those that did.
+    Annotations come after that: of each capture and annotator those that count, in place of those that did. Last come
+    the decisions of people that count, those on pages that were taken down left out.
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
@@ -78,6 +87,7 @@ def load(crawl: Path, destination: Destination) -> Loaded:
     paths = (*first_segments(folder), *readings.ends)
     counts = [count for path in paths if (count := _load(path, known, destination, readings)) is not None]
     counts += _load_annotations(crawl, known, destination)
+    counts += _load_decisions(crawl, known, destination)
     return Loaded(len(counts), sum(counts))
 
 
@@ -129,6 +139,24 @@ def _load_annotations(crawl: Path, known: Mapping[str, int], destination: Destin
 def _counts(index: AnnotationIndex, source: str, begin: int, text: bytes) -> bool:
     """Return whether annotations count, or are the end of a run, which takes those of former runs out."""
     return not annotated_capture(graph_of(text)) or index.is_shown(source, begin)
+
+
+def _load_decisions(crawl: Path, known: Mapping[str, int], destination: Destination) -> Iterator[int]:
+    """Load the decisions that count where they are not those of the store; yield the number of statements.
+
+    Their mark is no number of bytes but a digest of what they say: a takedown changes that, and not their file.
+    """
+    try:
+        with _explained(crawl / DECISIONS):
+            text = decision_statements(crawl)
+    except DecisionsError as error:
+        raise LoadError(str(error)) from error
+    if not text:
+        return
+    name, mark = f"{DECISIONS}:{graph_of(text)}", int.from_bytes(blake2b(text, digest_size=6).digest())
+    if known.get(name) != mark:
+        destination.put(name, text, mark)
+        yield text.count(b"\n")
 
 
 @contextmanager

@@ -90,25 +90,27 @@ class LocalStore:
         A crash may leave statements that are not yet recorded, never the reverse: Oxigraph keeps the order of writes.
         """
         put = self.rdf.bulk_load if members.size - members.end >= _BULK else self.rdf.load
-        with self._writing(segment, members), members.stream(_ROUND) as text:
+        with self._writing(), members.stream(_ROUND) as text:
             put(text, ox.RdfFormat.N_QUADS)
+            self._remember(ox.NamedNode(SEGMENT + segment), members.end)
 
     def replace(self, segment: str, members: Members) -> None:
         """Replace the statements of a capture by a later reading in one transaction, then record it."""
-        with self._writing(segment, members):
-            text = members.member()
+        text = members.member()
+        self.put(segment, text, members.end)
+
+    def put(self, segment: str, text: bytes, mark: int) -> None:
+        """Put the statements of a graph in the place of what it holds, as ``Destination`` has it."""
+        with self._writing():
             for update in replacements(text, text.count(b"\n")) if text else ():
                 self.rdf.update(update)
+            self._remember(ox.NamedNode(SEGMENT + segment), mark)
 
     @contextmanager
-    def _writing(self, segment: str, members: Members) -> Iterator[None]:
-        """Record how far a segment is loaded when the context ends.
-
-        Raise ``LoadError`` with the cause where that fails.
-        """
+    def _writing(self) -> Iterator[None]:
+        """Raise ``LoadError`` with the cause where writing fails."""
         try:
             yield
-            self._remember(ox.NamedNode(SEGMENT + segment), members.end)
         except (OSError, RuntimeError) as error:
             raise LoadError(_not_written(self._folder, error)) from error
 

@@ -1,4 +1,4 @@
-"""Converts pydantic's errors to mistakes that a person can act on."""
+"""Converts pydantic's errors to mistakes that a person can act on, in definitions and in what others send."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -30,6 +30,58 @@ _MUST_BE = {
     "datetime_type": "must be one date",
     "string_too_long": "is too long",
 }
+
+
+_TO_WRITE: Mapping[str, tuple[str, str]] = {
+    "missing": ("is missing", "write it"),
+    "extra_forbidden": ("is not known here", "leave it out"),
+    "enum": ("is not among the choices", "write {expected}"),
+    "literal_error": ("is not among the choices", "write {expected}"),
+    "greater_than_equal": ("is too small", "write {ge} or more"),
+    "greater_than": ("is too small", "write more than {gt}"),
+    "less_than_equal": ("is too large", "write at most {le}"),
+    "less_than": ("is too large", "write less than {lt}"),
+    "string_too_long": ("is too long", "write at most {max_length} characters"),
+    "string_too_short": ("is too short", "write at least {min_length} characters"),
+    "too_long": ("has too many parts", "write at most {max_length}"),
+    "too_short": ("has too few parts", "write at least {min_length}"),
+    "string_pattern_mismatch": ("is not written as it has to be", "write what matches {pattern}"),
+    "bool_parsing": ("is neither true nor false", "write true or false"),
+    "bool_type": ("is neither true nor false", "write true or false"),
+    "int_parsing": ("is no whole number", "write one in digits"),
+    "int_type": ("is no whole number", "write one in digits"),
+    "float_parsing": ("is no number", "write one in digits"),
+    "float_type": ("is no number", "write one in digits"),
+    "string_type": ("is no text", "write one value"),
+    "list_type": ("is no list", "write one"),
+    "tuple_type": ("is no list", "write one"),
+    "dict_type": ("has no fields", "write names and values"),
+    "model_type": ("has no fields", "write names and values"),
+    "model_attributes_type": ("has no fields", "write names and values"),
+    "json_invalid": ("is no JSON", "{error}"),
+}
+"""What is wrong by the type of an error, and what to write in its place."""
+
+
+def in_words(details: Mapping[str, Any], where: str | None = None) -> str:
+    """Say in a line what pydantic found: the field, what is wrong with it, and what to write.
+
+    ``where`` names the field in another way than by its path.
+
+    >>> in_words({"type": "less_than_equal", "loc": ("query", "limit"), "msg": "", "ctx": {"le": 100}}, "limit")
+    'limit: is too large; write at most 100'
+    """
+    kind, context = details["type"], details.get("ctx", {})
+    if kind in _TO_WRITE:
+        problem, advice = _TO_WRITE[kind]
+        said = f"{problem}; {advice.format_map(context)}"
+    elif kind == "icd":
+        said = f"{context['problem']}; {context['advice']}"
+    else:
+        told = str(details["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+        said = told[:1].lower() + told[1:]
+    name = ".".join(map(str, details["loc"])) if where is None else where
+    return f"{name}: {said}" if name else said
 
 
 def mistakes_of(error: ValidationError, model: type[BaseModel], source: Source, at: FieldPath = ()) -> list[Mistake]:

@@ -78,7 +78,8 @@ class Frequent:
             if best in each.text:
                 terms = f"{best}, {each.text.split()[0]}"
                 about = each.object, each.capture, Kind.TOPIC, best
-                yield Annotation(*about, self.name, self.version, 0.5, quote=terms)
+                values = (("terms", f"{best} surg"),)
+                yield Annotation(*about, self.name, self.version, 0.5, quote=terms, values=values)
 
 
 def words() -> Words:

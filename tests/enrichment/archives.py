@@ -11,11 +11,11 @@ from tests.offline.crawls import capture, post, writer
 LONG = "Nothing else was said of the water in the old town that night, and people went home late."
 
 
-def define(crawl: Path, entities: Sequence[str] = ()) -> None:
+def define(crawl: Path, entities: Sequence[str] = (), name: str = "demo") -> None:
     """Write the definition of a crawl that wants some entities."""
     crawl.mkdir(exist_ok=True)
     topic = f"topic:\n  entities: [{', '.join(entities)}]\n" if entities else ""
-    icd = Icd.parse(f"id: demo\ncontact: archive@example.org\nseeds: [http://forum.test/]\n{topic}".encode())
+    icd = Icd.parse(f"id: {name}\ncontact: archive@example.org\nseeds: [http://forum.test/]\n{topic}".encode())
     (crawl / DEFINITION).write_text(json.dumps(icd.meaning()), "utf-8")
 
 

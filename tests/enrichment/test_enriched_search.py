@@ -1,10 +1,13 @@
 """What annotations say is found by search, and counted."""
 
+import gzip
+import re
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
-from aahcrawler.layout import ARCHIVE, INDEXES, SEARCH
+from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, NQUADS, SEARCH
 from offline.enrichment import entity_annotator
 from offline.enrichment.enriching import enrich
 from offline.enrichment.steps import EnrichmentStep, chosen_steps
@@ -50,6 +53,27 @@ def test_facets_count_what_is_meant(crawl: Path) -> None:
     assert narrowed.facets["organisation"] == {"Water Board": 1}
 
 
+def test_facets_are_those_of_the_annotations_recounted(crawl: Path) -> None:
+    run(crawl)
+    said: dict[str, dict[str, str]] = {}
+    for path in (crawl / ANNOTATIONS).glob(f"*.{NQUADS}"):
+        for each in ox.parse(gzip.decompress(path.read_bytes()), ox.RdfFormat.N_QUADS):
+            name = re.split("[/:#]", each.predicate.value)[-1]
+            said.setdefault(str(each.subject), {})[name] = (
+                each.object.value if isinstance(each.object, ox.Literal) else str(each.object)
+            )
+    refined = {each.get("wasRevisionOf") for each in said.values()}
+    counted: dict[str, dict[str, set[str]]] = {}
+    for subject, each in said.items():
+        if each.get("kind") in ("person", "organisation", "place") and subject not in refined:
+            target = said.get(each["hasTarget"], {}).get("hasSource", each["hasTarget"])
+            counted.setdefault(each["kind"], {}).setdefault(each["label"], set()).add(target)
+    facets = found(crawl).facets
+    assert counted
+    for kind in ("person", "organisation", "place"):
+        assert facets.get(kind, {}) == {label: len(objects) for label, objects in counted.get(kind, {}).items()}
+
+
 def test_what_is_said_later_is_found_then(crawl: Path) -> None:
     assert len(found(crawl).hits) == 3
     assert found(crawl, "person:berg").hits == ()
@@ -66,6 +90,10 @@ def test_topics_of_a_run_are_found_from_its_end_on(crawl: Path) -> None:
     (topic,) = found(crawl).facets["topic"].items()
     # One of the three repeats what another of its page says, and says nothing of the topic itself.
     assert topic[1] == len(found(crawl, f"topic:{topic[0]}").hits) == 2
+    surges = found(crawl, "topic:surges")
+    assert (len(surges.hits), surges.unknown, surges.loosened) == (2, (), "")
+    assert surges.facets["topic"] == dict([topic])
+    assert found(crawl, "surges").total == 0
 
 
 def test_the_index_is_not_made_anew_for_annotations(crawl: Path) -> None:

@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from aahcrawler.annotations import Annotation, CaptureAnnotations, Kind
-from aahcrawler.annotations.keep_decisions import KeepAnswer, decide, decisions_of
+from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, decide, decisions_of
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS
 from aahcrawler.segments import SegmentWriter, Series
 from offline.selection.criteria import CriteriaError
-from offline.selection.keep_proposals import KeepProposal, keep_proposals, kept_urls, written
+from offline.selection.keep_proposals import KeepProposal, as_lines, keep_proposals, kept_urls, written
 from tests.imports.archives import imported, members, record
 from tests.offline.crawls import BEGUN, THREAD, capture, graph, post, writer
 
@@ -68,6 +68,21 @@ def test_what_is_new_comes_before_more_of_the_same(crawl: Path) -> None:
     assert found[0].reasons == ("relevance 0.90", "the first on dike", "a voice not heard yet", "the first of 2020-05")
     assert found[2].reasons == ("relevance 0.88", "number 2 on dike")
     assert "says nearly the same as another one that is proposed" in found[4].reasons
+
+
+def test_pages_that_nobody_scored_have_no_relevance(tmp_path: Path) -> None:
+    with writer(tmp_path) as objects:
+        for number in (1, 2):
+            objects.write(replace(capture(number), score=None), [post(number, 1, "ann", f"Text {number}")])
+    found = keep_proposals(tmp_path, 10)
+    assert [each.relevance for each in found] == [None, None]
+    assert [each.reasons for each in found] == [
+        ("a voice not heard yet", "the first of 2020-05"),
+        ("nothing new beside those before it",),
+    ]
+    assert '"relevance": null' in as_lines(found)
+    rejected = KeepDecision(KeepAnswer.REJECT, "ann", "2026-01-01T00:00:00Z")
+    assert keep_proposals(tmp_path, 10, {THREAD.format(2): rejected})[0].reasons == ()
 
 
 def test_labels_of_pages_break_no_review(tmp_path: Path) -> None:

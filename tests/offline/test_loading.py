@@ -11,14 +11,19 @@ from typing import cast
 import pyoxigraph as ox
 import pytest
 
+from aahcrawler.annotations.keep_decisions import KeepAnswer, decide
+from aahcrawler.layout import DECISIONS
 from aahcrawler.segments import OPEN
 from aahcrawler.segments.members import Members
+from aahcrawler.tombstones import Tombstone, write_tombstones
 from offline.store.endpoint import LEDGER, Endpoint
 from offline.store.loading import Destination, Loaded, LoadError, load
 from offline.store.local import LocalStore, StoreError
+from offline.store.queries import Table, ready_queries
 from tests.forking import forked
 from tests.offline.crawls import capture, post, segments_of, write_threads, writer
 from tests.offline.endpoints import endpoint
+from tests.offline.shapes import violations
 
 Held = Callable[[], set[ox.Quad]]
 Opening = Callable[[], AbstractContextManager[tuple[Destination, Held]]]
@@ -179,6 +184,46 @@ class _Stopping:
 
     def replace(self, segment: str, members: Members) -> None:
         self.add(segment, members)
+
+    def put(self, segment: str, text: bytes, mark: int) -> None:
+        raise AssertionError((segment, text, mark))
+
+
+def test_decisions_of_people_are_loaded_as_they_count_and_go_with_a_takedown(tmp_path: Path, opening: Opening) -> None:
+    one, other = "http://forum.test/t/1", "http://forum.test/t/2"
+    crawl = tmp_path / "crawl"
+    write_threads(crawl, range(2))
+    decide(crawl, [one, other], KeepAnswer.KEEP, "Anna B")
+    decide(crawl, [one], KeepAnswer.REJECT, "ben")
+
+    def decided() -> set[tuple[str, str, str]]:
+        with opening() as (destination, held):
+            load(crawl, destination)
+            assert load(crawl, destination) == Loaded(0, 0)
+            store = ox.Store()
+            store.extend(held())
+            answer = next(each for each in ready_queries() if each.name == "kept-pages").answer(store, {})
+            assert isinstance(answer, Table)
+            told = [[getattr(cell, "value", "") for cell in row] for row in answer.rows]
+            graphs = ox.serialize(
+                (quad for quad in held() if "decisions:" in str(quad.graph_name)), format=ox.RdfFormat.N_QUADS
+            )
+            assert violations(graphs or b"") == []
+        return {(page, answer, who) for page, answer, who, _ in told}
+
+    assert decided() == {(one, "reject", "ben"), (other, "keep", "Anna B")}
+    decide(crawl, [one], KeepAnswer.UNDECIDED, "ben")
+    assert decided() == {(other, "keep", "Anna B")}
+    decide(crawl, [one], KeepAnswer.KEEP, "ben")
+    stone = Tombstone(id="1", at="2026-01-01T00:00:00Z", by="anna", reason="asked", prefixes=(other,))
+    write_tombstones(crawl, [stone])
+    assert decided() == {(one, "keep", "ben")}
+    decide(crawl, [one], KeepAnswer.UNDECIDED, "ben")
+    assert decided() == set()
+    with (crawl / DECISIONS).open("ab") as file:
+        file.write(b"{}\n")
+    with opening() as (destination, _), pytest.raises(LoadError, match=f"{DECISIONS}:6: is no decision"):
+        load(crawl, destination)
 
 
 def test_stopping_before_it_is_remembered_loses_nothing(tmp_path: Path) -> None:

@@ -1,24 +1,31 @@
 """What is counted of archives is what their lists hold, and links between sites are those of their pages."""
 
+import gzip
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 from lxml import html
 from typer.testing import CliRunner
+from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.cli import app
 from aahcrawler.exits import MISTAKE
+from aahcrawler.layout import ARCHIVE, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import Link, LinkType, Metadata, write
+from aahcrawler.objects.vocabulary import NAME
 from aahcrawler.overview.archive_overview import GatheredArchives
 from aahcrawler.overview.link_graph import strongest
 from aahcrawler.overview.overview_report import report_archives
 from aahcrawler.overview.overview_sections import bars
 from aahcrawler.overview.site_links import SiteLinks
+from aahcrawler.search import Question, search
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.views.held_archives import HeldArchives, held_archives, parts_held
 from aahcrawler.service.views.object_list import ObjectFilter, object_list
@@ -28,6 +35,7 @@ from aahcrawler.takedown.removal import WantedRemoval, remove
 from tests.crawl.crawling import until
 from tests.imports.archives import Written, members, record
 from tests.replay.archived import Archived
+from tests.search.archives import caught_up
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 POST = (
@@ -194,6 +202,57 @@ def test_every_number_is_that_of_the_list_which_it_leads_to(place: Path) -> None
                 assert object_list(index, ObjectFilter(published=period)).total == n
     finally:
         indexes.close()
+
+
+def answers_in(place: Path) -> Iterator[tuple[str, str, int, str]]:
+    """Yield URL, month, status and media type of each answer, as the WARC files have them."""
+    for path in sorted(place.glob(f"*/{ARCHIVE}/*.{WARC}")):
+        with path.open("rb") as file:
+            for each in ArchiveIterator(file):
+                if each.rec_type == "response":
+                    told, http = each.rec_headers, each.http_headers
+                    media = (http.get_header("Content-Type") or "").partition(";")[0]
+                    yield told["WARC-Target-URI"], told["WARC-Date"][:7], int(http.get_statuscode()), media
+
+
+def objects_in(place: Path) -> Iterator[Mapping[str, str]]:
+    """Yield the properties of each object by their last parts, as the N-Quads have them."""
+    for path in sorted(place.glob(f"*/{OBJECTS}/*.{NQUADS}")):
+        quads = [*ox.parse(gzip.decompress(path.read_bytes()), ox.RdfFormat.N_QUADS)]
+        names = {each.subject: str(getattr(each.object, "value", "")) for each in quads if each.predicate.value == NAME}
+        said: dict[tuple[object, object], dict[str, str]] = {}
+        for each in quads:
+            value = names.get(each.object) or str(getattr(each.object, "value", ""))
+            said.setdefault((each.graph_name, each.subject), {})[re.split("[/:#]", each.predicate.value)[-1]] = value
+        yield from (properties for properties in said.values() if "objectType" in properties)
+
+
+def test_counts_of_overview_and_search_are_those_of_the_files_recounted(place: Path) -> None:
+    answers, objects = [*answers_in(place)], [*objects_in(place)]
+    sites = [url.split("/")[2].removeprefix("www.") for url, *_ in answers]
+    assert (len(answers), len(objects)) == (6, 4)
+    indexes, crawls = PageIndexes(), Catalog([place]).crawls()
+    try:
+        held = until_read(indexes, crawls).held
+    finally:
+        indexes.close()
+    assert (held.captures, held.objects) == (len(answers), len(objects))
+    assert held.months == Counter(month for _, month, *_ in answers)
+    assert held.sites.counts == Counter(sites)
+    declared = Counter(media for *_, media in answers if media)  # What declares none is told by its bytes.
+    assert {each: held.media.counts[each] for each in declared} == declared
+    dated = [each["datePublished"][:7] for each in objects if each.get("datePublished", "")[4:5] == "-"]
+    assert held.published == Counter(dated)
+    pages = [(site, media) for site, (*_, status, media) in zip(sites, answers, strict=True) if status < 300]
+    facets = search([caught_up(each).opened() for each in sorted(place.iterdir())], Question("")).facets
+    assert facets["kind"] == {"page": len(pages), "object": len(objects)}
+    assert facets["author"] == Counter(each["author"] for each in objects)
+    assert facets["site"] == Counter(site for site, _ in pages) + Counter(
+        each["url"].split("/")[2].removeprefix("www.") for each in objects
+    )
+    assert facets["media_type"] == Counter([media for _, media in pages] + [media for _, media in pages])
+    types = Counter(each["objectType"] for each in objects)
+    assert {each: facets["type"][each] for each in types} == types
 
 
 def test_the_report_shows_pictures_with_tables_and_runs_nothing(place: Path) -> None:

@@ -30,6 +30,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
 from aahcrawler.service.catalog.gateway import Gateway
 from aahcrawler.service.web.problems import BAD_JSON, TOO_LARGE, TOO_SLOW, ProblemError
 from aahcrawler.urls import MAX_LENGTH
+from online_analysis.icd.explanations import in_words
 
 _EXAMPLE: JsonValue = {
     "url": "https://forum.example.org/thread/17",
@@ -126,11 +127,11 @@ def read_item(raw: object) -> Item | Result:
     try:
         return Item.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         url = raw.get("url", "") if isinstance(raw, dict) else ""
         given = url if isinstance(url, str) else ""
-        return invalid(given, where or "item", first["msg"])
+        return invalid(given, where or "item", in_words(first, ""))
 
 
 def read_line(line: bytes) -> Item | Result:

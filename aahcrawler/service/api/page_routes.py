@@ -1,8 +1,10 @@
 """Routes that show what was captured: pages, objects, the versions of both, a crawl's course, answers to SPARQL."""
 
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
+from pydantic import AfterValidator
 
 from aahcrawler.annotations import Kind
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
@@ -35,6 +37,7 @@ from aahcrawler.service.views.spoken_of import (
     NOT_SPOKEN_OF,
     CrawlSpokenOf,
     SpokenOfOne,
+    TimeSpan,
     crawl_spoken_of,
     enriched_of,
     spoken_of,
@@ -258,6 +261,31 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
 _OF_ALL = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY, NOT_ENRICHED)
 _OF_ONE = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY, NOT_ENRICHED, NO_PAGE, NOT_SPOKEN_OF)
 Meant = Annotated[str, Query(max_length=2_000, description="Its IRI, or its label where it has none.")]
+_DAY: Final = r"^ *([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)? *$"
+"""A year, a month or a day, as ISO 8601 writes them."""
+
+
+def _day(text: str) -> str:
+    if not re.fullmatch(_DAY, text):
+        raise ValueError("is no date; write a year, a month or a day, such as 2026, 2026-01 or 2026-01-31")
+    return text.strip()
+
+
+SpanEnd = Annotated[str, AfterValidator(_day)]
+
+
+def span_asked(
+    since: Annotated[
+        SpanEnd,
+        Query(json_schema_extra={"pattern": _DAY}, description="Published then or later: a year, a month or a day."),
+    ] = "",
+    until: Annotated[SpanEnd, Query(json_schema_extra={"pattern": _DAY}, description="Published then or before.")] = "",
+) -> TimeSpan:
+    """Return the span of dates of publication that a request names."""
+    return TimeSpan(since, until)
+
+
+Span = Annotated[TimeSpan, Depends(span_asked)]
 
 
 def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
@@ -265,26 +293,37 @@ def spoken_routes(reach: CrawlRegistry, indexes: PageIndexes) -> APIRouter:
     router = APIRouter(prefix="/crawls/{crawl}", tags=["annotations"])
 
     @router.get("/spoken-of", responses=_OF_ALL)
-    def list_spoken_of(crawl: str) -> CrawlSpokenOf:
-        """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first."""
+    def list_spoken_of(crawl: str, span: Span) -> CrawlSpokenOf:
+        """List what a crawl speaks of: topics, organisations, places, keywords and events, the most frequent first.
+
+        Within a span of dates it is what objects that were published then speak of; months are those of all.
+        """
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return crawl_spoken_of(enriched).shown_by(AnnotationSettings.of(found.folder))
+            return crawl_spoken_of(enriched, span).shown_by(AnnotationSettings.of(found.folder))
 
     @router.get("/spoken-of/{kind}", responses=_OF_ONE)
-    def show_spoken_of(crawl: str, kind: Kind, of: Meant) -> SpokenOfOne:
-        """Show where something is spoken of, over time, with what else, and opinions in sentences that name it."""
+    def show_spoken_of(crawl: str, kind: Kind, of: Meant, span: Span) -> SpokenOfOne:
+        """Show where something is spoken of, over time, with what else, and opinions in sentences that name it.
+
+        Within a span of dates all but the months is of the objects that were published then.
+        """
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return spoken_of(enriched, kind, of, AnnotationSettings.of(found.folder))
+            return spoken_of(enriched, kind, of, AnnotationSettings.of(found.folder), span)
 
     @router.get("/conversations", responses=_OF_ALL)
     def show_conversations(
-        crawl: str, site: Annotated[str, Query(max_length=300, description="Without it, the one with the most.")] = ""
+        crawl: str,
+        span: Span,
+        site: Annotated[str, Query(max_length=300, description="Without it, the one with the most.")] = "",
     ) -> Conversation:
-        """Show who answers whom on a site; names of people only where the institution has turned them on."""
+        """Show who answers whom on a site; names of people only where the institution has turned them on.
+
+        Within a span of dates it is the answers that were published then; influence and communities are of all times.
+        """
         found = reach.crawl(crawl)
         with enriched_of(indexes, found) as enriched:
-            return Talk(enriched, site, named=AnnotationSettings.of(found.folder).people).told()
+            return Talk(enriched, site, named=AnnotationSettings.of(found.folder).people, span=span).told()
 
     return router

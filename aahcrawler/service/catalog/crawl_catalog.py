@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shlex
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -130,6 +131,20 @@ class Crawl:
         """Whether it was ever started, as far as this machine knows; one that was only created was not."""
         return self.folder is None or (self.folder / DEFINITION).is_file()
 
+    @property
+    def argument(self) -> str:
+        """Its folder as commands take it where this process was started, quoted for a shell.
+
+        It is ``FOLDER`` where this machine has none of it.
+        """
+        return "FOLDER" if self.folder is None else argument_of(self.folder)
+
+    @property
+    def definition_argument(self) -> str:
+        """The file in which somebody writes its definition, as ``argument`` is; ``FILE`` where that is not known."""
+        file = None if self.folder is None else _written(self.folder)
+        return "FILE" if file is None or not file.is_file() else argument_of(file)
+
     def own_server(self) -> str | None:
         """Return the URL of the server that the crawl itself started, None where it is not running with one."""
         return None if self.folder is None else served_at(self.folder / FRONTIER)
@@ -150,6 +165,17 @@ class Crawl:
         return reason if state == "finished" or (state == "stopped" and reason.startswith("limits.")) else ""
 
 
+def argument_of(path: Path) -> str:
+    """Return a path as commands take it where this process was started, quoted for a shell.
+
+    >>> argument_of(Path.cwd() / "crawls" / "the dikes"), argument_of(Path("/a/b"))
+    ("'crawls/the dikes'", '/a/b')
+    """
+    here = Path.cwd()
+    named = str(path.relative_to(here) if path.is_relative_to(here) else path)
+    return shlex.quote(f"./{named}" if named.startswith("-") else named)
+
+
 class Catalog:
     """Crawls by id. A place is the folder of a crawl, or one in which such folders lie side by side.
 
@@ -160,18 +186,35 @@ class Catalog:
         # Crawls are started in other working folders, to which a relative path would mean another place.
         self._places = tuple(place.absolute() for place in places)
         self._known: dict[Path, tuple[_Stamps, Crawl]] = {}
+        self._logged: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
     def crawls(self) -> tuple[Crawl, ...]:
-        """Return every crawl that has begun."""
+        """Return every crawl that has begun. What is passed over is logged once."""
+        found, passed_over = self._found()
+        for said in sorted({*passed_over} - self._logged):
+            _logger.warning("%s", said)
+        self._logged = frozenset(passed_over)
+        return found
+
+    def passed_over(self) -> tuple[str, ...]:
+        """Return why folders of crawls are not shown, a line each: another one has the id, or they cannot be read."""
+        return self._found()[1]
+
+    def _found(self) -> tuple[tuple[Crawl, ...], tuple[str, ...]]:
         found: dict[str, Crawl] = {}
+        passed_over: list[str] = []
         for folder in self._folders():
-            crawl = self._read(folder)
-            if crawl is None:
+            try:
+                crawl = self._read(folder)
+            except (OSError, DamageError, DefinitionError, IcdError) as error:
+                passed_over.append(str(error))
                 continue
-            if found.setdefault(crawl.id, crawl) is not crawl:
-                _logger.warning("%s: another crawl has the id %s, too; this one is passed over", folder, crawl.id)
-        return tuple(found.values())
+            first = found.setdefault(crawl.id, crawl).folder
+            if first is not None and first != folder:
+                told = f"has the id {crawl.id}, as has {argument_of(first)}, which is shown"
+                passed_over.append(f"{argument_of(folder)}: {told}; serve this folder alone to see it")
+        return tuple(found.values()), tuple(passed_over)
 
     def crawl(self, name: str) -> Crawl | None:
         """Return the crawl of an id, None where none has begun."""
@@ -210,21 +253,15 @@ class Catalog:
                 inner = sorted(each for each in place.iterdir() if not each.name.startswith(DELETED))
                 yield from filter(_is_crawl, inner)
 
-    def _read(self, folder: Path) -> Crawl | None:
-        try:
-            written = _written(folder)
-            stamp = _stamp(_definition(folder)), _stamp(folder / TOMBSTONES), _stamp(written)
-            with self._lock:
-                kept = self._known.get(folder)
-                if kept is None or kept[0] != stamp:
-                    icd = _as_described(_read_definition(folder), written)
-                    kept = self._known[folder] = (
-                        stamp,
-                        Crawl(folder, icd, Admission(icd, TakenDown.of(folder)), number(folder)),
-                    )
-        except (OSError, DamageError, DefinitionError, IcdError) as error:
-            _logger.warning("%s", error)
-            return None
+    def _read(self, folder: Path) -> Crawl:
+        written = _written(folder)
+        stamp = _stamp(_definition(folder)), _stamp(folder / TOMBSTONES), _stamp(written)
+        with self._lock:
+            kept = self._known.get(folder)
+            if kept is None or kept[0] != stamp:
+                icd = _as_described(_read_definition(folder), written)
+                crawl = Crawl(folder, icd, Admission(icd, TakenDown.of(folder)), number(folder))
+                kept = self._known[folder] = stamp, crawl
         return kept[1]
 
 

@@ -99,6 +99,10 @@ class SharedCatalog:
         self._known[entry.id] = version, Crawl(None, icd, Admission(icd), entry.number)
         return self._known[entry.id][1]
 
+    def passed_over(self) -> tuple[str, ...]:
+        """Return why folders of crawls are not shown, a line each."""
+        return self._local.passed_over()
+
     def place_for_new(self) -> Path | None:
         """Return the folder in which new crawls get folders of their own, None where there is none."""
         return self._local.place_for_new()

@@ -344,8 +344,8 @@ class Gateway:
             if address is None:
                 raise ProblemError(
                     NOT_RUNNING,
-                    f"{crawl.id} is not running: start it with `aah crawl`, or let crawls and this service share a "
-                    f"server ({REDIS_URL}), which takes URLs at any time",
+                    f"{crawl.id} is not running: start it with `aah crawl {crawl.definition_argument}`, "
+                    f"or let crawls and this service share a server ({REDIS_URL}), which takes URLs at any time",
                     headers=_RETRY,
                 )
             return address

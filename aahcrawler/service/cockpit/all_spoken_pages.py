@@ -9,9 +9,10 @@ from aahcrawler.annotations import Kind
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, over_time, table
 from aahcrawler.overview.topic_map import TopicArea, topic_map
+from aahcrawler.service.api.page_routes import Meant, Span
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.cockpit.spoken_pages import Counted, Meant, Span, as_csv
+from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.cockpit.spoken_sections import LABELS, Leads, chosen_in, shown_sections
 from aahcrawler.service.views.spoken_of import TimeSpan
 from aahcrawler.service.views.spoken_of_all import (

@@ -37,6 +37,7 @@ from aahcrawler.service.web.noted_acts import Noting, note_said
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.roles import Caller
 from aahcrawler.service.web.service_log import ServiceLog
+from online_analysis.icd.explanations import in_words
 
 _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "icon.svg": "image/svg+xml"}
 ROUTES: Final = (
@@ -138,7 +139,7 @@ def _install_problems(app: FastAPI, site: Site) -> None:
     def mistaken(request: Request, error: Exception) -> HTMLResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 (it is registered for these alone)
         first = error.errors()[0]
-        return _told(request, 400, "Something in the address is wrong", f"{first['loc'][-1]}: {first['msg']}")
+        return _told(request, 400, "Something in the address is wrong", in_words(first, str(first["loc"][-1])))
 
     def _told(request: Request, status: int, heading: str, detail: str) -> HTMLResponse:
         session = site.sign_in.session(request.cookies.get(COOKIE, ""))

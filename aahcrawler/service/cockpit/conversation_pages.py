@@ -7,13 +7,14 @@ from fastapi import APIRouter, Query, Response
 
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, matrix, over_time, table
+from aahcrawler.service.api.page_routes import Span
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.cockpit.spoken_pages import Span, as_csv
+from aahcrawler.service.cockpit.spoken_pages import as_csv
 from aahcrawler.service.cockpit.spoken_sections import Leads, chosen_in, shown_sections
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.spoken_of import Quoted, TimeSpan, enriched_of, is_enriched
 
-OfSite = Annotated[str, Query(max_length=300)]
+OfSite = Annotated[str, Query(max_length=300, alias="site")]
 Name = Annotated[str, Query(max_length=300)]
 _BARS: Final = 8
 _NAMED: Final = 3
@@ -44,7 +45,7 @@ def routes(site: Site) -> APIRouter:
             return site.crawl_page(session, found, "archive", "conversations.html", told=None)
         talk, answers = talk_of(crawl, of, span, who, whom)
         told, settings = talk.told(), AnnotationSettings.of(found.folder)
-        asked = {"of": of, "since": span.since, "until": span.until}
+        asked = {"site": of, "since": span.since, "until": span.until}
         values = {
             "told": told,
             "settings": settings,
@@ -54,7 +55,7 @@ def routes(site: Site) -> APIRouter:
             "whom": whom,
             "span": span,
             "leads": Leads(crawl, settings),
-            "unspanned": address("crawls", crawl, "archive", "conversations", of=of),
+            "unspanned": address("crawls", crawl, "archive", "conversations", site=of),
         }
         return site.crawl_page(session, found, "archive", "conversations.html", **values)
 
@@ -66,7 +67,10 @@ def routes(site: Site) -> APIRouter:
     @router.get("/conversations.csv")
     def download_voices(_: Reading, crawl: str, span: Span, of: OfSite = "") -> Response:
         head = ("name", "influence", "answers", "answered", "community")
-        rows = (tuple(each.model_dump().values()) for each in talk_of(crawl, of, span)[0].voices())
+        rows = (
+            (each.name, each.influence, each.answers, each.answered, each.community or "")
+            for each in talk_of(crawl, of, span)[0].voices()
+        )
         return as_csv(f"{crawl}-conversations", (head, *rows))
 
     return router

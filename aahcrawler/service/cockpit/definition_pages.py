@@ -130,7 +130,7 @@ def routes(site: Site) -> APIRouter:
         session: Operating, _reader: Reading, crawl: str, job: Annotated[str, Path(max_length=100)]
     ) -> Response:
         shown = site.instruments.helm.jobs.wait(crawl, job, _PATIENCE)
-        return site.part(session, "reference_job.html", job=shown)
+        return site.part(session, "reference_job.html", job=shown, argument=site.crawl(crawl).argument)
 
     @router.get("/crawls/{crawl}/definition")
     def show(session: Reading, crawl: str) -> Response:
@@ -185,7 +185,8 @@ class DefinitionHandlers:
                     return self._shown(session, draft, crawl, digest=digest, trial=trial)
                 case "suggest" if form.get("reference"):
                     job = self._reference(session, draft, form.get("reference"))
-                    return self._shown(session, draft, crawl, digest=digest, job=job)
+                    argument = self._site.crawl(job.crawl).argument
+                    return self._shown(session, draft, crawl, digest=digest, job=job, argument=argument)
                 case "suggest":
                     found = suggested(form, draft.view().checked.icd)
                     return self._shown(session, draft, crawl, digest=digest, suggestions=found)

@@ -11,7 +11,7 @@ from aahcrawler.layout import DECISIONS
 from aahcrawler.overview.overview_sections import table
 from aahcrawler.overview.periods import worded
 from aahcrawler.overview.spoken_pictures import Spread, spread
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.crawl_catalog import Crawl, argument_of
 from aahcrawler.service.cockpit.package_pages import PATIENCE, JobName, Range, part_of, shown_package
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
@@ -85,6 +85,7 @@ def routes(site: Site) -> APIRouter:
             "proposing": helm.jobs.wait(found.id, job, PATIENCE) if job else None,
             "job_at": address("crawls", crawl, "archive", "keep", "job", job),
             "enriched": is_enriched(found),
+            "decisions": found.folder and argument_of(found.folder / DECISIONS),
             "most": MOST,
             "usual": _PROPOSED,
         }

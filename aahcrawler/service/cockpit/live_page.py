@@ -270,7 +270,9 @@ def crawl_list_routes(site: Site) -> APIRouter:
         shown.sort(key=lambda each: (each[1].state not in ("running", "paused"), each[1].id))
         to_do = [(status, matter) for crawl, status in shown for matter in matters(crawl, status)]
         startable = {crawl.id for crawl, _ in shown if crawl.registered is None}
+        passed_over = instruments.reach.catalog.passed_over()
         values = {"crawls": [status for _, status in shown], "to_do": to_do, "startable": startable}
+        values["passed_over"] = passed_over
         return site.page(session, "crawl_list.html", **values)
 
     return router

@@ -25,6 +25,7 @@ from aahcrawler.service.views.downloads import (
 )
 from aahcrawler.service.views.live_feed import events_page
 from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
+from online_analysis.icd.explanations import in_words
 
 MAX_FILES: Final = 20
 """WARC files that are listed at once."""
@@ -122,7 +123,7 @@ def _description(form: Form) -> Description:
         )
     except ValidationError as error:
         first = error.errors()[0]
-        raise ProblemError(BAD_DEFINITION, f"{first['loc'][0]}: {first['msg']}") from None
+        raise ProblemError(BAD_DEFINITION, in_words(first, str(first["loc"][0]))) from None
 
 
 def _title(form: Form) -> str:

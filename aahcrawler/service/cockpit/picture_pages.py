@@ -6,9 +6,10 @@ from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.overview.overview_sections import columns
 from aahcrawler.overview.periods import periods
+from aahcrawler.service.api.page_routes import Span
 from aahcrawler.service.cockpit.captured_pages import BUSY
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.cockpit.spoken_pages import Counted, Span, as_csv
+from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.cockpit.spoken_sections import chosen_in, shown_markup
 from aahcrawler.service.views.page_pictures import PicturesBusyError
 from aahcrawler.service.views.picture_gallery import (

@@ -3,11 +3,13 @@
 Each act leads back to where it was pressed.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from math import inf
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
+from pydantic import AfterValidator
 from starlette.responses import RedirectResponse
 
 from aahcrawler.frontier.blocking_rules import Rule, RuleKind
@@ -29,7 +31,6 @@ from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=300)]
-Score = Annotated[str, Query(pattern=r"^(\d{1,3}([.,]\d{0,6})?)?$")]
 STATES = (
     (State.QUEUED, "queued"),
     (State.LEASED, "being fetched"),
@@ -38,6 +39,15 @@ STATES = (
     (State.FAILED, "failed"),
 )
 ORDERS = (("queued", "most queued"), ("best", "best score"), ("done", "most fetched"), ("name", "name"))
+
+
+def _read_score(text: str) -> str:
+    if not re.fullmatch(r"([0-9]{1,3}([.,][0-9]{0,6})?)?", text):
+        raise ValueError("is no score; write a number such as 0.5")
+    return text
+
+
+Score = Annotated[str, AfterValidator(_read_score)]
 
 
 def routes(site: Site) -> APIRouter:

@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from aahcrawler.layout import ANNOTATIONS
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
+from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionHandlers
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
@@ -262,10 +263,10 @@ def _urls(query: str) -> Sequence[str]:
     return (f"http://{query}", f"https://{query}") if _ADDRESS.fullmatch(query) else ()
 
 
-def _not_enriched(site: Site, asked: Sequence[str]) -> Sequence[str]:
+def _not_enriched(site: Site, asked: Sequence[str]) -> Sequence[Crawl]:
     """Return which of the crawls that are searched nobody has enriched."""
     crawls = (each for each in site.instruments.reach.crawls() if each.id in asked or not asked)
-    return [each.id for each in crawls if each.folder is not None and not (each.folder / ANNOTATIONS).is_dir()]
+    return [each for each in crawls if each.folder is not None and not (each.folder / ANNOTATIONS).is_dir()]
 
 
 def _archived(site: Site, url: str) -> list[tuple[str, UrlCaptures]]:

@@ -4,12 +4,13 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Annotated, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Response
 
 from aahcrawler.annotations import Kind
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
+from aahcrawler.service.api.page_routes import Meant, Span
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_sections import (
@@ -33,20 +34,9 @@ from aahcrawler.service.views.spoken_of import (
     table_of_one,
 )
 
-Day = Annotated[str, Query(pattern=r"^ *([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)? *$")]
-"""A year, a month or a day, as ISO 8601 writes them."""
-Meant = Annotated[str, Query(max_length=2_000)]
 _MAX_KEPT: Final = 20
 _CSV: Final = "text/csv; charset=utf-8"
 T = TypeVar("T")
-
-
-def span_asked(since: Day = "", until: Day = "") -> TimeSpan:
-    """Return the span of time that the address of a page names."""
-    return TimeSpan(since.strip(), until.strip())
-
-
-Span = Annotated[TimeSpan, Depends(span_asked)]
 
 
 def routes(site: Site) -> APIRouter:

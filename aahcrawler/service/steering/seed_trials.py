@@ -19,6 +19,7 @@ from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError, Show
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd
 from online_analysis.icd.editing import edited
+from online_analysis.icd.explanations import in_words
 
 AT_ONCE: Final = 2
 """Dry runs at once: each imports the crawler, and loads the knowledge base."""
@@ -149,7 +150,7 @@ class SeedTrials:
                 elif told.get("kind") == "note":
                     trial.notes.append(str(told.get("text", "")))
             except ValidationError as error:
-                trial.problem = f"what it tells of a seed cannot be read: {error.errors()[0]['msg']}"
+                trial.problem = f"what it tells of a seed cannot be read: {in_words(error.errors()[0])}"
 
     def _forget_old(self) -> None:
         for name, trial in list(self._trials.items()):

@@ -104,7 +104,9 @@ def start(
     """
     if crawl.is_import:
         raise ProblemError(
-            CONFLICT, f"{crawl.id} holds imported archives, and no crawl runs there; aah import adds archives to it"
+            CONFLICT,
+            f"{crawl.id} holds imported archives, and no crawl runs there; "
+            f"`aah import FILE {crawl.argument}` adds archives to it",
         )
     with processes.starting(crawl.id):
         if (crawl.registered is not None and crawl.folder is None) or _is_submitted(crawl):
@@ -241,7 +243,9 @@ def _submit_again(reach: CrawlRegistry, crawl: Crawl) -> Starting:
             raise ProblemError(CONFLICT, f"{crawl.id} is active: workers of the shared server crawl it")
         if not entry.reason.startswith("stopped by "):
             raise ProblemError(
-                CONFLICT, f"{crawl.id} is over ({entry.reason}): `aah submit` begins the next crawl of its definition"
+                CONFLICT,
+                f"{crawl.id} is over ({entry.reason}): "
+                f"`aah submit {crawl.definition_argument}` begins the next crawl of its definition",
             )
         registry.submit(crawl.id, registry.definition(crawl.id)[1], title=entry.title)
     detail = "workers of the shared server go on with it within some seconds"

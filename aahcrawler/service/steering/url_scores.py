@@ -1,6 +1,7 @@
 """Single URLs of a crawl: given a score, fetched now or again, let go, or let in although the scope refused them."""
 
 import secrets
+import shlex
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -162,7 +163,6 @@ _REMEDIES: Final = {
     "spam": "its host is in scoring.spam_hosts; take it out",
     "too_deep": "scope.depth is too small for it; make it larger",
     "form": "it is what a form sends, and sources.forms is off; that can be changed while the crawl is stopped",
-    "taken_down": "it was taken out of the archive; `aah remove --lift` lets it be fetched again",
     "private_address": "it leads to a private address; network.allow_private can be changed while the crawl is stopped",
 }
 
@@ -182,6 +182,9 @@ def _admitting(crawl: Crawl, target: Target, reason: str) -> tuple[dict[str, Jso
         hosts = sorted({f"host:{urlsplit(f'//{queue_of(seed)}').hostname}" for seed in crawl.icd.seeds})
         told = "scope.allow gets the sites of the seeds and this URL, in the place of scope.sites; then fetch it now"
         return {"scope.sites": "anywhere", "scope.allow": [*hosts, only]}, told
+    if reason == "taken_down":
+        command = f"aah remove {crawl.argument} --lift {shlex.quote(target.url)} --reason ..."
+        return {}, f"it was taken out of the archive; `{command}` lets it be fetched again"
     if reason.startswith(RULE):
         return {}, f"the rule {reason.removeprefix(RULE)!r} of scope.rules refuses it; change that rule"
     return {}, _REMEDIES.get(reason, f"the reason is {reason}; no change of the scope lets it in")

@@ -39,7 +39,7 @@ class PageToKeep(BaseModel):
     group: str
     reasons: tuple[str, ...]
     month: str
-    relevance: float
+    relevance: float | None
     answer: str = ""
     by: str = ""
     at: str = ""
@@ -139,7 +139,8 @@ def table_of_proposals(proposed: ProposedPages) -> Iterator[tuple[object, ...]]:
     yield "group", "url", "reasons", "month", "relevance", "answer", "by", "at"
     for each in proposed.pages:
         reasons = "; ".join(each.reasons)
-        yield each.group, each.url, reasons, each.month, each.relevance, each.answer, each.by, each.at
+        relevance = "" if each.relevance is None else each.relevance
+        yield each.group, each.url, reasons, each.month, relevance, each.answer, each.by, each.at
 
 
 def decisions_told(folder: Path) -> Iterator[bytes]:

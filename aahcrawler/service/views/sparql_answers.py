@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.crawl_catalog import Crawl, argument_of
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 from offline.store.local import FOLDER
@@ -84,7 +84,7 @@ class SparqlProcess:
             )
         if not store.is_dir():
             raise ProblemError(
-                NOT_LOADED, f"post to /v1/crawls/{crawl.id}/sparql/load, or run `aah load` on the crawl's folder"
+                NOT_LOADED, f"post to /v1/crawls/{crawl.id}/sparql/load, or run `aah load {crawl.argument}`"
             )
         if not self._asking.acquire(blocking=False):
             raise ProblemError(STORE_BUSY, "others are asking; ask again in a moment", headers=_AGAIN)
@@ -152,7 +152,8 @@ class SparqlProcess:
         except TimeoutError:
             self._end()
             raise ProblemError(
-                TOO_LONG, f"it was ended after {self.seconds:g} s; ask for less, or run `aah query` on the folder"
+                TOO_LONG,
+                f"it was ended after {self.seconds:g} s; ask for less, or run `aah query {argument_of(store.parent)}`",
             ) from None
         except (OSError, ValueError) as error:
             self._end()

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
 from http import HTTPStatus
 from itertools import islice
 from typing import Final
@@ -14,14 +16,15 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, Named
 from aahcrawler.annotations import Kind as About
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
-from aahcrawler.layout import ANNOTATIONS
+from aahcrawler.layout import ANNOTATIONS, NQUADS
 from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.page_index import PageIndex
-from aahcrawler.segments import DamageError
+from aahcrawler.segments import DamageError, segments
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.capture_view import capture_row, capture_text
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes
 from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.judged_sentences import about, judged_languages
 from offline.enrichment.object_texts import object_texts
 
@@ -203,7 +206,12 @@ def month_of(date: str) -> str:
     >>> month_of("2012-03-04T10:00:00Z"), month_of("2012"), month_of("in March")
     ('2012-03', '2012', '')
     """
-    year, month = date[:4], date[4:7]
+    return _month(date[:7])
+
+
+@lru_cache(maxsize=4096)
+def _month(begin: str) -> str:
+    year, month = begin[:4], begin[4:]
     if not (year.isascii() and year.isdigit() and len(year) == 4):
         return _UNDATED
     return year + month if month[:1] == "-" and month[1:] in _MONTHS else year
@@ -222,7 +230,7 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
     dates = enriched.dates()
     found = enriched.within(span, dates)
 
-    ranked = {kind: found.ranked(kind, MOST) for kind in _LISTED}
+    ranked = {kind: found.ranked(kind, MOST) for kind in (*_LISTED, About.PERSON)}
 
     def most(kind: About) -> tuple[SpokenOf, ...]:
         return tuple(spoken(kind, each) for each in ranked[kind][0])
@@ -233,12 +241,12 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
         topics=topics_of(enriched.annotations, ranked[About.TOPIC][0], dates),
         organisations=most(About.ORGANISATION),
         places=most(About.PLACE),
-        people=tuple(spoken(About.PERSON, each) for each in found.ranked(About.PERSON, MOST)[0]),
+        people=most(About.PERSON),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
         events=tuple(events[:MOST]),
         all_events=len(events),
-        totals={About.PERSON: found.total(About.PERSON), **{kind: total for kind, (_, total) in ranked.items()}},
+        totals={kind: total for kind, (_, total) in ranked.items()},
         published={month: n for month, n in sorted(published.items()) if month},
         note=enriched.note,
     )
@@ -448,11 +456,30 @@ def value_of(annotation: Annotation, name: str) -> str:
 def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
     """Lend the annotations of a crawl with its pages. Raise ``ProblemError`` where there are none."""
     if crawl.folder is not None and not is_enriched(crawl):
-        raise ProblemError(NOT_ENRICHED, f"aah enrich {crawl.folder.name} finds it; nobody has done that yet")
+        raise ProblemError(NOT_ENRICHED, f"`aah enrich {crawl.argument}` finds it; nobody has done that yet")
     with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
         read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
-        note = " ".join(filter(None, (read, pages.progress.note)))
+        note = " ".join(filter(None, (read, pages.progress.note, _taken_down_since(crawl))))
         yield Enriched(found.base, Annotations(found.base), pages, note, (*_state(found), *_state(pages)))
+
+
+def _taken_down_since(crawl: Crawl) -> str:
+    """Say that pages were taken down since anything was last said of a crawl's objects; empty where none were.
+
+    What was made of many objects together, as topics and communities are, went with those pages wherever it rested on
+    them.
+    """
+    if crawl.folder is None:
+        return ""
+    taken = [datetime.fromisoformat(each.at) for each in read_tombstones(crawl.folder) if each.captures]
+    names = (path.name.rsplit("-", 2) for path in segments(crawl.folder / ANNOTATIONS, NQUADS))
+    begun = max((parts[-2] for parts in names if len(parts) == 3), default="")
+    if not taken or begun >= max(taken).astimezone(UTC).strftime("%Y%m%d%H%M%S"):
+        return ""
+    return (
+        "Pages were taken down since this was found, and topics, events, answers and communities that rested on them "
+        f"are gone: `aah enrich {crawl.argument}` tells anew what is left."
+    )
 
 
 def _state(asked: Asked) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from aahcrawler.service.web.noted_acts import note_said
+from online_analysis.icd.explanations import in_words
 
 MEDIA_TYPE = "application/problem+json"
 _METHODS = "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"
@@ -149,9 +150,7 @@ def install(app: FastAPI) -> None:
 
     def refused(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, RequestValidationError):
-            first = error.errors()[0]
-            detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            return answer(ProblemError(BAD_REQUEST, detail))
+            return answer(ProblemError(BAD_REQUEST, in_words(error.errors()[0])))
         status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else INTERNAL.status
         headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
         if status is HTTPStatus.METHOD_NOT_ALLOWED:

@@ -2,9 +2,12 @@
 
 import csv
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from lxml import etree
@@ -13,6 +16,7 @@ from aahcrawler.annotations import Kind
 from aahcrawler.annotations.annotation_settings import FILE, AnnotationSettings
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.overview.link_graph import GRAPHML
+from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.views.conversation_graph import Talk
@@ -30,12 +34,14 @@ from aahcrawler.service.views.spoken_of import (
     table_of_one,
 )
 from aahcrawler.service.views.spoken_of_all import all_spoken_of, crawl_names, table_of_all
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
 from offline.enrichment import entity_annotator
 from offline.enrichment.enriching import enrich
 from offline.enrichment.steps import chosen_steps
 from tests.enrichment.annotators import FREQUENT, WORDS
 from tests.enrichment.archives import LONG, define, write_posts
+from tests.service.asking import serving
 
 LEEDS = "urn:aahcrawler:entity:university%20of%20leeds"
 TEXTS = [
@@ -148,6 +154,31 @@ def test_within_a_span_of_time_numbers_and_sentences_follow_and_months_stay(date
     assert {row[1] for row in rows[1:3]} == {"University of Leeds"}
 
 
+def test_the_interface_for_programs_tells_the_same_within_a_span(crawl: Crawl, dated: Enriched) -> None:
+    def months(told: Mapping[str, Any]) -> int:
+        return sum(told["months"].values())
+
+    folder = crawl.folder
+    assert folder is not None
+    with serving(ServiceSettings(Catalog([folder.parent]), rates=UNLIMITED)) as service:
+
+        def asked(path: str, **span: str) -> Mapping[str, Any]:
+            answer = service.ask("GET", f"/v1/crawls/demo/{path}?{urlencode(span)}")
+            assert answer.status == 200, answer.body
+            found: Mapping[str, Any] = answer.json
+            return found
+
+        span = {"since": "2019-01", "until": "2019"}
+        assert asked("spoken-of", **span) == json.loads(
+            crawl_spoken_of(dated, TimeSpan(**span)).shown_by(AnnotationSettings()).model_dump_json()
+        )
+        one = asked("spoken-of/organisation", of=LEEDS, **span)["spoken"]
+        assert (one["objects"], months(one)) == (2, 4)
+        assert asked("spoken-of/organisation", of=LEEDS)["spoken"]["objects"] == 4
+        assert asked("conversations")["answers"] > asked("conversations", until="2018")["answers"] == 0
+        assert service.ask("GET", "/v1/crawls/demo/spoken-of?since=March").status == 400
+
+
 def test_what_all_crawls_speak_of_has_people_of_those_alone_that_show_them(crawl: Crawl) -> None:
     indexes = PageIndexes()
     assert crawl.folder is not None
@@ -210,7 +241,7 @@ def test_a_crawl_that_nobody_enriched_names_the_command(tmp_path: Path) -> None:
     (tmp_path / "demo" / ARCHIVE).mkdir()
     found = Catalog([tmp_path]).crawl("demo")
     assert found is not None
-    with pytest.raises(ProblemError, match="aah enrich demo") as refused, enriched_of(PageIndexes(), found):
+    with pytest.raises(ProblemError, match=r"aah enrich .*demo`") as refused, enriched_of(PageIndexes(), found):
         pass
     assert refused.value.kind is NOT_ENRICHED
 

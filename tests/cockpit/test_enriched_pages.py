@@ -1,0 +1,97 @@
+"""What pages say of enriched crawls where there is little to show, and what commands they name."""
+
+import csv
+import html
+import io
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.layout import ARCHIVE
+from aahcrawler.tombstones import Tombstone, write_tombstones
+from offline.enrichment.enriching import enrich
+from offline.enrichment.steps import chosen_steps
+from tests.cockpit.cockpit_browser import READER, Cockpit, serving
+from tests.cockpit.test_packages import Visitor
+from tests.crawl.crawling import until
+from tests.enrichment.archives import LONG, define, write_posts
+
+TEXTS = [[("ann", f"The dike of Leeds broke at night. {LONG}"), ("bob", f"So it did, @ann, and nobody knew. {LONG}")]]
+THERE = "/crawls/demo/archive/conversations"
+
+
+@dataclass(frozen=True)
+class Enriched:
+    """A cockpit with a crawl that is enriched, one that is not, and one that has the id of the first."""
+
+    place: Path
+    cockpit: Cockpit
+    reader: Visitor
+
+    def text(self, path: str) -> str:
+        return html.unescape(self.reader.text(path))
+
+    def names(self, path: str, command: str) -> bool:
+        return command in self.text(path)
+
+
+@pytest.fixture(scope="module")
+def shown_there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Enriched]:
+    place = tmp_path_factory.mktemp("at rest") / "the crawls"
+    place.mkdir()
+    for name, crawl_id in (("a dike", "demo"), ("b dike", "demo"), ("c dike", "bare")):
+        define(place / name, name=crawl_id)
+        write_posts(place / name, TEXTS)
+        (place / name / ARCHIVE).mkdir()
+    list(enrich(place / "a dike", chosen_steps(["conversations"])))
+    with serving(place) as cockpit:
+        yield Enriched(place, cockpit, Visitor(cockpit, READER))
+
+
+def test_a_folder_that_is_passed_over_is_named_where_the_crawls_are(shown_there: Enriched) -> None:
+    text = shown_there.text("/")
+    assert "Folders that are not shown" in text
+    assert f"{shlex.quote(str(shown_there.place / 'b dike'))}: has the id demo" in text.replace("<wbr>", "")
+
+
+def test_commands_name_the_folder_as_a_shell_takes_it(shown_there: Enriched, monkeypatch: pytest.MonkeyPatch) -> None:
+    absolute = f"aah enrich {shlex.quote(str(shown_there.place / 'c dike'))}"
+    assert absolute in shown_there.text("/crawls/bare/archive/spoken")
+    monkeypatch.chdir(shown_there.place.parent)
+    for path in ("/crawls/bare/archive/spoken", "/archive/spoken", "/search?q=dike", "/crawls/bare/archive/keep"):
+        until(partial(shown_there.names, path, "aah enrich 'the crawls/c dike'"))
+
+
+def test_a_site_that_is_not_there_is_said_to_be_none(shown_there: Enriched) -> None:
+    assert "<bdi>forum.test</bdi>, as far as it is archived" in shown_there.text(f"{THERE}?site=forum.test")
+    text = shown_there.text(f"{THERE}?site=nosuch")
+    assert "Nobody is known to answer anybody on <bdi>nosuch</bdi>" in text
+    assert "as far as it is archived" not in text
+
+
+def test_what_cannot_be_read_is_told_with_its_field_and_what_to_write(shown_there: Enriched) -> None:
+    dates = "is no date; write a year, a month or a day, such as 2026, 2026-01 or 2026-01-31"
+    assert f"since: {dates}" in shown_there.text(f"{THERE}?since=March")
+    assert "lowest: is no score; write a number such as 0.5" in shown_there.text("/crawls/demo/queue?lowest=much")
+    assert "after: is no whole number; write one in digits" in shown_there.text("/crawls/demo/archive/keep?after=x")
+
+
+def test_who_is_in_no_community_has_none(shown_there: Enriched) -> None:
+    (_, *rows) = csv.reader(io.StringIO(shown_there.reader.text(f"{THERE}.csv")))
+    assert rows
+    assert all(row[-1] != "0" for row in rows)
+
+
+def test_a_takedown_since_then_is_told(shown_there: Enriched) -> None:
+    folder = shown_there.place / "a dike"
+    said = "Pages were taken down since this was found"
+    assert said not in shown_there.text(THERE)
+    for days, is_told in ((1, True), (-1, False)):
+        at = (datetime.now(UTC) + timedelta(days=days)).isoformat()
+        write_tombstones(folder, [Tombstone(id="1", at=at, by="ann", reason="asked", urls=("http://x/",), captures=1)])
+        assert (said in shown_there.text(THERE)) is is_told
