@@ -30,7 +30,7 @@ from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexErro
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import ArchiveFolderError, SourceError
+from aahcrawler.sources.source import ArchiveFolderError, Demand, SourceError
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -97,7 +97,7 @@ class LocalArchives:
         self._choice = choice
         self._clock = clock
 
-    async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
+    async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
         try:
             found = self._choice.ordered(each for folder in self._folders for each in folder.found(url, self._choice))
@@ -107,7 +107,7 @@ class LocalArchives:
         for each in tries:
             if not is_credible(each.date, self._clock()):
                 continue
-            exchange = self._exchange(each, most)
+            exchange = self._exchange(each, demand.most)
             if exchange is not None:
                 yield exchange
                 if not self._choice.takes_all:

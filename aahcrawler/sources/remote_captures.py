@@ -18,7 +18,7 @@ from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.link_format import http_date, links_in
 from aahcrawler.sources.archive_client import ArchiveClient, is_memento
 from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.source import Demand, LateError, SourceError
 from aahcrawler.sources.unrewriting import MementoAddress, original_fields, unrewritten
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.client import WireResponse
@@ -53,7 +53,7 @@ class RemoteCaptures:
     source: str
     clock: Clock
 
-    async def taken(self, url: str, candidate: Candidate, most: int) -> Exchange | None:
+    async def taken(self, url: str, candidate: Candidate, demand: Demand) -> Exchange | None:
         """Return a memento as a capture: raw where the archive gives it so, else with its links turned back.
 
         None where the archive has recorded an error, or has it no more. Raise ``SourceError`` where it cannot be asked,
@@ -61,7 +61,7 @@ class RemoteCaptures:
         """
         address = MementoAddress.read(candidate.uri)
         for uri, is_raw in ((address.raw, True), (candidate.uri, False)) if address else ((candidate.uri, False),):
-            found = await self._followed(uri, most)
+            found = await self._followed(uri, demand)
             if found is None:
                 continue
             place, answer = found
@@ -75,14 +75,14 @@ class RemoteCaptures:
                 return _capture(url, place, answer, date, memento)
         return None
 
-    async def _followed(self, uri: str, most: int) -> tuple[str, WireResponse] | None:
+    async def _followed(self, uri: str, demand: Demand) -> tuple[str, WireResponse] | None:
         """Return the memento that an address leads to, and its own address; None where it leads to none.
 
         Archives redirect to the nearest moment that they have.
         """
         met = {uri}
         for _ in range(MAX_HOPS + 1):
-            answer = await self.client.get(uri, most=most)
+            answer = await self.client.get(uri, most=demand.most, is_patient=demand.is_patient)
             if is_memento(answer):
                 return uri, answer
             target = Headers(answer.headers).get("Location")
@@ -127,6 +127,8 @@ async def admitted(url: str, attempts: AsyncIterator[Attempt], choice: SnapshotC
     async for attempt in attempts:
         try:
             exchange = await attempt()
+        except LateError:
+            raise
         except SourceError as error:
             logger.warning("%s: a capture could not be had: %s", url, error)
             failed = error

@@ -15,6 +15,10 @@ REST: Final = "at rest"
 """The reason of a ``SourceError`` for an archive that is asked nothing for now."""
 
 
+LATE: Final = "late"
+"""The reason of one for an archive that lets one wait."""
+
+
 class SourceError(Exception):
     """A source could not be asked, or what it said is of no use.
 
@@ -34,8 +38,23 @@ class SourceError(Exception):
         self.rest = rest
 
 
+class LateError(SourceError):
+    """An archive does not answer as soon as others might: it is to be asked once these have said what they have."""
+
+
 class ArchiveFolderError(Exception):
     """An archive that a definition names cannot be used; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a source is asked for: captures of at most ``most`` bytes.
+
+    Without ``is_patient`` an archive that lets one wait raises ``LateError``: there are others to be asked.
+    """
+
+    most: int
+    is_patient: bool = True
 
 
 class Source(Protocol):
@@ -46,8 +65,8 @@ class Source(Protocol):
         """What reports call it."""
         ...
 
-    def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
-        """Yield the captures of a URL that are to be taken, at most ``most`` bytes of each; nothing where it has none.
+    def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
+        """Yield the captures of a URL that are to be taken; nothing where it has none.
 
         Whoever takes one closes it. Raise ``SourceError`` where nobody can say what the source has.
         """
@@ -64,17 +83,21 @@ class Resolution:
 
     ``may_pass`` says whether a source that could not be asked may be asked later, and ``seconds`` for how long one asks
     to be left in peace until then, 0 where none does; ``rest`` is for how long those that failed are asked nothing.
+    ``is_answered`` says whether any of the sources could tell what it has.
     """
 
     troubles: Counter[str] = field(default_factory=Counter)
     may_pass: bool = False
     seconds: float = 0.0
     rest: float = 0.0
+    is_answered: bool = False
 
     def note(self, url: str, error: SourceError) -> None:
         """Note that a source could not say what it has of a URL."""
         # What is at rest failed before, and is passed over with every URL until it is asked again.
-        logger.log(logging.DEBUG if error.reason == REST else logging.WARNING, "%s: not looked up: %s", url, error)
+        logger.log(
+            logging.DEBUG if error.reason in (REST, LATE) else logging.WARNING, "%s: not looked up: %s", url, error
+        )
         self.troubles[f"{error.archive}: {error.reason}"] += 1
         self.may_pass = self.may_pass or error.may_pass
         self.seconds = max(self.seconds, error.seconds)
@@ -84,15 +107,37 @@ class Resolution:
 async def captures(url: str, sources: Sequence[Source], most: int, resolution: Resolution) -> AsyncIterator[Exchange]:
     """Yield the captures of a URL from the first source that has any; what goes wrong elsewhere is noted.
 
-    Whoever takes one closes it.
+    A source that lets one wait is passed over while there are others, and asked patiently where these have nothing.
+    Whoever takes a capture closes it.
     """
+    late: list[tuple[Source, LateError]] = []
+    has_any = False
     for source in sources:
-        has_any = False
         try:
-            async for exchange in source.captures(url, most):
+            async for exchange in _of(source, url, Demand(most, is_patient=len(sources) == 1), resolution):
                 has_any = True
                 yield exchange
-        except SourceError as error:
-            resolution.note(url, error)
+        except LateError as error:
+            late.append((source, error))
+        if has_any:
+            for _, error in late:
+                resolution.note(url, error)
+            return
+    for source, _ in late:
+        async for exchange in _of(source, url, Demand(most), resolution):
+            has_any = True
+            yield exchange
         if has_any:
             return
+
+
+async def _of(source: Source, url: str, demand: Demand, resolution: Resolution) -> AsyncIterator[Exchange]:
+    """Yield what a source has of a URL; note what goes wrong, except that it is late where that is raised."""
+    try:
+        async for exchange in source.captures(url, demand):
+            yield exchange
+        resolution.is_answered = True
+    except SourceError as error:
+        if isinstance(error, LateError) and not demand.is_patient:
+            raise
+        resolution.note(url, error)

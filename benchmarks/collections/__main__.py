@@ -38,7 +38,7 @@ from typing import Final
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.generic import links, main_content
 from aahcrawler.sources.local_archives import open_archives
-from aahcrawler.sources.source import Source
+from aahcrawler.sources.source import Demand, Source
 from aahcrawler.wire.replay import replayed
 from benchmarks.collections.archives import NotHadError, environment
 from benchmarks.collections.crawling import (
@@ -250,7 +250,7 @@ def cost_rows(size: int) -> Iterator[Row]:
 
 
 async def _taken(source: Source, urls: Sequence[str]) -> Sequence[Exchange]:
-    return [each for url in urls async for each in source.captures(url, MAX_BYTES)]
+    return [each for url in urls async for each in source.captures(url, Demand(MAX_BYTES))]
 
 
 def _now() -> datetime:

@@ -37,14 +37,15 @@ class NotTakenError(Exception):
     """None of the sources has a URL, for ``reason``.
 
     ``seconds`` is for how long they want to be left in peace, ``rest`` for how long those that failed are asked
-    nothing.
+    nothing; ``is_answered`` says whether others could tell that they have nothing.
     """
 
-    def __init__(self, reason: str, seconds: float = 0.0, rest: float = 0.0) -> None:
+    def __init__(self, reason: str, failed: Resolution | None = None) -> None:
         super().__init__(f"none of the sources has it ({reason})")
         self.reason = reason
-        self.seconds = seconds
-        self.rest = rest
+        self.seconds = 0.0 if failed is None else failed.seconds
+        self.rest = 0.0 if failed is None else failed.rest
+        self.is_answered = failed is None or failed.is_answered
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class SourcedCaptures:
             failed = self.unavailable(url)
             if failed is None:
                 raise NotTakenError(NO_CAPTURE)
-            raise NotTakenError(SOURCES_UNAVAILABLE, failed.seconds, failed.rest)
+            raise NotTakenError(SOURCES_UNAVAILABLE, failed)
 
     def unavailable(self, url: str) -> Resolution | None:
         """Return what became of a URL that was not found because a source could not say what it has, and forget it.
