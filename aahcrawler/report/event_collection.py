@@ -12,10 +12,10 @@ from functools import cached_property
 from html import escape
 from typing import Final
 
+from aahcrawler.archive.surt import surt
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.report.chart import WIDTH, Measure, bars, told
-from aahcrawler.urls import canonicalize
 
 LIVE: Final = "sites themselves"
 """What stands for an archive where a page was taken of its site."""
@@ -172,9 +172,9 @@ class Comparison:
 
 
 def compared(collection: EventCollection, curated: Iterable[str]) -> Comparison:
-    """Compare a collection with a list of URLs; URLs are compared in canonical form."""
-    wanted = {canonicalize(each) or each for each in curated}
-    common = [row for row in collection.pages if row.url in wanted]
+    """Compare a collection with a list of URLs; http or https, with ``www.`` or without is the same."""
+    wanted = {surt(each) for each in curated}
+    common = [row for row in collection.pages if surt(row.url) in wanted]
     return Comparison(
         len(wanted), len(common), sum(bool(row.relevant) for row in common), _slope(collection.pages), _slope(common)
     )

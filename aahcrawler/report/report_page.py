@@ -12,8 +12,9 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.fingerprint import KnowledgeUsed
-from aahcrawler.layout import FORMER, LEARNED, MISSING, REPORT, SUMMARY
+from aahcrawler.layout import DEFINITION, FORMER, LEARNED, MISSING, REPORT, SUMMARY
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
@@ -40,7 +41,7 @@ from aahcrawler.report.report_sections import (
 from aahcrawler.report.report_sections import read_failed as failed_of
 from aahcrawler.seeds import counted_in_words
 from aahcrawler.segments import DamageError
-from aahcrawler.tallies import MISSING_REASONS, CrawlCounts, said
+from aahcrawler.tallies import DENIED, MISSING_REASONS, CrawlCounts, said
 from aahcrawler.tombstones import replace_durably
 from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
@@ -109,6 +110,7 @@ class Summary(BaseModel):
     source: dict[str, int] = {}
     source_archive: dict[str, int] = {}
     source_trouble: dict[str, int] = {}
+    source_damage: dict[str, int] = {}
     source_requests: int = 0
     from_sources: int = 0
     http: dict[str, int] = {}
@@ -134,7 +136,9 @@ class Summary(BaseModel):
     @property
     def has_sources(self) -> bool:
         """Whether pages were looked for in archives."""
-        return bool(self.from_sources or self.source_trouble or MISSING_REASONS & self.error.keys())
+        return bool(
+            self.from_sources or self.source_trouble or self.source_damage or MISSING_REASONS & self.error.keys()
+        )
 
 
 @contextmanager
@@ -160,7 +164,7 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
         captures = _captures(crawl, summary.crawl)
         is_compared = summary.crawl > 1 and summary.objects <= _MAX_COMPARED
         failed = _failed(crawl, summary.crawl, captures)
-        collection = _collection(summary, captures, failed)
+        collection = _collection(crawl, summary, captures, failed)
         kept = Kept(
             rows=collection.pages,
             collection=collection,
@@ -174,8 +178,8 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
             changes=object_changes(crawl, summary.crawl) if is_compared else None,
             files=read_files(crawl),
         )
-    if summary.has_sources:
-        _write(crawl / MISSING, "".join(f"{url}\n" for url in missing_pages(kept.failed)))
+    if summary.has_sources or kept.collection.missing:
+        _write(crawl / MISSING, "".join(f"{url}\n" for url in kept.collection.missing))
     target = crawl / REPORT
     _write(target, report(summary, kept))
     return target
@@ -195,17 +199,44 @@ def read_collection(crawl: Path) -> EventCollection:
     with _reporting(crawl):
         summary = _read(crawl / SUMMARY)
         captures = _captures(crawl, summary.crawl)
-        return _collection(summary, captures, _failed(crawl, summary.crawl, captures))
+        return _collection(crawl, summary, captures, _failed(crawl, summary.crawl, captures))
 
 
-def _collection(summary: Summary, captures: Sequence[PageRow], failed: Sequence[Failed]) -> EventCollection:
+def _collection(
+    crawl: Path, summary: Summary, captures: Sequence[PageRow], failed: Sequence[Failed]
+) -> EventCollection:
     requests = summary.requests + summary.source_requests
-    return event_collection.event_collection(captures, missing_pages(failed), requests)
+    return event_collection.event_collection(captures, _missing(crawl, failed), requests)
 
 
-def missing_pages(failed: Iterable[Failed]) -> Sequence[str]:
-    """Return the URLs of pages that no source of their crawl has, or that could not be looked up."""
-    return tuple(each.failed for each in failed if each.kind == "page" and each.reason in MISSING_REASONS)
+def read_missing(crawl: Path, number: int) -> Sequence[str]:
+    """Return the URLs of pages that no source of a crawl has, or that could not be looked up, in the order of failure.
+
+    ``number`` is that of the crawl among those of the folder. Needs no ``crawl.json``, and can be asked for at any
+    time. Raise ``ReportError``.
+    """
+    with _reporting(crawl):
+        if not (crawl / DEFINITION).is_file():
+            raise FileNotFoundError
+        return _missing(crawl, _failed(crawl, number, _captures(crawl, number)))
+
+
+def _missing(crawl: Path, failed: Iterable[Failed]) -> Sequence[str]:
+    """Return those of URLs that failed which are pages that no source has.
+
+    Where sites are asked beside archives, what failed there for whatever reason was in none of these.
+    """
+    try:
+        sources = read_definition(crawl / DEFINITION).captures
+    except DefinitionError:
+        is_mixed = False
+    else:
+        is_mixed = sources.has_live and not sources.is_live
+    return tuple(
+        each.failed
+        for each in failed
+        if each.kind == "page" and (each.reason in MISSING_REASONS or (is_mixed and each.reason not in DENIED))
+    )
 
 
 def read_failed(crawl: Path) -> Sequence[Failed]:
@@ -335,7 +366,8 @@ def _looks(summary: Summary) -> report_sections.RenderCounts:
 
 def _sources(summary: Summary) -> report_sections.SourceCounts:
     missing = sum(summary.error.get(reason, 0) for reason in MISSING_REASONS)
-    by = summary.source, summary.source_archive, summary.source_trouble
+    damage = {f"{file}: places that cannot be read": places for file, places in summary.source_damage.items()}
+    by = summary.source, summary.source_archive, summary.source_trouble | damage
     return report_sections.SourceCounts(*by, summary.source_requests, missing)
 
 

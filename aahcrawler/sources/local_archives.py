@@ -25,10 +25,11 @@ from aahcrawler.archive.scanning import Header
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
-from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, SOURCES, WARC
+from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
+from aahcrawler.sources.archive_imports import import_folder
 from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
 from aahcrawler.sources.source import ArchiveFolderError, Demand, SourceError
 from aahcrawler.tombstones import TakenDown
@@ -238,8 +239,7 @@ def _archive_files(folder: Path) -> Iterable[Path]:
 
 def _imported(path: Path, files: Sequence[Path], crawl: Path) -> Path:
     """Return the folder that files of no crawl are imported into; an import that was cut short is gone on with."""
-    label = hashlib.sha256(str(path.resolve()).encode("utf-8", "replace")).hexdigest()[:16]
-    root = crawl / SOURCES / label
+    root = import_folder(path, crawl)
     root.mkdir(parents=True, exist_ok=True)
     faults: list[ImportFault] = []
     state = json.dumps([[each.name, each.stat().st_size, each.stat().st_mtime_ns] for each in files])
@@ -252,7 +252,7 @@ def _imported(path: Path, files: Sequence[Path], crawl: Path) -> Path:
         if not note.exists():
             for name in (ARCHIVE, INDEXES):
                 (root / name).mkdir(exist_ok=True)
-            ArchiveImport(root, label, faults.append, by_reference=True, hidden=TakenDown.of(crawl)).run(files)
+            ArchiveImport(root, root.name, faults.append, by_reference=True, hidden=TakenDown.of(crawl)).run(files)
             note.write_text(state, "utf-8")
     if not any((root / ARCHIVE).glob(f"*.{WARC}")):
         why = f": {faults[0]}" if faults else ""

@@ -104,11 +104,13 @@ class Resolution:
         self.rest = max(self.rest, error.rest)
 
 
-async def captures(url: str, sources: Sequence[Source], most: int, resolution: Resolution) -> AsyncIterator[Exchange]:
+async def captures(
+    url: str, sources: Sequence[Source], most: int, resolution: Resolution, *, is_patient: bool = True
+) -> AsyncIterator[Exchange]:
     """Yield the captures of a URL from the first source that has any; what goes wrong elsewhere is noted.
 
-    A source that lets one wait is passed over while there are others, and asked patiently where these have nothing.
-    Whoever takes a capture closes it.
+    A source that lets one wait is passed over while there are others; where these have nothing it is waited for by
+    whoever is patient, and else noted. Whoever takes a capture closes it.
     """
     late: list[tuple[Source, LateError]] = []
     has_any = False
@@ -120,9 +122,11 @@ async def captures(url: str, sources: Sequence[Source], most: int, resolution: R
         except LateError as error:
             late.append((source, error))
         if has_any:
-            for _, error in late:
-                resolution.note(url, error)
-            return
+            break
+    if has_any or not is_patient:
+        for _, error in late:
+            resolution.note(url, error)
+        return
     for source, _ in late:
         async for exchange in _of(source, url, Demand(most), resolution):
             has_any = True

@@ -68,7 +68,7 @@ def test_a_chain_that_turns_back_ends() -> None:
 
 def test_a_collection_beside_a_list_of_seeds() -> None:
     found = event_collection(made(), (), 0)
-    beside = compared(found, ["HTTP://a.test:80/1", "http://a.test/3", "http://b.test/", "http://b.test/"])
+    beside = compared(found, ["HTTP://a.test:80/1", "https://www.a.test/3", "http://b.test/", "http://b.test/"])
     assert (beside.curated, beside.common, beside.relevant) == (3, 2, 1)
     assert beside.slope == pytest.approx(0.6)
     assert beside.common_slope == pytest.approx(0.55)

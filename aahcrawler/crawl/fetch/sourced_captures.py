@@ -66,14 +66,15 @@ class SourcedCaptures:
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
 
     async def captures(
-        self, url: str, sources: Sequence[Source], most: int | None
+        self, url: str, sources: Sequence[Source], most: int | None, *, is_patient: bool = True
     ) -> AsyncGenerator[CapturedResponse, None]:
         """Yield the captures of a URL from the first of the sources that has any; whoever takes one closes it.
 
-        One with more than ``most`` bytes counts as none; None is as many as are taken of a site.
+        One with more than ``most`` bytes counts as none; None is as many as are taken of a site. Who is not patient
+        does not wait for sources that let one wait.
         """
         resolution = Resolution()
-        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution):
+        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, is_patient=is_patient):
             page = replayed(exchange, self.page_bytes, as_sent=True)
             if page is None:
                 exchange.close()
