@@ -83,14 +83,14 @@ class Resolution:
 
     ``may_pass`` says whether a source that could not be asked may be asked later, and ``seconds`` for how long one asks
     to be left in peace until then, 0 where none does; ``rest`` is for how long those that failed are asked nothing.
-    ``is_answered`` says whether any of the sources could tell what it has.
+    ``have_nothing`` are the sources that could tell that they have nothing.
     """
 
     troubles: Counter[str] = field(default_factory=Counter)
     may_pass: bool = False
     seconds: float = 0.0
     rest: float = 0.0
-    is_answered: bool = False
+    have_nothing: list[Source] = field(default_factory=list)
 
     def note(self, url: str, error: SourceError) -> None:
         """Note that a source could not say what it has of a URL."""
@@ -137,10 +137,13 @@ async def captures(
 
 async def _of(source: Source, url: str, demand: Demand, resolution: Resolution) -> AsyncIterator[Exchange]:
     """Yield what a source has of a URL; note what goes wrong, except that it is late where that is raised."""
+    has_any = False
     try:
         async for exchange in source.captures(url, demand):
+            has_any = True
             yield exchange
-        resolution.is_answered = True
+        if not has_any:
+            resolution.have_nothing.append(source)
     except SourceError as error:
         if isinstance(error, LateError) and not demand.is_patient:
             raise

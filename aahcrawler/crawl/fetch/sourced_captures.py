@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
@@ -24,7 +24,8 @@ from online_analysis.icd import Icd
 
 TROUBLE: Final = "source_trouble"
 """The counts of what went wrong with sources, by archive and reason."""
-_MAX_REMEMBERED: Final = 1_000
+_MAX_REMEMBERED: Final = 10_000
+T = TypeVar("T")
 CONNECT_PATIENCE: Final = 15.0
 """Seconds that an archive has to accept a connection, at most."""
 PATIENCE: Final = 30.0
@@ -45,7 +46,7 @@ class NotTakenError(Exception):
         self.reason = reason
         self.seconds = 0.0 if failed is None else failed.seconds
         self.rest = 0.0 if failed is None else failed.rest
-        self.is_answered = failed is None or failed.is_answered
+        self.is_answered = failed is None or bool(failed.have_nothing)
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ class SourcedCaptures:
     client: ArchiveClient | None = None
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
+    _have_nothing: OrderedDict[str, list[Source]] = field(default_factory=OrderedDict)
 
     async def captures(
         self, url: str, sources: Sequence[Source], most: int | None, *, is_patient: bool = True
@@ -71,9 +73,11 @@ class SourcedCaptures:
         """Yield the captures of a URL from the first of the sources that has any; whoever takes one closes it.
 
         One with more than ``most`` bytes counts as none; None is as many as are taken of a site. Who is not patient
-        does not wait for sources that let one wait.
+        does not wait for sources that let one wait. Sources that have said before that they have nothing are not asked
+        again, as far as is remembered.
         """
-        resolution = Resolution()
+        resolution = Resolution(have_nothing=self._have_nothing.pop(url, []))
+        sources = [each for each in sources if each not in resolution.have_nothing]
         async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, is_patient=is_patient):
             page = replayed(exchange, self.page_bytes, as_sent=True)
             if page is None:
@@ -82,9 +86,8 @@ class SourcedCaptures:
             yield CapturedResponse.recorded(exchange.url, exchange, page)
         self._counts.update({f"{TROUBLE}:{what}": number for what, number in resolution.troubles.items()})
         if resolution.may_pass:
-            self._unavailable[url] = resolution
-            while len(self._unavailable) > _MAX_REMEMBERED:
-                self._unavailable.popitem(last=False)
+            _remember(self._unavailable, url, resolution)
+            _remember(self._have_nothing, url, resolution.have_nothing)
 
     async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
         """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""
@@ -126,6 +129,13 @@ class SourcedCaptures:
             source.close()
         if self.client is not None:
             await self.client.close()
+
+
+def _remember(known: OrderedDict[str, T], url: str, value: T) -> None:
+    """Remember something of a URL; of too many, what was remembered first is forgotten."""
+    known[url] = value
+    if len(known) > _MAX_REMEMBERED:
+        known.popitem(last=False)
 
 
 def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptures:
