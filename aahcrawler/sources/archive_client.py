@@ -20,7 +20,8 @@ from online_analysis.icd import Politeness
 
 REQUESTS: Final = "source_requests"
 BYTES: Final = "source_bytes"
-"""The counts of what archives were asked, and of what they sent."""
+TROUBLE: Final = "source_trouble"
+"""The counts of what archives were asked, of what they sent, and of what went wrong, by archive and reason."""
 FIRST_REST: Final = 5.0
 """Seconds for which an archive that failed is asked nothing; twice as many after each failure in a row."""
 SILENT_REST: Final = 60.0
@@ -129,6 +130,11 @@ class ArchiveClient:
     def distrust(self, url: str) -> None:
         """Note that an archive does not speak its protocol: it is asked less while that goes on."""
         self._fail(self._health.setdefault(queue_of(url), _Health()), 0.0)
+
+    def note(self, error: SourceError | None) -> None:
+        """Count trouble that nobody else is told of; None is none."""
+        if error is not None:
+            self._counts[f"{TROUBLE}:{error.archive}: {error.reason}"] += 1
 
     def take_counts(self) -> Mapping[str, int]:
         """Return what there is to be counted since the last call."""

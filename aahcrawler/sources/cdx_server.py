@@ -132,7 +132,7 @@ class CdxSource:
 
     async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
-        async for exchange in admitted(url, self._attempts(url, demand), self._choice):
+        async for exchange in admitted(url, self._attempts(url, demand), self._choice, self._remote.client):
             yield exchange
 
     async def _attempts(self, url: str, demand: Demand) -> AsyncIterator[Attempt]:

@@ -117,13 +117,15 @@ Attempt = Callable[[], Awaitable[Exchange | None]]
 """Takes one of the captures that an archive has of a URL; None where it turns out to be none."""
 
 
-async def admitted(url: str, attempts: AsyncIterator[Attempt], choice: SnapshotChoice) -> AsyncIterator[Exchange]:
+async def admitted(
+    url: str, attempts: AsyncIterator[Attempt], choice: SnapshotChoice, client: ArchiveClient
+) -> AsyncIterator[Exchange]:
     """Yield the first capture that attempts give and a choice admits, or all where it takes all.
 
-    An attempt that fails is logged. Raise its ``SourceError`` where no other gave any.
+    An attempt that fails is logged, and counted as trouble by ``client``. Raise its ``SourceError`` in the place of
+    counting it where no later one gave anything.
     """
     failed: SourceError | None = None
-    has_any = False
     async for attempt in attempts:
         try:
             exchange = await attempt()
@@ -131,6 +133,7 @@ async def admitted(url: str, attempts: AsyncIterator[Attempt], choice: SnapshotC
             raise
         except SourceError as error:
             logger.warning("%s: a capture could not be had: %s", url, error)
+            client.note(failed)
             failed = error
             continue
         if exchange is None:
@@ -138,11 +141,12 @@ async def admitted(url: str, attempts: AsyncIterator[Attempt], choice: SnapshotC
         if not choice.admits(exchange.started_at):
             exchange.close()
             continue
-        has_any = True
+        client.note(failed)
+        failed = None
         yield exchange
         if not choice.takes_all:
             return
-    if failed is not None and not has_any:
+    if failed is not None:
         raise failed
 
 

@@ -306,6 +306,7 @@ def test_a_memento_that_cannot_be_true_leaves_the_archive_its_others(tmp_path: P
         archive.replies |= {f"{WEB}{stamp(DURING)}{modifier}/{URL}": lie for modifier in ("", "id_")}
         found = taken(tmp_path, [source(archive)])
     assert found.dates == ["2013-06-20"]
+    assert [name for name in found.counts if name.endswith("wrong memento")], "also where the next one is taken"
 
 
 def test_a_time_map_tells_where_the_time_gate_is_none(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.exchange import Memento
 from aahcrawler.layout import SPOOL
 from aahcrawler.page import Page
-from aahcrawler.sources.archive_client import ArchiveClient, Pause
+from aahcrawler.sources.archive_client import TROUBLE, ArchiveClient, Pause
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import Resolution, Source, captures
 from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
@@ -22,8 +22,6 @@ from aahcrawler.wire.replay import replayed
 from aahcrawler.wire.settings import Limits, Timeouts
 from online_analysis.icd import Icd
 
-TROUBLE: Final = "source_trouble"
-"""The counts of what went wrong with sources, by archive and reason."""
 _MAX_REMEMBERED: Final = 10_000
 T = TypeVar("T")
 CONNECT_PATIENCE: Final = 15.0
@@ -121,7 +119,7 @@ class SourcedCaptures:
     def counts(self) -> Mapping[str, float]:
         """Return what there is to be counted since the last call."""
         counts, self._counts = self._counts, Counter()
-        return {**counts, **({} if self.client is None else self.client.take_counts())}
+        return counts + Counter({} if self.client is None else self.client.take_counts())
 
     async def close(self) -> None:
         """Release files and connections."""
