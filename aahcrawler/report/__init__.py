@@ -3,6 +3,7 @@
 from aahcrawler.report.report_page import (
     ReportError,
     ReportNotWrittenError,
+    read_collection,
     read_failed,
     read_missing,
     read_seeds,
@@ -14,6 +15,7 @@ __all__ = [
     "ReportError",
     "ReportNotWrittenError",
     "failed_lines",
+    "read_collection",
     "read_failed",
     "read_missing",
     "read_seeds",

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from html import escape
-from itertools import accumulate
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -20,8 +19,8 @@ from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
 from aahcrawler.report import event_collection, report_sections
-from aahcrawler.report.chart import Axis, Line, Measure, bars, html_page, line_chart, over_pages
-from aahcrawler.report.event_collection import Comparison, EventCollection, compared, got_at
+from aahcrawler.report.chart import bars, html_page
+from aahcrawler.report.event_collection import Comparison, EventCollection, compared
 from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
     ArchiveFile,
@@ -47,7 +46,6 @@ from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
 
-_BLUE, _BROWN = "#4a7fb5", "#b5694a"
 MAX_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
 
@@ -299,7 +297,7 @@ def report(summary: Summary, kept: Kept) -> str:
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
-        ("The course of the crawl", _course(rows)),
+        ("The course of the crawl", event_collection.course(rows)),
         *event_collection.sections(kept.collection, kept.comparison),
         *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
@@ -428,48 +426,6 @@ def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
     return report_sections.adaptation_failures(
         summary.failed, summary.mended, summary.spared
     ) + report_sections.learned(known, summary.learned, begun)
-
-
-def _course(rows: Sequence[PageRow]) -> str:
-    """Draw relevance over pages and over time; where no page has any, since the crawl has no subject, its pages."""
-    rows = sorted(rows, key=got_at)
-    if rows and all(row.score is None for row in rows):
-        return line_chart("Pages", [Line("pages so far", _BLUE, range(1, len(rows) + 1))], _over_time(rows))
-    relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
-    scores = [row.score or 0.0 for row in rows]
-    members = accumulate(score if row.relevant else 0.0 for row, score in zip(rows, scores, strict=True))
-    gathered = [
-        Line("scores of all pages so far, added up", _BLUE, list(accumulate(scores))),
-        Line("of relevant pages", _BROWN, list(members)),
-    ]
-    window = max(10, len(rows) // 50)
-    means = _means(scores, window)
-    best = max(means, default=0.0) or 1.0
-    shares = [Line("so far", _BROWN, [n / (i + 1) for i, n in enumerate(relevant)])]
-    recent = [
-        Line(f"mean score of the last {window:,} pages, the best of them is 100 %", _BLUE, [n / best for n in means])
-    ]
-    pages, time = over_pages(len(rows)), _over_time(rows)
-    return "".join(
-        (
-            line_chart("Share of relevant pages", shares, pages, Measure.SHARE),
-            line_chart("How relevance comes and goes", recent, pages, Measure.SHARE),
-            line_chart("Relevance gathered, over pages", gathered, pages),
-            line_chart("Relevance gathered, over time", gathered, time),
-        )
-    )
-
-
-def _means(values: Sequence[float], window: int) -> list[float]:
-    """Return, for each value, the mean of as many up to it."""
-    sums = [0.0, *accumulate(values)]
-    return [(sums[n] - sums[max(0, n - window)]) / min(n, window) for n in range(1, len(values) + 1)]
-
-
-def _over_time(rows: Sequence[PageRow]) -> Axis:
-    """Return the axis of the times at which pages were got, from the first on."""
-    times = [datetime.fromisoformat(got_at(row)).timestamp() for row in rows]
-    return Axis([each - times[0] for each in times], Measure.SECONDS)
 
 
 def _level(row: PageRow) -> str:
