@@ -104,8 +104,8 @@ def write_archives(world: Path, folder: Path) -> None:
         ],
     }
     with zipfile.ZipFile(folder / MUSEUM.file, "w", zipfile.ZIP_STORED) as package:
-        package.writestr(inner, content)
-        package.writestr("datapackage.json", json.dumps(described))
+        package.writestr(zipfile.ZipInfo(inner), content)
+        package.writestr(zipfile.ZipInfo("datapackage.json"), json.dumps(described))
 
 
 def write_definition(folder: Path) -> Path:

@@ -15,7 +15,7 @@ def test_archives_hold_each_capture_whole_and_the_same_ones_every_time(tmp_path:
     collection.write_archives(WORLD, tmp_path / "one")
     collection.write_archives(WORLD, tmp_path / "two")
     for holdings in (collection.LIBRARY, collection.MUSEUM):
-        assert len({(tmp_path / name / holdings.file).read_bytes()[:4_000] for name in ("one", "two")}) == 1
+        assert len({(tmp_path / name / holdings.file).read_bytes() for name in ("one", "two")}) == 1
     with (tmp_path / "one" / collection.LIBRARY.file).open("rb") as file:
         urls = {record.rec_headers["WARC-Target-URI"] for record in ArchiveIterator(file) if record.content_stream()}
     assert "http://coastcourier.example/" in urls
