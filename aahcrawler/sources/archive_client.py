@@ -33,6 +33,8 @@ FIRST_LATENESS: Final = 0.5
 """Seconds after which an archive that has given no answer yet is passed over while there are others to be asked."""
 LATENESS: Final = 2.0
 """The same for one that has answered before."""
+LATE_AGAIN: Final = 2.0
+"""Seconds after which a URL is offered again that none but an archive that lets one wait may have."""
 PATIENT_FAILURES: Final = 10
 """Answers in a row that there is too much to do, up to which whoever wanted something waits without its attempts."""
 
@@ -55,6 +57,11 @@ class _Health:
     is_busy: bool = False
     """Whether it said of itself that it has too much to do."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether it has answered before, or not failed yet."""
+        return self.has_answered or not self.failures
 
 
 class ArchiveClient:
@@ -117,7 +124,7 @@ class ArchiveClient:
             asked = asyncio.create_task(self._asked(request, archive, health))
             if not is_patient and await self._is_late(asked, begun, health):
                 self._left.add(asked)
-                raise LateError(archive, LATE, f"lets one wait for {url}", may_pass=True)
+                raise self._late(archive, health, f"lets one wait for {url}")
             return await asked
         finally:
             if asked in self._left:
@@ -233,8 +240,14 @@ class ArchiveClient:
             seconds, told = max(left, 1.0), "is asked nothing for a while"
             raise SourceError(archive, REST, told, may_pass=True, seconds=seconds if waits else 0.0, rest=seconds)
         late = health.late_until - self._clock()
-        if late > 0 and not (is_patient and (health.has_answered or not health.failures)):
-            raise LateError(archive, LATE, "has let others wait", may_pass=True, rest=late)
+        if late > 0 and not (is_patient and health.may_answer):
+            raise self._late(archive, health, "has let others wait")
+
+    def _late(self, archive: str, health: _Health, told: str) -> LateError:
+        seconds = LATE_AGAIN if health.may_answer else 0.0
+        return LateError(
+            archive, LATE, told, may_pass=True, seconds=seconds, rest=max(0.0, health.late_until - self._clock())
+        )
 
     def _fail(self, health: _Health, rest: float, first: float = FIRST_REST) -> float:
         """Let an archive rest; return for how many seconds."""

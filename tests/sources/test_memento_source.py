@@ -66,7 +66,7 @@ def taken(folder: Path, sources: Sequence[Mapping[str, object]], snapshot: str =
         found = Taken(())
         try:
             for url in urls or (URL,):
-                responses = [each async for each in opened.captures(url, opened.preferred, None)]
+                responses = [each async for each in opened.captures(url, opened.preferred, None, is_patient=True)]
                 exchanges = [each.exchange for each in responses]
                 pages = [replayed(each) for each in exchanges]
                 mementos = [each.memento for each in exchanges if each.memento is not None]

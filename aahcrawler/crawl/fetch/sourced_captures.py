@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Final, TypeVar
 
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
@@ -24,6 +25,8 @@ from online_analysis.icd import Icd
 
 _MAX_REMEMBERED: Final = 10_000
 T = TypeVar("T")
+IDLE: Final = 4.0
+"""Seconds without a URL that was not looked up before, after which archives that let one wait are waited for."""
 CONNECT_PATIENCE: Final = 15.0
 """Seconds that an archive has to accept a connection, at most."""
 PATIENCE: Final = 30.0
@@ -63,18 +66,23 @@ class SourcedCaptures:
     client: ArchiveClient | None = None
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
+    _looked_up_at: float = 0.0
     _have_nothing: OrderedDict[str, list[Source]] = field(default_factory=OrderedDict)
 
     async def captures(
-        self, url: str, sources: Sequence[Source], most: int | None, *, is_patient: bool = True
+        self, url: str, sources: Sequence[Source], most: int | None, *, is_patient: bool = False
     ) -> AsyncGenerator[CapturedResponse, None]:
         """Yield the captures of a URL from the first of the sources that has any; whoever takes one closes it.
 
-        One with more than ``most`` bytes counts as none; None is as many as are taken of a site. Who is not patient
-        does not wait for sources that let one wait. Sources that have said before that they have nothing are not asked
-        again, as far as is remembered.
+        One with more than ``most`` bytes counts as none; None is as many as are taken of a site. Sources that have said
+        before that they have nothing are not asked again, as far as is remembered. Those that let one wait are waited
+        for once nobody has looked up another URL for a while, or by who is patient.
         """
-        resolution = Resolution(have_nothing=self._have_nothing.pop(url, []))
+        known = self._have_nothing.pop(url, None)
+        if known is None:
+            self._looked_up_at = monotonic()
+        is_patient = is_patient or monotonic() - self._looked_up_at > IDLE
+        resolution = Resolution(have_nothing=known or [])
         sources = [each for each in sources if each not in resolution.have_nothing]
         async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, is_patient=is_patient):
             page = replayed(exchange, self.page_bytes, as_sent=True)
@@ -89,7 +97,7 @@ class SourcedCaptures:
 
     async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
         """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""
-        async with aclosing(self.captures(url, sources, None)) as responses:
+        async with aclosing(self.captures(url, sources, None, is_patient=True)) as responses:
             async for response in responses:
                 with closing(response.exchange) as exchange:
                     page = replayed(exchange, self.page_bytes, as_sent=True)

@@ -350,6 +350,8 @@ class ResponseHandler:
         elif error.seconds:
             await self._fetching.leases.give_back_behind(lease)
             await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+            if error.is_answered:
+                await self._writer.call(self._frontier.rescore, [Rescore(lease.url, 0.0)])
         else:
             await self._look_up_later(lease, error)
 

@@ -241,17 +241,14 @@ class AahSpider(Spider):
     async def _is_taken(self, lease: Lease, request: Request, sources: Sequence[Source]) -> bool:
         """Handle what sources have of a leased URL, and return whether they have anything.
 
-        Of several captures the last one ends the lease. Those that let one wait are waited for at the second attempt,
-        when all that others have is taken.
+        Of several captures the last one ends the lease.
         """
         if not sources or is_probe(lease.url):
             return False
         asked = self.job.recrawl.compared(request.meta[ASKED])
         last: CapturedResponse | None = None
-        is_patient = lease.attempt > 1 or self.job.context.now.attempts == 1
-        most = request.meta[MAX_BYTES]
         try:
-            async for response in self.job.sources.captures(lease.url, sources, most, is_patient=is_patient):
+            async for response in self.job.sources.captures(lease.url, sources, request.meta[MAX_BYTES]):
                 response.request = request
                 if last is not None:
                     await self.job.handler.on_snapshot(lease, last, asked)
