@@ -119,8 +119,8 @@ class EventCollection:
 
     @property
     def requests_per_relevant(self) -> float | None:
-        """Requests for each relevant page; None where no page is relevant."""
-        return self.requests / len(self.relevant) if self.relevant else None
+        """Requests for each relevant page; None where no page is relevant, or nobody was asked over the network."""
+        return self.requests / len(self.relevant) if self.relevant and self.requests else None
 
     @property
     def figures(self) -> Mapping[str, str]:
@@ -367,8 +367,9 @@ def _chain(chain: Sequence[PageRow], lead: Lead) -> str:
         )
     height = len(chain) * (_BOX + 26) - 26
     label = " to ".join(f"{_short(row.title or row.url)} ({archive_of(row)})" for row in chain)
+    role = "group" if any(map(lead, chain)) else "img"
     return (
-        f'<figure class="plot"><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">'
+        f'<figure class="plot"><svg viewBox="0 0 {WIDTH} {height}" role="{role}" aria-label="{escape(label)}">'
         f"{''.join(drawn)}</svg></figure>"
     )
 

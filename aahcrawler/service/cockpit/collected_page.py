@@ -26,7 +26,8 @@ def routes(site: Site) -> APIRouter:
             return address("crawls", crawl, "captures", row.capture)
 
         told, is_whole = views.of(found, lead)
-        sections = [] if told is None else [(name, Markup(visible(html))) for name, html in told.sections]  # noqa: S704 (it is escaped there)
+        shown = () if told is None else (("The course of the crawl", told.course), *told.sections)
+        sections = [(name, Markup(visible(html))) for name, html in shown]  # noqa: S704 (it is escaped there)
         values = {"told": told, "is_whole": is_whole, "sections": sections, "lead": lead}
         return site.crawl_page(session, found, "collected", "collected.html", **values)
 

@@ -25,9 +25,9 @@ from aahcrawler.service.web.problems import Kind, ProblemError
 NOT_COLLECTED: Final = Kind("not-collected", HTTPStatus.CONFLICT, "Nothing is collected yet")
 PATIENCE: Final = 3.0
 """Seconds that a page waits for what is being read."""
-BEST: Final = 20
+BEST: Final = 15
 """Relevant pages that are listed, those with the best scores."""
-MISSING: Final = 50
+MISSING: Final = 20
 """URLs that nobody has which are listed, the first ones."""
 _MAX_KEPT: Final = 50
 
@@ -38,12 +38,14 @@ Lead = Callable[[PageRow], str]
 class Collected:
     """What is shown of a collection. ``sections`` are headings with HTML, in which what came from pages is escaped.
 
+    ``course`` is HTML as well: charts of relevance, or of pages where there is no subject.
     ``missing`` are the first of ``lacking`` URLs that no source has, ``best`` the relevant pages with the best scores.
     """
 
     line: EventLine
     accumulated: float
     figures: Sequence[tuple[str, str]]
+    course: str
     sections: Sequence[tuple[str, str]]
     best: Sequence[PageRow]
     missing: Sequence[str]
@@ -115,12 +117,12 @@ def collection_of(crawl: Crawl) -> EventCollection:
 def collected(crawl: Crawl, collection: EventCollection, lead: Lead) -> Collected:
     """Return what is shown of a collection; ``lead`` gives the addresses of captures."""
     best = sorted(collection.relevant, key=lambda row: -(row.score or 0.0))[:BEST]
-    drawn = ("The course of the crawl", course(collection.pages))
     return Collected(
         EventLine.of(crawl.icd, collection),
         collection.accumulated,
         tuple(collection.figures.items()) if collection.is_archived else (),
-        (drawn, *sections(collection, lead=lead)),
+        course(collection.pages),
+        tuple(sections(collection, lead=lead)),
         best,
         collection.missing[:MISSING],
         len(collection.missing),
