@@ -229,10 +229,8 @@ def test_pages_of_an_import(chromium: Browser, tmp_path: Path) -> None:
 
 def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path) -> None:
     home, names = "http://dikes.test/", [f"page{number}" for number in range(12)]
-    told = [
-        Dated(f"{home}{name}", "2013-06-06T10:00:00Z", flood_page(escape(f"{MARKUP} {LONG}"), *names))
-        for name in names[:9]
-    ]
+    body = flood_page(escape(f"{MARKUP} {LONG}"), *names)
+    held = [Dated(f"{home}{name}", "2013-06-06T10:00:00Z", body) for name in names[:9]]
     named = [
         {"name": "north", "archive": str(write_archive(tmp_path / "north.warc.gz", held[::2]))},
         {"name": "south", "archive": str(write_archive(tmp_path / "south.warc.gz", held[1::2]))},
