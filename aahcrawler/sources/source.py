@@ -124,8 +124,8 @@ async def captures(
         if has_any:
             break
     if has_any or not is_patient:
-        for _, error in late:
-            resolution.note(url, error)
+        for _, lateness in late:
+            resolution.note(url, lateness)
         return
     for source, _ in late:
         async for exchange in _of(source, url, Demand(most), resolution):

@@ -6,25 +6,22 @@ from fastapi import APIRouter, Response
 from markupsafe import Markup
 
 from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.rendering import visible
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_pages import as_csv
-from aahcrawler.service.views.collected_view import CollectedViews, collection_of, graphml
+from aahcrawler.service.views.collected_view import Lead, collection_of, graphml
 
 
 def routes(site: Site) -> APIRouter:
     """Return the routes of collections."""
     router = APIRouter(prefix="/crawls/{crawl}/collected")
-    views = CollectedViews()
-    site.instruments.endings.callback(views.close)
+    views = site.instruments.collected
 
     @router.get("")
     def show(session: Reading, crawl: str) -> Response:
         found = site.crawl(crawl)
-
-        def lead(row: PageRow) -> str:
-            return address("crawls", crawl, "captures", row.capture)
-
+        lead = capture_lead(found)
         told, is_whole = views.of(found, lead)
         shown = () if told is None else (("The course of the crawl", told.course), *told.sections)
         sections = [(name, Markup(visible(html))) for name, html in shown]  # noqa: S704 (it is escaped there)
@@ -46,6 +43,15 @@ def routes(site: Site) -> APIRouter:
         return Response(missing, media_type="text/plain; charset=utf-8", headers=_named(f"{crawl}-missing.txt"))
 
     return router
+
+
+def capture_lead(crawl: Crawl) -> Lead:
+    """Return what gives the addresses of the captures of a crawl."""
+
+    def lead(row: PageRow) -> str:
+        return address("crawls", crawl.id, "captures", row.capture)
+
+    return lead
 
 
 def _named(name: str) -> dict[str, str]:

@@ -3,19 +3,20 @@
 import io
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Unfinished
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Final
 
 from aahcrawler.layout import OBJECTS, REFUSED, SUMMARY
 from aahcrawler.objects.capture_statements import PageRow
-from aahcrawler.overview.event_table import EventLine
+from aahcrawler.overview.event_table import EventLine, is_collection
 from aahcrawler.overview.link_graph import NodeValues, write_graphml
 from aahcrawler.report import ReportError, read_collection
 from aahcrawler.report.event_collection import EventCollection, archive_of, course, sections
@@ -60,10 +61,10 @@ class CollectedViews:
         self._made: OrderedDict[Path, tuple[object, Collected]] = OrderedDict()
         self._reading: dict[Path, Future[Collected]] = {}
 
-    def of(self, crawl: Crawl, lead: Lead) -> tuple[Collected | None, bool]:
-        """Return what a crawl collected, and whether that is all that it has by now.
+    def of(self, crawl: Crawl, lead: Lead, patience: float = PATIENCE) -> tuple[Collected | None, bool]:
+        """Return what a crawl collected, and whether that is all by now; None where it is still being read.
 
-        None where it is still being read. Raise ``ProblemError`` where there is nothing to be read.
+        It is waited for so many seconds. Raise ``ProblemError`` where there is nothing to be read.
         """
         folder = folder_of(crawl)
         state = _state(folder)
@@ -76,11 +77,23 @@ class CollectedViews:
             if reading is None:
                 reading = self._reading[folder] = self._pool.submit(self._read, folder, state, crawl, lead)
         try:
-            return reading.result(PATIENCE), True
+            return reading.result(patience), True
         except Unfinished:
             return (None if known is None else known[1]), False
         except ReportError as error:
             raise ProblemError(NOT_COLLECTED, str(error)) from error
+
+    def lines(self, crawls: Iterable[Crawl], lead: Callable[[Crawl], Lead]) -> Sequence[tuple[Crawl, EventLine]]:
+        """Return the lines of those of crawls that collect something, as far as they have been read by now."""
+        found: list[tuple[Crawl, EventLine]] = []
+        until = monotonic() + PATIENCE
+        for crawl in crawls:
+            if crawl.folder is None or crawl.is_import or not is_collection(crawl.icd):
+                continue
+            with suppress(ProblemError):
+                told, _ = self.of(crawl, lead(crawl), max(0.0, until - monotonic()))
+                found += [] if told is None else [(crawl, told.line)]
+        return found
 
     def close(self) -> None:
         """Begin to read nothing more."""
