@@ -106,6 +106,7 @@ class _Job:
     peer_export: None = None
     delivery: None = None
     frontier_damage: Sequence[Damage] = ()
+    source_damage: Mapping[str, int] = field(default_factory=dict)
     knowledge: None = None
 
 

@@ -131,7 +131,7 @@ class OffTopicSearch:
 
     def _found_for(self, url: str) -> "_Known | None":
         """Return what a URL is known by, None where each of its captures is something else, or says nothing."""
-        captures = (each for each in self.source.of_url(url) if each.status == 200)
+        captures: Iterator[Capture] = (each for each in self.source.of_url(url) if each.status == 200)
         if self.event is not None:
             event = self.event
             captures = iter(nsmallest(_TRIES, captures, key=lambda each: (event.distance(each.date), each.date)))

@@ -33,7 +33,7 @@ FIRST_LATENESS: Final = 0.5
 """Seconds after which an archive that has given no answer yet is passed over while there are others to be asked."""
 LATENESS: Final = 2.0
 """The same for one that has answered before."""
-LATE_AGAIN: Final = 2.0
+LATE_AGAIN: Final = 1.0
 """Seconds after which a URL is offered again that none but an archive that lets one wait may have."""
 PATIENT_FAILURES: Final = 10
 """Answers in a row that there is too much to do, up to which whoever wanted something waits without its attempts."""
@@ -47,11 +47,13 @@ class _Health:
     """How an archive fares: failures in a row, and until when it is asked nothing, by the clock.
 
     ``late`` and ``late_until`` are the same for letting one wait: until then it is asked once others have nothing.
+    ``distrusted`` counts the answers in a row that were none by its protocol.
     """
 
     has_answered: bool = False
     failures: int = 0
     rests_until: float = 0.0
+    distrusted: int = 0
     late: int = 0
     late_until: float = 0.0
     is_busy: bool = False
@@ -135,8 +137,14 @@ class ArchiveClient:
                 health.turn.release()
 
     def distrust(self, url: str) -> None:
-        """Note that an archive does not speak its protocol: it is asked less while that goes on."""
-        self._fail(self._health.setdefault(queue_of(url), _Health()), 0.0)
+        """Note that an archive does not speak its protocol, or cannot be believed: it is asked less and less."""
+        health = self._health.setdefault(queue_of(url), _Health())
+        health.distrusted += 1
+        self._fail(health, min(MAX_REST, FIRST_REST * 2.0 ** min(health.distrusted - 1, 10)))
+
+    def trust(self, url: str) -> None:
+        """Note that an archive has given something of use."""
+        self._health.setdefault(queue_of(url), _Health()).distrusted = 0
 
     def note(self, error: SourceError | None) -> None:
         """Count trouble that nobody else is told of; None is none."""
@@ -165,7 +173,7 @@ class ArchiveClient:
             waiting.cancel()
         if not done:
             health.late += 1
-            health.late_until = self._clock() + min(MAX_REST, SILENT_REST * 2.0 ** min(health.late - 1, 10))
+            health.late_until = self._clock() + min(MAX_REST, FIRST_REST * 2.0 ** min(health.late - 1, 10))
         return not done
 
     def _answered_late(self, health: _Health, asked: asyncio.Task[WireResponse]) -> None:

@@ -135,6 +135,10 @@ class CdxSource:
         async for exchange in admitted(url, self._attempts(url, demand), self._choice, self._remote.client):
             yield exchange
 
+    def near(self, moment: datetime) -> "CdxSource":
+        """See ``Source.near``."""
+        return CdxSource(self.name, self._given, self._choice.near(moment), self._remote)
+
     async def _attempts(self, url: str, demand: Demand) -> AsyncIterator[Attempt]:
         listed = self._choice.ordered(_shown(await self._listed(url, demand), url))
         demand = Demand(demand.most, demand.is_patient or self._choice.takes_all)
@@ -158,7 +162,9 @@ class CdxSource:
                 sent = b"".join(pieces_of(answer.exchange))
                 coding = ", ".join(Headers(answer.headers).all("Content-Encoding"))
                 body = decode_content(sent, coding, MAX_LISTING).body
-                return tuple(read_listing(body.decode("utf-8", "replace")))
+                listed = tuple(read_listing(body.decode("utf-8", "replace")))
+                self._remote.client.trust(asked)
+                return listed
             except NoListingError as error:
                 self._remote.client.distrust(asked)
                 raise SourceError(urlsplit(asked).netloc, "no CDX", f"{asked} {error}", may_pass=True) from error

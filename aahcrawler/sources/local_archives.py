@@ -114,6 +114,10 @@ class LocalArchives:
                 if not self._choice.takes_all:
                     return
 
+    def near(self, moment: datetime) -> "LocalArchives":
+        """See ``Source.near``."""
+        return LocalArchives(self.name, self._folders, self._choice.near(moment), self._clock)
+
     def close(self) -> None:
         """Files are open only while they are read."""
 

@@ -88,6 +88,10 @@ class MementoSource:
         async for exchange in admitted(url, self._attempts(url, demand), self._choice, self._remote.client):
             yield exchange
 
+    def near(self, moment: datetime) -> "MementoSource":
+        """See ``Source.near``."""
+        return MementoSource(self.name, self._given, self._choice.near(moment), self._remote, self._cache)
+
     async def _attempts(self, url: str, demand: Demand) -> AsyncIterator[Attempt]:
         most_tries = MAX_LISTED if self._choice.takes_all else MAX_TRIES
         taking, tried = Demand(demand.most, demand.is_patient or self._choice.takes_all), set[str]()

@@ -29,6 +29,8 @@ MAX_TRIES: Final = 5
 """Captures of an archive that are asked for until one of them can be had."""
 MAX_REWRITTEN: Final = 10_000_000
 """Bytes of a page whose links can be turned back."""
+WRONG: Final = "wrong memento"
+"""The reason of a ``SourceError`` for a memento that cannot be what it says."""
 _ALIKE: Final = timedelta(days=1)
 """How far the moment that a memento's address names may be from the one that its head names."""
 _IN_MEMORY: Final = 1 << 20
@@ -67,6 +69,7 @@ class RemoteCaptures:
             place, answer = found
             with closing(answer.exchange):
                 date = self._checked(url, place, answer)
+                self.client.trust(place)
                 if not _is_shown(answer.status):
                     return None
                 if answer.exchange.truncated in (Truncation.DISCONNECT, Truncation.TIME):
@@ -109,7 +112,7 @@ class RemoteCaptures:
                 if "original" in link.relations and not are_alike(link.target, url):
                     problem = f"is one of {link.target[:200]}"
         if problem or date is None:
-            raise SourceError(urlsplit(uri).netloc, "wrong memento", f"{uri} {problem}", may_pass=True)
+            raise SourceError(urlsplit(uri).netloc, WRONG, f"{uri} {problem}", may_pass=True)
         return date
 
 
@@ -147,6 +150,8 @@ async def admitted(
         if not choice.takes_all:
             return
     if failed is not None:
+        if failed.reason == WRONG:
+            client.distrust(f"https://{failed.archive}/")
         raise failed
 
 

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol
 
 from aahcrawler.exchange import Exchange
@@ -72,6 +73,10 @@ class Source(Protocol):
         """
         ...
 
+    def near(self, moment: datetime) -> "Source":
+        """Return the same source, of which the captures nearest to a moment are taken. It is not closed by itself."""
+        ...
+
     def close(self) -> None:
         """Release files and memory."""
         ...
@@ -110,7 +115,7 @@ async def captures(
     """Yield the captures of a URL from the first source that has any; what goes wrong elsewhere is noted.
 
     A source that lets one wait is passed over while there are others; where these have nothing it is waited for by
-    whoever is patient, and else noted. Whoever takes a capture closes it.
+    whoever is patient, and else noted. Where none can tell, it is waited for. Whoever takes a capture closes it.
     """
     late: list[tuple[Source, LateError]] = []
     has_any = False
@@ -123,7 +128,7 @@ async def captures(
             late.append((source, error))
         if has_any:
             break
-    if has_any or not is_patient:
+    if has_any or (resolution.have_nothing and not is_patient):
         for _, lateness in late:
             resolution.note(url, lateness)
         return

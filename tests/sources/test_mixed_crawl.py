@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.objects.reader import page_rows
 from tests.crawl.crawling import aah, summary
 from tests.crawl.site import Reply, Site, serving
@@ -79,6 +80,25 @@ def test_missing_pages_are_seeds_of_another_crawl(tmp_path: Path) -> None:
     (crawled.folder / "crawl.json").unlink()
     assert aah("missing", crawled.folder).out == missing.out, "also where the crawl was killed"
     assert "missing.txt" in (crawled.folder / "report.html").read_text("utf-8")
+
+
+def test_what_a_page_is_shown_with_is_as_near_to_it_as_it_is_had(tmp_path: Path) -> None:
+    style, css = "http://dikes.test/style.css", {"Content-Type": "text/css"}
+    body = page("Late in the event").replace("</title>", "</title><link rel=stylesheet href=/style.css>")
+    dates = ("2013-06-01", "2013-06-19", "2013-09-01")
+    held = [
+        Dated("http://dikes.test/", "2013-06-20T10:00:00Z", body),
+        *(Dated(style, f"{day}T00:00:00Z", f"p {{ color: #{day[5:7]}{day[8:]}00 }}", fields=css) for day in dates),
+    ]
+    crawled = crawl(
+        tmp_path / "c",
+        ["http://dikes.test/"],
+        captures={"sources": [{"archive": str(write_archive(tmp_path / "old.warc.gz", held))}]},
+        event={"start": "2013-06-01", "end": "2013-06-30"},
+    )
+    assert crawled.summary["from_sources"] == 2
+    with ArchivedCaptures(crawled.folder) as source:
+        assert [f"{each.date:%Y-%m-%d}" for each in source.of_url(style)] == ["2013-06-19"]
 
 
 def test_a_dead_archive_is_told_in_words_and_by_the_exit_code(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.reporting.summary import Countable, lines, results
 from aahcrawler.crawl.stats.crawl_log import concealed
+from aahcrawler.sources.source import LATE
 from aahcrawler.tallies import SOURCES_UNAVAILABLE, plural
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
@@ -54,7 +55,8 @@ def tell_sources(console: Console, crawl: Countable) -> None:
 def _lacks_archive(crawl: Countable) -> bool:
     """Return whether URLs could not be looked up, an archive gave nothing but trouble, or one is not whole."""
     giving = crawl.stats.group("source_archive")
-    in_trouble = {what.rpartition(": ")[0] for what in crawl.stats.group("source_trouble")}
+    told = (what.rpartition(": ") for what in crawl.stats.group("source_trouble"))
+    in_trouble = {archive for archive, _, reason in told if reason != LATE}
     return bool(in_trouble - giving.keys() or crawl.source_damage) or SOURCES_UNAVAILABLE in crawl.stats.group("error")
 
 
