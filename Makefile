@@ -3,10 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check quick types contracts fast tests soak screenshots format clean chromium
+.PHONY: demo demo-collection test check quick types contracts fast tests soak screenshots format clean chromium
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
+
+demo-collection: $(READY)
+	$(BIN)/python -m examples.collection
 
 test: check
 

@@ -190,14 +190,15 @@ def pages(
 
 @app.command()
 def missing(crawl: CrawlFolder) -> None:
-    """Write the pages that no archive has from which a crawl takes its captures, one URL a line.
+    """Write the pages that no source of a crawl has, neither an archive nor a site, one URL a line.
 
     They can be the seeds of another crawl: aah icd new --seeds FILE. Those that could not be looked up are among them.
     """
-    from aahcrawler.report import ReportError, missing_pages, read_failed
+    from aahcrawler.crawls import number
+    from aahcrawler.report import ReportError, read_missing
 
     with exit_on_error(ReportError):
-        for url in missing_pages(read_failed(crawl)):
+        for url in read_missing(crawl, number(crawl)):
             typer.echo(url)
 
 

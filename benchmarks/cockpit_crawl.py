@@ -20,7 +20,7 @@ import json
 import random
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -106,6 +106,7 @@ class _Job:
     peer_export: None = None
     delivery: None = None
     frontier_damage: Sequence[Damage] = ()
+    source_damage: Mapping[str, int] = field(default_factory=dict)
     knowledge: None = None
 
 

@@ -107,11 +107,11 @@ def five_lines(
             f"{counts.refused.get('spam', 0)} spam links, {robots} URLs that robots.txt forbids."
         ),
         f"Strayed    into the endless calendar {trapped} times, into sites about something else for {strayed} pages.",
-        f"Open       {folder / 'report.html'} or, with all the rest: {_typed()} cockpit {folder}",
+        f"Open       {folder / 'report.html'} or, with all the rest: {typed()} cockpit {folder}",
     ]
 
 
-def _typed() -> str:
+def typed() -> str:
     """Return the command line of the project as it can be typed here."""
     command = Path(sys.executable).with_name("aah")
     return str(command.relative_to(Path.cwd()) if command.is_relative_to(Path.cwd()) else command)
@@ -166,20 +166,21 @@ def crawl(definition: Path, server: WorldServer) -> int:
     """Run ``aah crawl`` on a definition and say what came of it; return the exit code of the crawl."""
     icd = Icd.load(definition)
     clear(icd.output, icd.id)
-    code = _aah("crawl", str(definition)).returncode
+    code = aah("crawl", str(definition)).returncode
     if code:
         return code
     counts = Counts.model_validate_json((icd.output / SUMMARY).read_bytes())
-    listed = _aah("pages", str(icd.output), "--format", "jsonl", capture=True)
+    listed = aah("pages", str(icd.output), "--format", "jsonl", capture=True)
     if listed.returncode:
         return listed.returncode
     rows = [PageRow.model_validate_json(line) for line in listed.stdout.splitlines()]
     print("\n".join(five_lines(counts, rows, server.requests, Known.read(WORLD), icd.output)))
-    print(f'Search     {_typed()} search {icd.output} "{SEARCHED}"', flush=True)
-    return _aah("search", str(icd.output), SEARCHED, "--limit", "3").returncode
+    print(f'Search     {typed()} search {icd.output} "{SEARCHED}"', flush=True)
+    return aah("search", str(icd.output), SEARCHED, "--limit", "3").returncode
 
 
-def _aah(*arguments: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
+def aah(*arguments: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run a command of ``aah``, as a user would type it."""
     command = [sys.executable, "-m", "aahcrawler.cli", *arguments]
     return subprocess.run(command, stdout=subprocess.PIPE if capture else None, text=True, check=False)
 

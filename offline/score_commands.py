@@ -6,7 +6,7 @@ The command imports its modules when it runs: help has to answer at once.
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -42,21 +42,30 @@ def explain_score(
 @score_app.command("off-topic")
 def off_topic(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a crawl, or one with WARC files.")],
+    compare_with: Annotated[
+        Literal["auto", "first", "event"],
+        typer.Option("--compare-with", help="The first page at a URL, or that nearest to the event of the definition."),
+    ] = "auto",
 ) -> None:
-    """List captures that show something else than the first one of their URL, with tabs between columns.
+    """List captures that show something else than their URL once did, with tabs between columns.
 
-    They are off topic by their terms, or no pages at all: errors in disguise, parked domains, walls.
+    They are off topic by their terms, or no pages at all: errors in disguise, parked domains, walls. With `auto` they
+    are compared with the page nearest to the event where the crawl's definition has one, else with the first page.
     """
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
     from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.segments import SegmentError
-    from offline.off_topic import OffTopicSearch
+    from offline.off_topic import NoEventError, OffTopicSearch, event_of
 
     with exit_on_error(ArchiveError):
         ArchiveFolder.at(folder)
-    with exit_on_error(ArchiveError, SegmentError, OSError), ArchivedCaptures(folder) as source:
+    mistakes = (ArchiveError, NoEventError, SegmentError, OSError)
+    with exit_on_error(*mistakes), ArchivedCaptures(folder) as source:
+        event = None if compare_with == "first" else event_of(folder)
+        if event is None and compare_with == "event":
+            raise NoEventError(f"{folder}: its definition has no event; compare with the first page")
         typer.echo("url\tcaptured\twhy\tcosine\twords\tjaccard")
-        for each in OffTopicSearch(source).found():
+        for each in OffTopicSearch(source, event).found():
             measures = ("-" if value is None else f"{value:.2f}" for value in (each.cosine, each.words, each.jaccard))
             typer.echo("\t".join((each.url, f"{each.date:%Y-%m-%dT%H:%M:%SZ}", ", ".join(each.why), *measures)))
 

@@ -15,6 +15,7 @@ from aahcrawler.captures.crawl_statements import CrawlStatements, PageDocuments
 from aahcrawler.captures.record_scan import EPOCH, Damage, refuse
 from aahcrawler.captures.record_table import RecordTable, Row
 from aahcrawler.exchange import Exchange, Rendered
+from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements
 from aahcrawler.page import Page
@@ -24,7 +25,6 @@ from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import PAGE_BYTES, replayed
 from knowledge_base.file_selection import folders_for
-from online_analysis.document import Document
 
 T = TypeVar("T")
 _MAX_REQUEST_LENGTH = 1 << 26
@@ -210,9 +210,9 @@ class ArchivedContents:
             as_read = replace(exchange, url=self.row.answer.url, method=method, started_at=date, rendered=document)
             return replayed(as_read, PAGE_BYTES)
 
-    def document(self, page: Page) -> Document:
-        """Return its page as analysers see it. Raises ``LoadError``."""
-        return self.source.documents.document(page)
+    def understood(self, page: Page) -> Assistance:
+        """Return what today's knowledge base makes of its page. Raises ``LoadError``."""
+        return self.source.documents.understood(page)
 
     def metadata(self) -> Metadata | None:
         """Return what was understood of the response when it came."""

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, Protocol, Self
 
 from aahcrawler.exchange import Exchange
+from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements, ObjectRow
 from aahcrawler.page import Page
@@ -94,8 +95,8 @@ class CaptureContents(Protocol):
     def page(self) -> Page | None:
         """Return the page as it was read."""
 
-    def document(self, page: Page) -> Document | None:
-        """Return its page as analysers see it."""
+    def understood(self, page: Page) -> Assistance:
+        """Return what today's knowledge base makes of its page. Raises ``LoadError``."""
 
     def metadata(self) -> Metadata | None:
         """Return what was understood of the response when it came."""
@@ -169,13 +170,21 @@ class Capture:
         return self.contents.page()
 
     @cached_property
-    def document(self) -> Document | None:
-        """The page as analysers see it: parts, links, language, and what today's knowledge base says it is.
+    def understood(self) -> Assistance | None:
+        """What today's knowledge base makes of the page.
 
         The page is read on its own, independently of pages read before. None where there is no page. Raises
         ``LoadError``.
         """
-        return None if self.page is None else self.contents.document(self.page)
+        return None if self.page is None else self.contents.understood(self.page)
+
+    @property
+    def document(self) -> Document | None:
+        """The page as analysers see it: parts, links, language, and what today's knowledge base says it is.
+
+        None where there is no page. Raises ``LoadError``.
+        """
+        return None if self.understood is None else self.understood.document
 
     @cached_property
     def metadata(self) -> Metadata | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.documents import DocumentReader, is_document
-from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.layout import OBJECTS, SCORE_LOG, SCORES
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
@@ -22,7 +22,6 @@ from aahcrawler.scores.entries import Judged
 from aahcrawler.scores.reader import entry_of
 from aahcrawler.segments import Members, open_segment, segments
 from knowledge_base.loader import load
-from online_analysis.document import Document
 
 _STATED: Final = "CREATE TABLE stated (record TEXT PRIMARY KEY, segment INTEGER, begin INTEGER) WITHOUT ROWID"
 _JUDGED: Final = "CREATE TABLE judged (url TEXT, at INTEGER, segment TEXT, begin INTEGER)"
@@ -113,12 +112,12 @@ class PageDocuments:
         self._sites = Sites()
         self._files = DocumentReader()
 
-    def document(self, page: Page) -> Document:
-        """Return a page, or a file such as a PDF, as a document. Raises ``LoadError``."""
+    def understood(self, page: Page) -> Assistance:
+        """Return what is made of a page, or of a file such as a PDF. Raises ``LoadError``."""
         self._sites.forget()
         if is_document(page):
             page = replace(page, transcript=self._files.read(page))
-        return self._helper.assist(page).document
+        return self._helper.assist(page)
 
     @cached_property
     def _helper(self) -> ApplicationAwareHelper:

@@ -1,19 +1,23 @@
 """``archive.html``: what folders of crawls and imports hold together, as one self-contained page."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Final
 
 from aahcrawler.crawls import is_import
+from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.derived_index import coverage
 from aahcrawler.layout import DEFINITION, DELETED
 from aahcrawler.overview.archive_overview import KINDS, CrawlChange, GatheredArchives, changes, holdings
+from aahcrawler.overview.event_table import EventLine, event_table, is_collection
 from aahcrawler.overview.link_graph import strongest, write_graph
 from aahcrawler.overview.overview_sections import STRONGEST, sections, table
 from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.page_index import PageIndex, captures_in
+from aahcrawler.report import ReportError, read_collection
 from aahcrawler.report.chart import html_page
 from aahcrawler.segments import no_link
 
@@ -74,7 +78,7 @@ def report_archives(
     others = () if len(folders) == 1 else tuple(_changes_of(folders))
     title = folders[0].name if len(folders) == 1 else "Archives"
     body = "".join(f'<section id="{each.name}"><h2>{escape(each.title)}</h2>{each.html}</section>' for each in shown)
-    content = _archives(rows) + body + _changed(others)
+    content = _archives(rows) + _events(folders) + body + _changed(others)
     figures = {"captures": held.captures, "pages": held.pages, "web objects": held.objects, "sites": held.sites.names}
     shown_figures = {name: f"{n:,}" for name, n in figures.items()}
     path = target or places[0] / ARCHIVE_REPORT
@@ -107,6 +111,16 @@ def _archives(rows: Sequence[tuple[Path, int]]) -> str:
         return ""
     told = ((f"{path.name}{' (import)' if is_import(path) else ''}", "", (captures,)) for path, captures in rows)
     return f"<h2>Archives</h2>{table(('Folder', 'captures'), told)}"
+
+
+def _events(folders: Sequence[Path]) -> str:
+    lines = []
+    for folder in folders:
+        with suppress(DefinitionError, ReportError):
+            icd = read_definition(folder / DEFINITION)
+            if is_collection(icd):
+                lines.append(EventLine.of(icd, read_collection(folder)))
+    return f"<h2>Collections about events</h2>{event_table(lines)}" if lines else ""
 
 
 def _changes_of(folders: Sequence[Path]) -> Iterator[tuple[str, CrawlChange]]:

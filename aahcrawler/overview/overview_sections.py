@@ -318,6 +318,11 @@ def _linked(graph: StrongestSites, lead: Lead) -> OverviewSection:
 
 def table(heads: Sequence[str], rows: Iterable[tuple[str, str, Sequence[int | str]]]) -> str:
     """Return a folded table: each row has words, the address that they lead to, and its values."""
+    return f"<details><summary>As numbers</summary>{open_table(heads, rows)}</details>"
+
+
+def open_table(heads: Sequence[str], rows: Iterable[tuple[str, str, Sequence[int | str]]]) -> str:
+    """Return the table of ``table`` without folding it."""
     first, *others = (escape(each.capitalize()) for each in heads)
     head = f"<th>{first}</th>" + "".join(f'<th class="n">{each}</th>' for each in others)
     body = "".join(
@@ -325,7 +330,7 @@ def table(heads: Sequence[str], rows: Iterable[tuple[str, str, Sequence[int | st
         for words, address, values in rows
     )
     shown = f'<table class="stack"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    return f'<details><summary>As numbers</summary><div class="scroll">{shown}</div></details>'
+    return f'<div class="scroll">{shown}</div>'
 
 
 def _cell(head: str, value: int | str) -> str:

@@ -3,8 +3,9 @@
 from aahcrawler.report.report_page import (
     ReportError,
     ReportNotWrittenError,
-    missing_pages,
+    read_collection,
     read_failed,
+    read_missing,
     read_seeds,
     write_report,
 )
@@ -14,8 +15,9 @@ __all__ = [
     "ReportError",
     "ReportNotWrittenError",
     "failed_lines",
-    "missing_pages",
+    "read_collection",
     "read_failed",
+    "read_missing",
     "read_seeds",
     "seed_lines",
     "write_report",

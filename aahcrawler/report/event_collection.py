@@ -6,16 +6,18 @@ section 5). All of them follow from the captures of a folder and its log of URLs
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from html import escape
+from itertools import accumulate
 from typing import Final
 
+from aahcrawler.archive.surt import surt
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
-from aahcrawler.report.chart import WIDTH, Measure, bars, told
-from aahcrawler.urls import canonicalize
+from aahcrawler.report.chart import WIDTH, Axis, Line, Measure, bars, line_chart, over_pages, told
 
 LIVE: Final = "sites themselves"
 """What stands for an archive where a page was taken of its site."""
@@ -117,13 +119,35 @@ class EventCollection:
 
     @property
     def requests_per_relevant(self) -> float | None:
-        """Requests for each relevant page; None where no page is relevant."""
-        return self.requests / len(self.relevant) if self.relevant else None
+        """Requests for each relevant page; None where no page is relevant, or nobody was asked over the network."""
+        return self.requests / len(self.relevant) if self.relevant and self.requests else None
+
+    @property
+    def figures(self) -> Mapping[str, str]:
+        """What archives had, and what that took, in words by their names; what cannot be said is left out."""
+        rate, per_page = self.retrieval_rate, self.requests_per_relevant
+        told_of = {
+            "URLs that archives had": f"{self.had:,}",
+            "URLs that none had": f"{len(self.missing):,}",
+            "Share of URLs that archives had": "" if rate is None else told(rate, Measure.SHARE),
+            "Requests for each relevant page": "" if per_page is None else told(per_page, Measure.NUMBER),
+        }
+        return {name: value for name, value in told_of.items() if value}
 
     @property
     def accumulated(self) -> float:
         """The scores of all pages, added up."""
         return sum(row.score or 0.0 for row in self.pages)
+
+    def table(self) -> Iterator[Sequence[object]]:
+        """Yield the pages as rows of values under a head, in the order in which they were got."""
+        yield "url", "title", "captured", "archive", "memento", "status", "depth", "score", "relevant", "linked_from"
+        for row in self.pages:
+            yield (
+                *(row.url, row.title or "", row.fetched_at, archive_of(row), row.memento or "", row.status),
+                *("" if value is None else value for value in (row.depth, row.score)),
+                *({True: "yes", False: "no", None: ""}[row.relevant], row.via or ""),
+            )
 
     @cached_property
     def chain(self) -> Sequence[PageRow]:
@@ -172,9 +196,9 @@ class Comparison:
 
 
 def compared(collection: EventCollection, curated: Iterable[str]) -> Comparison:
-    """Compare a collection with a list of URLs; URLs are compared in canonical form."""
-    wanted = {canonicalize(each) or each for each in curated}
-    common = [row for row in collection.pages if row.url in wanted]
+    """Compare a collection with a list of URLs; http or https, with ``www.`` or without is the same."""
+    wanted = {surt(each) for each in curated}
+    common = [row for row in collection.pages if surt(row.url) in wanted]
     return Comparison(
         len(wanted), len(common), sum(bool(row.relevant) for row in common), _slope(collection.pages), _slope(common)
     )
@@ -184,7 +208,59 @@ def _slope(rows: Collection[PageRow]) -> float | None:
     return sum(row.score or 0.0 for row in rows) / len(rows) if rows else None
 
 
-def sections(collection: EventCollection, comparison: Comparison | None = None) -> Iterator[tuple[str, str]]:
+def course(rows: Sequence[PageRow]) -> str:
+    """Draw relevance over pages and over time; where no page has any, since the crawl has no subject, its pages."""
+    rows = sorted(rows, key=got_at)
+    if rows and all(row.score is None for row in rows):
+        return line_chart("Pages", [Line("pages so far", _BLUE, range(1, len(rows) + 1))], _over_time(rows))
+    relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
+    scores = [row.score or 0.0 for row in rows]
+    members = accumulate(score if row.relevant else 0.0 for row, score in zip(rows, scores, strict=True))
+    gathered = [
+        Line("scores of all pages so far, added up", _BLUE, list(accumulate(scores))),
+        Line("of relevant pages", _BROWN, list(members)),
+    ]
+    window = max(10, len(rows) // 50)
+    means = _means(scores, window)
+    best = max(means, default=0.0) or 1.0
+    shares = [Line("so far", _BROWN, [n / (i + 1) for i, n in enumerate(relevant)])]
+    recent = [
+        Line(f"mean score of the last {window:,} pages, the best of them is 100 %", _BLUE, [n / best for n in means])
+    ]
+    pages, time = over_pages(len(rows)), _over_time(rows)
+    return "".join(
+        (
+            line_chart("Share of relevant pages", shares, pages, Measure.SHARE),
+            line_chart("How relevance comes and goes", recent, pages, Measure.SHARE),
+            line_chart("Relevance gathered, over pages", gathered, pages),
+            line_chart("Relevance gathered, over time", gathered, time),
+        )
+    )
+
+
+def _means(values: Sequence[float], window: int) -> list[float]:
+    """Return, for each value, the mean of as many up to it."""
+    sums = [0.0, *accumulate(values)]
+    return [(sums[n] - sums[max(0, n - window)]) / min(n, window) for n in range(1, len(values) + 1)]
+
+
+def _over_time(rows: Sequence[PageRow]) -> Axis:
+    """Return the axis of the times at which pages were got, from the first on."""
+    times = [datetime.fromisoformat(got_at(row)).timestamp() for row in rows]
+    return Axis([each - times[0] for each in times], Measure.SECONDS)
+
+
+Lead = Callable[[PageRow], str]
+"""Returns the address at which a capture is shown, empty where it is shown nowhere."""
+
+
+def _nowhere(_: PageRow) -> str:
+    return ""
+
+
+def sections(
+    collection: EventCollection, comparison: Comparison | None = None, lead: Lead = _nowhere
+) -> Iterator[tuple[str, str]]:
     """Yield the sections of a report on a collection: heading and HTML, with pictures that need no scripts."""
     if collection.is_scored and len(collection.depths) > 1:
         yield "Pages and relevant pages by depth", _by_depth(collection.depths)
@@ -192,7 +268,7 @@ def sections(collection: EventCollection, comparison: Comparison | None = None) 
         yield "Contribution of each archive", _contributed(collection.contributions)
         yield "What archives had", _retrieved(collection)
     if collection.is_scored and len(collection.chain) > 1:
-        yield "From a seed to the deepest relevant page", _chain(collection.chain)
+        yield "From a seed to the deepest relevant page", _chain(collection.chain, lead)
     doubtful = [row.url for row in collection.captures if row.trap == v.SOFT_404]
     if collection.is_archived and doubtful:
         yield "Error pages that archives hold as pages", _listed(doubtful)
@@ -230,26 +306,31 @@ def _by_depth(depths: Sequence[AtDepth]) -> str:
 
 
 def _contributed(contributions: Sequence[Contribution]) -> str:
+    room = WIDTH - 80
+    drawn = []
+    for place, each in enumerate(contributions):
+        y, width, share = place * _ROW, room * each.share, told(each.share, Measure.SHARE)
+        drawn.append(
+            f'<g class="part"><title>{escape(each.archive)}: {share}</title>'
+            f'<text x="0" y="{y + 14}">{escape(_short(each.archive))}</text>'
+            f'<rect x="0" y="{y + 21}" width="{width:.1f}" height="{_BAR}" fill="{_BLUE}"/>'
+            f'<text x="{width + 6:.1f}" y="{y + 33}">{share}</text></g>'
+        )
+    label = "; ".join(f"{each.archive} {told(each.share, Measure.SHARE)}" for each in contributions)
     rows = "".join(
-        f"<tr><th>{escape(each.archive)}</th><td>{each.pages:,}</td><td>{each.relevant:,}</td>"
-        f'<td>{told(each.share, Measure.SHARE)}</td><td class="bar"><span style="width:{100 * each.share:.1f}%"></span>'
-        "</td></tr>"
+        f"<tr><th>{escape(each.archive)}</th><td>{each.pages:,}</td><td>{each.relevant:,}</td></tr>"
         for each in contributions
     )
-    return f"<table><tr><th>Archive</th><td>pages</td><td>relevant</td><td>share</td><td></td></tr>{rows}</table>"
+    return (
+        f'<figure class="plot"><svg viewBox="0 0 {WIDTH} {_ROW * len(contributions)}" role="img" '
+        f'aria-label="{escape(label)}">{"".join(drawn)}</svg></figure>'
+        f"<table><tr><th>Archive</th><td>pages</td><td>relevant</td></tr>{rows}</table>"
+    )
 
 
 def _retrieved(collection: EventCollection) -> str:
-    rate = collection.retrieval_rate
-    per_page = collection.requests_per_relevant
-    figures = {
-        "URLs that archives had": f"{collection.had:,}",
-        "URLs that none had": f"{len(collection.missing):,}",
-        "Share of URLs that archives had": "" if rate is None else told(rate, Measure.SHARE),
-        "Requests for each relevant page": "" if per_page is None else told(per_page, Measure.NUMBER),
-        "Relevance gathered": told(collection.accumulated, Measure.NUMBER),
-    }
-    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in figures.items() if value)
+    shown = (*collection.figures.items(), ("Relevance gathered", told(collection.accumulated, Measure.NUMBER)))
+    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in shown)
     return f"<table>{rows}</table>"
 
 
@@ -262,7 +343,7 @@ def _listed(urls: Sequence[str]) -> str:
 _BOX: Final = 74
 
 
-def _chain(chain: Sequence[PageRow]) -> str:
+def _chain(chain: Sequence[PageRow], lead: Lead) -> str:
     """Draw the captures of a chain one below the other, with the archive, the moment and the score of each."""
     drawn = []
     for place, row in enumerate(chain):
@@ -275,17 +356,20 @@ def _chain(chain: Sequence[PageRow]) -> str:
             drawn.append(
                 f'<path d="M32 {y - 24}V{y - 4}M27 {y - 10}L32 {y - 4}L37 {y - 10}" fill="none" stroke="#5b6575"/>'
             )
+        address = escape(lead(row))
         drawn.append(
-            f'<g class="part"><title>{escape(row.url)}</title>'
+            f'{f"""<a class="part" href="{address}">""" if address else """<g class="part">"""}'
+            f"<title>{escape(row.url)}</title>"
             f'<rect x="1" y="{y + 1}" width="{WIDTH - 2}" height="{_BOX - 2}" rx="5" fill="none" stroke="{colour}"/>'
             f'<text x="12" y="{y + 22}">{escape(name)}</text><text x="12" y="{y + 42}">{escape(_short(row.url))}</text>'
             f'<text x="12" y="{y + 62}">depth {row.depth or 0}, {escape(_short(archive))}, {row.fetched_at[:10]}, '
-            f"{score}, {fate}</text></g>"
+            f"{score}, {fate}</text>{'</a>' if address else '</g>'}"
         )
     height = len(chain) * (_BOX + 26) - 26
     label = " to ".join(f"{_short(row.title or row.url)} ({archive_of(row)})" for row in chain)
+    role = "group" if any(map(lead, chain)) else "img"
     return (
-        f'<figure class="plot"><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">'
+        f'<figure class="plot"><svg viewBox="0 0 {WIDTH} {height}" role="{role}" aria-label="{escape(label)}">'
         f"{''.join(drawn)}</svg></figure>"
     )
 

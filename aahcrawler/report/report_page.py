@@ -4,23 +4,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from html import escape
-from itertools import accumulate
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.fingerprint import KnowledgeUsed
-from aahcrawler.layout import FORMER, LEARNED, MISSING, REPORT, SUMMARY
+from aahcrawler.layout import DEFINITION, FORMER, LEARNED, MISSING, REPORT, SUMMARY
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
 from aahcrawler.report import event_collection, report_sections
-from aahcrawler.report.chart import Axis, Line, Measure, bars, html_page, line_chart, over_pages
-from aahcrawler.report.event_collection import Comparison, EventCollection, compared, got_at
+from aahcrawler.report.chart import bars, html_page
+from aahcrawler.report.event_collection import Comparison, EventCollection, compared
 from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
     ArchiveFile,
@@ -40,13 +40,12 @@ from aahcrawler.report.report_sections import (
 from aahcrawler.report.report_sections import read_failed as failed_of
 from aahcrawler.seeds import counted_in_words
 from aahcrawler.segments import DamageError
-from aahcrawler.tallies import MISSING_REASONS, CrawlCounts, said
+from aahcrawler.tallies import DENIED, MISSING_REASONS, CrawlCounts, said
 from aahcrawler.tombstones import replace_durably
 from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
 
-_BLUE, _BROWN = "#4a7fb5", "#b5694a"
 MAX_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
 
@@ -109,6 +108,7 @@ class Summary(BaseModel):
     source: dict[str, int] = {}
     source_archive: dict[str, int] = {}
     source_trouble: dict[str, int] = {}
+    source_damage: dict[str, int] = {}
     source_requests: int = 0
     from_sources: int = 0
     http: dict[str, int] = {}
@@ -134,7 +134,9 @@ class Summary(BaseModel):
     @property
     def has_sources(self) -> bool:
         """Whether pages were looked for in archives."""
-        return bool(self.from_sources or self.source_trouble or MISSING_REASONS & self.error.keys())
+        return bool(
+            self.from_sources or self.source_trouble or self.source_damage or MISSING_REASONS & self.error.keys()
+        )
 
 
 @contextmanager
@@ -160,7 +162,7 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
         captures = _captures(crawl, summary.crawl)
         is_compared = summary.crawl > 1 and summary.objects <= _MAX_COMPARED
         failed = _failed(crawl, summary.crawl, captures)
-        collection = _collection(summary, captures, failed)
+        collection = _collection(crawl, summary, captures, failed)
         kept = Kept(
             rows=collection.pages,
             collection=collection,
@@ -174,8 +176,8 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
             changes=object_changes(crawl, summary.crawl) if is_compared else None,
             files=read_files(crawl),
         )
-    if summary.has_sources:
-        _write(crawl / MISSING, "".join(f"{url}\n" for url in missing_pages(kept.failed)))
+    if summary.has_sources or kept.collection.missing:
+        _write(crawl / MISSING, "".join(f"{url}\n" for url in kept.collection.missing))
     target = crawl / REPORT
     _write(target, report(summary, kept))
     return target
@@ -195,17 +197,44 @@ def read_collection(crawl: Path) -> EventCollection:
     with _reporting(crawl):
         summary = _read(crawl / SUMMARY)
         captures = _captures(crawl, summary.crawl)
-        return _collection(summary, captures, _failed(crawl, summary.crawl, captures))
+        return _collection(crawl, summary, captures, _failed(crawl, summary.crawl, captures))
 
 
-def _collection(summary: Summary, captures: Sequence[PageRow], failed: Sequence[Failed]) -> EventCollection:
+def _collection(
+    crawl: Path, summary: Summary, captures: Sequence[PageRow], failed: Sequence[Failed]
+) -> EventCollection:
     requests = summary.requests + summary.source_requests
-    return event_collection.event_collection(captures, missing_pages(failed), requests)
+    return event_collection.event_collection(captures, _missing(crawl, failed), requests)
 
 
-def missing_pages(failed: Iterable[Failed]) -> Sequence[str]:
-    """Return the URLs of pages that no source of their crawl has, or that could not be looked up."""
-    return tuple(each.failed for each in failed if each.kind == "page" and each.reason in MISSING_REASONS)
+def read_missing(crawl: Path, number: int) -> Sequence[str]:
+    """Return the URLs of pages that no source of a crawl has, or that could not be looked up, in the order of failure.
+
+    ``number`` is that of the crawl among those of the folder. Needs no ``crawl.json``, and can be asked for at any
+    time. Raise ``ReportError``.
+    """
+    with _reporting(crawl):
+        if not (crawl / DEFINITION).is_file():
+            raise FileNotFoundError
+        return _missing(crawl, _failed(crawl, number, _captures(crawl, number)))
+
+
+def _missing(crawl: Path, failed: Iterable[Failed]) -> Sequence[str]:
+    """Return those of URLs that failed which are pages that no source has.
+
+    Where sites are asked beside archives, what failed there for whatever reason was in none of these.
+    """
+    try:
+        sources = read_definition(crawl / DEFINITION).captures
+    except DefinitionError:
+        is_mixed = False
+    else:
+        is_mixed = sources.has_live and not sources.is_live
+    return tuple(
+        each.failed
+        for each in failed
+        if each.kind == "page" and (each.reason in MISSING_REASONS or (is_mixed and each.reason not in DENIED))
+    )
 
 
 def read_failed(crawl: Path) -> Sequence[Failed]:
@@ -268,7 +297,7 @@ def report(summary: Summary, kept: Kept) -> str:
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
-        ("The course of the crawl", _course(rows)),
+        ("The course of the crawl", event_collection.course(rows)),
         *event_collection.sections(kept.collection, kept.comparison),
         *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
@@ -335,7 +364,8 @@ def _looks(summary: Summary) -> report_sections.RenderCounts:
 
 def _sources(summary: Summary) -> report_sections.SourceCounts:
     missing = sum(summary.error.get(reason, 0) for reason in MISSING_REASONS)
-    by = summary.source, summary.source_archive, summary.source_trouble
+    damage = {f"{file}: places that cannot be read": places for file, places in summary.source_damage.items()}
+    by = summary.source, summary.source_archive, summary.source_trouble | damage
     return report_sections.SourceCounts(*by, summary.source_requests, missing)
 
 
@@ -396,48 +426,6 @@ def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
     return report_sections.adaptation_failures(
         summary.failed, summary.mended, summary.spared
     ) + report_sections.learned(known, summary.learned, begun)
-
-
-def _course(rows: Sequence[PageRow]) -> str:
-    """Draw relevance over pages and over time; where no page has any, since the crawl has no subject, its pages."""
-    rows = sorted(rows, key=got_at)
-    if rows and all(row.score is None for row in rows):
-        return line_chart("Pages", [Line("pages so far", _BLUE, range(1, len(rows) + 1))], _over_time(rows))
-    relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
-    scores = [row.score or 0.0 for row in rows]
-    members = accumulate(score if row.relevant else 0.0 for row, score in zip(rows, scores, strict=True))
-    gathered = [
-        Line("scores of all pages so far, added up", _BLUE, list(accumulate(scores))),
-        Line("of relevant pages", _BROWN, list(members)),
-    ]
-    window = max(10, len(rows) // 50)
-    means = _means(scores, window)
-    best = max(means, default=0.0) or 1.0
-    shares = [Line("so far", _BROWN, [n / (i + 1) for i, n in enumerate(relevant)])]
-    recent = [
-        Line(f"mean score of the last {window:,} pages, the best of them is 100 %", _BLUE, [n / best for n in means])
-    ]
-    pages, time = over_pages(len(rows)), _over_time(rows)
-    return "".join(
-        (
-            line_chart("Share of relevant pages", shares, pages, Measure.SHARE),
-            line_chart("How relevance comes and goes", recent, pages, Measure.SHARE),
-            line_chart("Relevance gathered, over pages", gathered, pages),
-            line_chart("Relevance gathered, over time", gathered, time),
-        )
-    )
-
-
-def _means(values: Sequence[float], window: int) -> list[float]:
-    """Return, for each value, the mean of as many up to it."""
-    sums = [0.0, *accumulate(values)]
-    return [(sums[n] - sums[max(0, n - window)]) / min(n, window) for n in range(1, len(values) + 1)]
-
-
-def _over_time(rows: Sequence[PageRow]) -> Axis:
-    """Return the axis of the times at which pages were got, from the first on."""
-    times = [datetime.fromisoformat(got_at(row)).timestamp() for row in rows]
-    return Axis([each - times[0] for each in times], Measure.SECONDS)
 
 
 def _level(row: PageRow) -> str:

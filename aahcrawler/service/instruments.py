@@ -7,6 +7,7 @@ from pathlib import Path
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.steering_service import SteeringService
 from aahcrawler.service.steering.unfound_searches import UnfoundSearches
+from aahcrawler.service.views.collected_view import CollectedViews
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
@@ -33,6 +34,8 @@ class Instruments:
     """Counts what searches do not find; None where that is not wanted."""
     pictures: PagePictures | None = None
     """Makes the pictures that nobody took when a page was captured; None where none are to be made."""
+    collected: CollectedViews = field(default_factory=CollectedViews)
+    """Reads what crawls collected about events or from archives."""
     endings: ExitStack = field(default_factory=ExitStack)
     """What else is to be ended with them, such as what pages of the studio have begun."""
 
@@ -62,6 +65,7 @@ class Instruments:
         """End what is under way, and let go of every connection."""
         self.live.close()
         self.endings.close()
+        self.collected.close()
         if self.pictures is not None:
             self.pictures.close()
         self.helm.close()

@@ -4,13 +4,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.page import Headers
-from aahcrawler.sources.source import REST, SourceError
+from aahcrawler.sources.source import LATE, REST, LateError, SourceError
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.client import WireClient, WireRequest, WireResponse
 from aahcrawler.wire.errors import WireError, WireReason
@@ -19,7 +20,8 @@ from online_analysis.icd import Politeness
 
 REQUESTS: Final = "source_requests"
 BYTES: Final = "source_bytes"
-"""The counts of what archives were asked, and of what they sent."""
+TROUBLE: Final = "source_trouble"
+"""The counts of what archives were asked, of what they sent, and of what went wrong, by archive and reason."""
 FIRST_REST: Final = 5.0
 """Seconds for which an archive that failed is asked nothing; twice as many after each failure in a row."""
 SILENT_REST: Final = 60.0
@@ -27,6 +29,12 @@ SILENT_REST: Final = 60.0
 MAX_REST: Final = 600.0
 FIRST_PATIENCE: Final = 10.0
 """Seconds that an archive has for an answer before it has given any; from then on it has the client's."""
+FIRST_LATENESS: Final = 0.5
+"""Seconds after which an archive that has given no answer yet is passed over while there are others to be asked."""
+LATENESS: Final = 2.0
+"""The same for one that has answered before."""
+LATE_AGAIN: Final = 1.0
+"""Seconds after which a URL is offered again that none but an archive that lets one wait may have."""
 PATIENT_FAILURES: Final = 10
 """Answers in a row that there is too much to do, up to which whoever wanted something waits without its attempts."""
 
@@ -36,22 +44,36 @@ Pause = Callable[[float], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Health:
-    """How an archive fares: failures in a row, and until when it is asked nothing, by the clock."""
+    """How an archive fares: failures in a row, and until when it is asked nothing, by the clock.
+
+    ``late`` and ``late_until`` are the same for letting one wait: until then it is asked once others have nothing.
+    ``distrusted`` counts the answers in a row that were none by its protocol.
+    """
 
     has_answered: bool = False
     failures: int = 0
     rests_until: float = 0.0
+    distrusted: int = 0
+    late: int = 0
+    late_until: float = 0.0
     is_busy: bool = False
     """Whether it said of itself that it has too much to do."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether it has answered before, or not failed yet."""
+        return self.has_answered or not self.failures
 
 
 class ArchiveClient:
     """A client of archives. Each is asked one thing at a time, by the definition's delay, its Retry-After obeyed.
 
     One that fails, or says that it has too much to do, is left alone for a while, in which ``SourceError`` tells so at
-    once. ``pause`` waits between requests and may raise where the crawl ends; ``ending`` is set then. ``robots.txt`` is
-    not asked for: a person names archives, and what is asked for is made for programs.
+    once. Where there are others to be asked, one that lets one wait is left with ``LateError``, at once for a while;
+    what it answers after all tells how it fares. ``pause`` waits between requests and may raise where the crawl ends;
+    ``ending`` is set then. ``robots.txt`` is not asked for: a person names archives, and what is asked for is made for
+    programs.
     """
 
     def __init__(
@@ -69,6 +91,7 @@ class ArchiveClient:
         self._clock = clock
         self._health: dict[str, _Health] = {}
         self._counts: Counter[str] = Counter()
+        self._left: set[asyncio.Task[WireResponse]] = set()
 
     async def get(
         self,
@@ -77,18 +100,93 @@ class ArchiveClient:
         headers: Mapping[str, str] | None = None,
         most: int,
         wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None = None,
+        is_patient: bool = True,
     ) -> WireResponse:
         """Return the answer of an archive to a request, of which the caller closes the exchange.
 
         ``most`` bounds the body; ``wanted`` says by its head whether that is wanted at all. Raise ``SourceError`` where
-        there is no answer, or one that there is too much to do; an archived answer is given whatever its status.
+        there is no answer, or one that there is too much to do; an archived answer is given whatever its status. Raise
+        ``LateError`` where it does not begin soon, and whoever asks is not patient.
         """
         archive, health = urlsplit(url).netloc, self._health.setdefault(queue_of(url), _Health())
-        self._refuse_at_rest(archive, health)
-        async with health.turn:
-            self._refuse_at_rest(archive, health, is_its_turn=True)
+        self._refuse(archive, health, is_patient=is_patient)
+        await health.turn.acquire()
+        asked: asyncio.Task[WireResponse] | None = None
+        try:
+            self._refuse(archive, health, is_patient=is_patient, is_its_turn=True)
             await self.pause(self._politeness.reserve(url))
-            answer = await self._asked(url, archive, health, {**self._headers, **(headers or {})}, most, wanted)
+            begun = asyncio.Event()
+
+            def begins(status: int, fields: Sequence[tuple[str, str]]) -> bool:
+                begun.set()
+                return wanted is None or wanted(status, fields)
+
+            fields = tuple({**self._headers, **(headers or {})}.items())
+            request = WireRequest(url, fields, keep=0, max_bytes=most, wanted=begins, until=self.ending)
+            asked = asyncio.create_task(self._asked(request, archive, health))
+            if not is_patient and await self._is_late(asked, begun, health):
+                self._left.add(asked)
+                raise self._late(archive, health, f"lets one wait for {url}")
+            return await asked
+        finally:
+            if asked in self._left:
+                asked.add_done_callback(partial(self._answered_late, health))
+            else:
+                if asked is not None:
+                    asked.cancel()
+                health.turn.release()
+
+    def distrust(self, url: str) -> None:
+        """Note that an archive does not speak its protocol, or cannot be believed: it is asked less and less."""
+        health = self._health.setdefault(queue_of(url), _Health())
+        health.distrusted += 1
+        self._fail(health, min(MAX_REST, FIRST_REST * 2.0 ** min(health.distrusted - 1, 10)))
+
+    def trust(self, url: str) -> None:
+        """Note that an archive has given something of use."""
+        self._health.setdefault(queue_of(url), _Health()).distrusted = 0
+
+    def note(self, error: SourceError | None) -> None:
+        """Count trouble that nobody else is told of; None is none."""
+        if error is not None:
+            self._counts[f"{TROUBLE}:{error.archive}: {error.reason}"] += 1
+
+    def take_counts(self) -> Mapping[str, int]:
+        """Return what there is to be counted since the last call."""
+        counts, self._counts = self._counts, Counter()
+        return counts
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for asked in self._left:
+            asked.cancel()
+        await asyncio.gather(*self._left, return_exceptions=True)
+        await self._client.close()
+
+    async def _is_late(self, asked: asyncio.Task[WireResponse], begun: asyncio.Event, health: _Health) -> bool:
+        """Return whether an archive lets one wait for the beginning of its answer, and note so."""
+        waiting = asyncio.create_task(begun.wait())
+        try:
+            patience = LATENESS if health.has_answered else FIRST_LATENESS
+            done, _ = await asyncio.wait({asked, waiting}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if not done:
+            health.late += 1
+            health.late_until = self._clock() + min(MAX_REST, FIRST_REST * 2.0 ** min(health.late - 1, 10))
+        return not done
+
+    def _answered_late(self, health: _Health, asked: asyncio.Task[WireResponse]) -> None:
+        """Let others ask an archive that somebody has left; what it answered to that is not wanted any more."""
+        self._left.discard(asked)
+        health.turn.release()
+        if not asked.cancelled() and asked.exception() is None:
+            asked.result().exchange.close()
+
+    async def _asked(self, request: WireRequest, archive: str, health: _Health) -> WireResponse:
+        """Return the answer to a request, and note how the archive fares. Raise ``SourceError``."""
+        url = request.url
+        answer = await self._fetched(request, archive, health)
         self._counts.update({REQUESTS: 1, BYTES: answer.exchange.response_size})
         rest = retry_after(answer.status, answer.headers)
         self._politeness.on_response(url, answer.status, answer.latency, rest)
@@ -100,31 +198,11 @@ class ArchiveClient:
                 archive, f"status {answer.status}", f"answered {answer.status} to {url}", may_pass=True, seconds=seconds
             )
         health.failures, health.is_busy = 0, False
+        if answer.latency < LATENESS:
+            health.late, health.late_until = 0, 0.0
         return answer
 
-    def distrust(self, url: str) -> None:
-        """Note that an archive does not speak its protocol: it is asked less while that goes on."""
-        self._fail(self._health.setdefault(queue_of(url), _Health()), 0.0)
-
-    def take_counts(self) -> Mapping[str, int]:
-        """Return what there is to be counted since the last call."""
-        counts, self._counts = self._counts, Counter()
-        return counts
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
-    async def _asked(
-        self,
-        url: str,
-        archive: str,
-        health: _Health,
-        headers: Mapping[str, str],
-        most: int,
-        wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None,
-    ) -> WireResponse:
-        request = WireRequest(url, tuple(headers.items()), keep=0, max_bytes=most, wanted=wanted, until=self.ending)
+    async def _fetched(self, request: WireRequest, archive: str, health: _Health) -> WireResponse:
         try:
             async with asyncio.timeout(None if health.has_answered else FIRST_PATIENCE):
                 answer = await self._client.fetch(request)
@@ -143,10 +221,10 @@ class ArchiveClient:
             await self._unless_ending(None)
             health.is_busy = False
             rest = self._fail(health, 0.0, SILENT_REST)
-            told = f"gave no answer within {FIRST_PATIENCE:.0f} s to {url}"
+            told = f"gave no answer within {FIRST_PATIENCE:.0f} s to {request.url}"
             raise SourceError(archive, WireReason.TIMEOUT, told, may_pass=True, rest=rest) from error
         finally:
-            self._politeness.fetch_ended(url)
+            self._politeness.fetch_ended(request.url)
 
     async def _unless_ending(self, exchange: Exchange | None) -> None:
         """Raise what ``pause`` raises when the crawl ends: what came then says nothing of the archive."""
@@ -157,14 +235,27 @@ class ArchiveClient:
                 exchange.close()
             raise
 
-    def _refuse_at_rest(self, archive: str, health: _Health, *, is_its_turn: bool = False) -> None:
-        """Raise ``SourceError`` while an archive rests, or while somebody else tries whether it is well again."""
+    def _refuse(self, archive: str, health: _Health, *, is_patient: bool, is_its_turn: bool = False) -> None:
+        """Raise ``SourceError`` while an archive rests, or while somebody else tries whether it is well again.
+
+        Raise ``LateError`` while it is late, unless whoever asks is patient, and it may answer: it has before, or has
+        not failed yet.
+        """
         left = health.rests_until - self._clock()
         is_tried = health.failures and not health.is_busy and not is_its_turn and health.turn.locked()
         if left > 0 or is_tried:
             waits = health.is_busy and health.failures <= PATIENT_FAILURES
             seconds, told = max(left, 1.0), "is asked nothing for a while"
             raise SourceError(archive, REST, told, may_pass=True, seconds=seconds if waits else 0.0, rest=seconds)
+        late = health.late_until - self._clock()
+        if late > 0 and not (is_patient and health.may_answer):
+            raise self._late(archive, health, "has let others wait")
+
+    def _late(self, archive: str, health: _Health, told: str) -> LateError:
+        seconds = LATE_AGAIN if health.may_answer else 0.0
+        return LateError(
+            archive, LATE, told, may_pass=True, seconds=seconds, rest=max(0.0, health.late_until - self._clock())
+        )
 
     def _fail(self, health: _Health, rest: float, first: float = FIRST_REST) -> float:
         """Let an archive rest; return for how many seconds."""

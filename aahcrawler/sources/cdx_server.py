@@ -29,7 +29,7 @@ from aahcrawler.sources.remote_captures import (
     pieces_of,
 )
 from aahcrawler.sources.snapshot_choice import SnapshotChoice, is_credible
-from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.source import Demand, SourceError
 from online_analysis.icd import CdxServer
 
 MAX_LISTING: Final = 20_000_000
@@ -130,24 +130,29 @@ class CdxSource:
         self._choice = choice
         self._remote = remote
 
-    async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
+    async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
-        async for exchange in admitted(url, self._attempts(url, most), self._choice):
+        async for exchange in admitted(url, self._attempts(url, demand), self._choice, self._remote.client):
             yield exchange
 
-    async def _attempts(self, url: str, most: int) -> AsyncIterator[Attempt]:
-        listed = self._choice.ordered(_shown(await self._listed(url), url))
+    def near(self, moment: datetime) -> "CdxSource":
+        """See ``Source.near``."""
+        return CdxSource(self.name, self._given, self._choice.near(moment), self._remote)
+
+    async def _attempts(self, url: str, demand: Demand) -> AsyncIterator[Attempt]:
+        listed = self._choice.ordered(_shown(await self._listed(url, demand), url))
+        demand = Demand(demand.most, demand.is_patient or self._choice.takes_all)
         for line in listed if self._choice.takes_all else listed[:MAX_TRIES]:
-            yield partial(self._taken, url, line, most)
+            yield partial(self._taken, url, line, demand)
 
     def close(self) -> None:
         """Nothing is open between two requests."""
 
-    async def _listed(self, url: str) -> Sequence[CdxLine]:
+    async def _listed(self, url: str, demand: Demand) -> Sequence[CdxLine]:
         server = self._given.server
         mark = "&" if urlsplit(server).query else "?"
         asked = f"{server}{mark}url={quote(url, safe='')}&output={_OUTPUT}"
-        answer = await self._remote.client.get(asked, most=MAX_LISTING)
+        answer = await self._remote.client.get(asked, most=MAX_LISTING, is_patient=demand.is_patient)
         with closing(answer.exchange):
             if answer.status in (404, 204):
                 return ()
@@ -157,25 +162,31 @@ class CdxSource:
                 sent = b"".join(pieces_of(answer.exchange))
                 coding = ", ".join(Headers(answer.headers).all("Content-Encoding"))
                 body = decode_content(sent, coding, MAX_LISTING).body
-                return tuple(read_listing(body.decode("utf-8", "replace")))
+                listed = tuple(read_listing(body.decode("utf-8", "replace")))
+                self._remote.client.trust(asked)
+                return listed
             except NoListingError as error:
                 self._remote.client.distrust(asked)
                 raise SourceError(urlsplit(asked).netloc, "no CDX", f"{asked} {error}", may_pass=True) from error
 
-    async def _taken(self, url: str, line: CdxLine, most: int) -> Exchange | None:
+    async def _taken(self, url: str, line: CdxLine, demand: Demand) -> Exchange | None:
         if self._given.replay is not None:
             replay = self._given.replay + ("" if self._given.replay.endswith("/") else "/")
-            return await self._remote.taken(url, Candidate(f"{replay}{line.stamp}/{line.url}", line.date), most)
+            return await self._remote.taken(url, Candidate(f"{replay}{line.stamp}/{line.url}", line.date), demand)
         files = self._given.files
-        if files is None or not line.file or line.offset < 0 or not 0 < line.length <= most + _HEAD_OF_RECORD:
+        if files is None or not line.file or line.offset < 0 or not 0 < line.length <= demand.most + _HEAD_OF_RECORD:
             return None
-        return await self._record(urljoin(files if files.endswith("/") else f"{files}/", line.file), line)
+        return await self._record(urljoin(files if files.endswith("/") else f"{files}/", line.file), line, demand)
 
-    async def _record(self, address: str, line: CdxLine) -> Exchange | None:
+    async def _record(self, address: str, line: CdxLine, demand: Demand) -> Exchange | None:
         """Return the capture in a part of a WARC file; None where the part is no response, as with a revisit."""
         part = {"Range": f"bytes={line.offset}-{line.offset + line.length - 1}", "Accept-Encoding": "identity"}
         answer = await self._remote.client.get(
-            address, headers=part, most=line.length, wanted=lambda status, _: status == 206
+            address,
+            headers=part,
+            most=line.length,
+            wanted=lambda status, _: status == 206,
+            is_patient=demand.is_patient,
         )
         with closing(answer.exchange):
             sent = b"".join(pieces_of(answer.exchange)) if answer.status == 206 else b""

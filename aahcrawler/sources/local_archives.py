@@ -25,12 +25,13 @@ from aahcrawler.archive.scanning import Header
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
-from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, SOURCES, WARC
+from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
+from aahcrawler.sources.archive_imports import import_folder
 from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import ArchiveFolderError, SourceError
+from aahcrawler.sources.source import ArchiveFolderError, Demand, SourceError
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 
@@ -97,7 +98,7 @@ class LocalArchives:
         self._choice = choice
         self._clock = clock
 
-    async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
+    async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
         try:
             found = self._choice.ordered(each for folder in self._folders for each in folder.found(url, self._choice))
@@ -107,11 +108,15 @@ class LocalArchives:
         for each in tries:
             if not is_credible(each.date, self._clock()):
                 continue
-            exchange = self._exchange(each, most)
+            exchange = self._exchange(each, demand.most)
             if exchange is not None:
                 yield exchange
                 if not self._choice.takes_all:
                     return
+
+    def near(self, moment: datetime) -> "LocalArchives":
+        """See ``Source.near``."""
+        return LocalArchives(self.name, self._folders, self._choice.near(moment), self._clock)
 
     def close(self) -> None:
         """Files are open only while they are read."""
@@ -238,8 +243,7 @@ def _archive_files(folder: Path) -> Iterable[Path]:
 
 def _imported(path: Path, files: Sequence[Path], crawl: Path) -> Path:
     """Return the folder that files of no crawl are imported into; an import that was cut short is gone on with."""
-    label = hashlib.sha256(str(path.resolve()).encode("utf-8", "replace")).hexdigest()[:16]
-    root = crawl / SOURCES / label
+    root = import_folder(path, crawl)
     root.mkdir(parents=True, exist_ok=True)
     faults: list[ImportFault] = []
     state = json.dumps([[each.name, each.stat().st_size, each.stat().st_mtime_ns] for each in files])
@@ -252,7 +256,7 @@ def _imported(path: Path, files: Sequence[Path], crawl: Path) -> Path:
         if not note.exists():
             for name in (ARCHIVE, INDEXES):
                 (root / name).mkdir(exist_ok=True)
-            ArchiveImport(root, label, faults.append, by_reference=True, hidden=TakenDown.of(crawl)).run(files)
+            ArchiveImport(root, root.name, faults.append, by_reference=True, hidden=TakenDown.of(crawl)).run(files)
             note.write_text(state, "utf-8")
     if not any((root / ARCHIVE).glob(f"*.{WARC}")):
         why = f": {faults[0]}" if faults else ""

@@ -36,7 +36,7 @@ from aahcrawler.sources.remote_captures import (
     pieces_of,
 )
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
-from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.source import Demand, SourceError
 from aahcrawler.sources.time_map_cache import TimeMapCache
 from aahcrawler.wire.client import WireResponse
 from online_analysis.icd import MementoArchive
@@ -83,28 +83,32 @@ class MementoSource:
         self._remote = remote
         self._cache = cache
 
-    async def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
+    async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
-        async for exchange in admitted(url, self._attempts(url, most), self._choice):
+        async for exchange in admitted(url, self._attempts(url, demand), self._choice, self._remote.client):
             yield exchange
 
-    async def _attempts(self, url: str, most: int) -> AsyncIterator[Attempt]:
+    def near(self, moment: datetime) -> "MementoSource":
+        """See ``Source.near``."""
+        return MementoSource(self.name, self._given, self._choice.near(moment), self._remote, self._cache)
+
+    async def _attempts(self, url: str, demand: Demand) -> AsyncIterator[Attempt]:
         most_tries = MAX_LISTED if self._choice.takes_all else MAX_TRIES
-        tried: set[str] = set()
-        async for candidate in self._candidates(url):
+        taking, tried = Demand(demand.most, demand.is_patient or self._choice.takes_all), set[str]()
+        async for candidate in self._candidates(url, demand):
             if candidate.uri not in tried and len(tried) < most_tries:
                 tried.add(candidate.uri)
-                yield partial(self._remote.taken, url, candidate, most)
+                yield partial(self._remote.taken, url, candidate, taking)
 
     def close(self) -> None:
         """Close the cache of TimeMaps."""
         self._cache.close()
 
-    async def _candidates(self, url: str) -> AsyncIterator[Candidate]:
+    async def _candidates(self, url: str, demand: Demand) -> AsyncIterator[Candidate]:
         """Yield the mementos of a URL that may be taken, the one to be taken first."""
         time_map = "" if self._given.timemap is None else appended(self._given.timemap, url)
         if self._given.timegate is not None:
-            negotiated = await self._asked_or_passed_over(url, self._given.timegate, time_map)
+            negotiated = await self._asked_or_passed_over(url, self._given.timegate, time_map, demand)
             time_map = time_map or negotiated.time_map
             if not self._choice.takes_all:
                 first = self._decided(negotiated)
@@ -115,13 +119,13 @@ class MementoSource:
                         if each is not None and self._choice.admits(each.date):
                             yield each
         if time_map:
-            for listed in self._choice.ordered(await self._listed(url, time_map)):
+            for listed in self._choice.ordered(await self._listed(url, time_map, demand)):
                 yield Candidate(listed.uri, listed.date)
 
-    async def _asked_or_passed_over(self, url: str, timegate: str, time_map: str) -> _Negotiated:
+    async def _asked_or_passed_over(self, url: str, timegate: str, time_map: str, demand: Demand) -> _Negotiated:
         """Ask a TimeGate; where what answers is none, the TimeMap has to tell. Raise ``SourceError``."""
         try:
-            return await self._negotiated(url, timegate)
+            return await self._negotiated(url, timegate, demand)
         except _NoTimeGateError as error:
             if not time_map:
                 self._remote.client.distrust(timegate)
@@ -142,14 +146,16 @@ class MementoSource:
             return None
         return choice.ordered([chosen, behind])[0]
 
-    async def _negotiated(self, url: str, timegate: str) -> _Negotiated:
+    async def _negotiated(self, url: str, timegate: str, demand: Demand) -> _Negotiated:
         """Ask a TimeGate for the moment of the choice. Raise ``SourceError``."""
         uri, headers = appended(timegate, url), {"Accept-Datetime": as_http_date(self._choice.moment)}
         date: datetime | None = None
         links: Sequence[Link] = ()
         found = ""
         for _ in range(MAX_HOPS + 1):
-            answer = await self._remote.client.get(uri, headers=headers, most=_LEAST, wanted=lambda *_: False)
+            answer = await self._remote.client.get(
+                uri, headers=headers, most=_LEAST, wanted=lambda *_: False, is_patient=demand.is_patient
+            )
             with closing(answer.exchange):
                 links = tuple(links_in(Headers(answer.headers).get("Link"))) or links
                 if answer.status in (404, 410) and not is_memento(answer):
@@ -177,7 +183,7 @@ class MementoSource:
         found = next(written, None)
         return "" if found is None else urljoin(uri, found.target)
 
-    async def _listed(self, url: str, first: str) -> Sequence[ListedMemento]:
+    async def _listed(self, url: str, first: str, demand: Demand) -> Sequence[ListedMemento]:
         """Return what TimeMaps list of a URL, all pages of it. Raise ``SourceError``."""
         known = self._cache.get(first)
         if known is not None:
@@ -186,7 +192,9 @@ class MementoSource:
         mementos: list[ListedMemento] = []
         while pending and len(met) <= MAX_PAGES and len(mementos) < MAX_LISTED:
             page = pending.pop(0)
-            answer = await self._remote.client.get(page, headers={"Accept": LINK_FORMAT}, most=MAX_TIME_MAP)
+            answer = await self._remote.client.get(
+                page, headers={"Accept": LINK_FORMAT}, most=MAX_TIME_MAP, is_patient=demand.is_patient
+            )
             with closing(answer.exchange):
                 if answer.status in (404, 410, 204):
                     continue

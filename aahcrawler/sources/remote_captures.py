@@ -18,7 +18,7 @@ from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.link_format import http_date, links_in
 from aahcrawler.sources.archive_client import ArchiveClient, is_memento
 from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import SourceError
+from aahcrawler.sources.source import Demand, LateError, SourceError
 from aahcrawler.sources.unrewriting import MementoAddress, original_fields, unrewritten
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.client import WireResponse
@@ -29,6 +29,8 @@ MAX_TRIES: Final = 5
 """Captures of an archive that are asked for until one of them can be had."""
 MAX_REWRITTEN: Final = 10_000_000
 """Bytes of a page whose links can be turned back."""
+WRONG: Final = "wrong memento"
+"""The reason of a ``SourceError`` for a memento that cannot be what it says."""
 _ALIKE: Final = timedelta(days=1)
 """How far the moment that a memento's address names may be from the one that its head names."""
 _IN_MEMORY: Final = 1 << 20
@@ -53,7 +55,7 @@ class RemoteCaptures:
     source: str
     clock: Clock
 
-    async def taken(self, url: str, candidate: Candidate, most: int) -> Exchange | None:
+    async def taken(self, url: str, candidate: Candidate, demand: Demand) -> Exchange | None:
         """Return a memento as a capture: raw where the archive gives it so, else with its links turned back.
 
         None where the archive has recorded an error, or has it no more. Raise ``SourceError`` where it cannot be asked,
@@ -61,12 +63,13 @@ class RemoteCaptures:
         """
         address = MementoAddress.read(candidate.uri)
         for uri, is_raw in ((address.raw, True), (candidate.uri, False)) if address else ((candidate.uri, False),):
-            found = await self._followed(uri, most)
+            found = await self._followed(uri, demand)
             if found is None:
                 continue
             place, answer = found
             with closing(answer.exchange):
                 date = self._checked(url, place, answer)
+                self.client.trust(place)
                 if not _is_shown(answer.status):
                     return None
                 if answer.exchange.truncated in (Truncation.DISCONNECT, Truncation.TIME):
@@ -75,14 +78,14 @@ class RemoteCaptures:
                 return _capture(url, place, answer, date, memento)
         return None
 
-    async def _followed(self, uri: str, most: int) -> tuple[str, WireResponse] | None:
+    async def _followed(self, uri: str, demand: Demand) -> tuple[str, WireResponse] | None:
         """Return the memento that an address leads to, and its own address; None where it leads to none.
 
         Archives redirect to the nearest moment that they have.
         """
         met = {uri}
         for _ in range(MAX_HOPS + 1):
-            answer = await self.client.get(uri, most=most)
+            answer = await self.client.get(uri, most=demand.most, is_patient=demand.is_patient)
             if is_memento(answer):
                 return uri, answer
             target = Headers(answer.headers).get("Location")
@@ -109,7 +112,7 @@ class RemoteCaptures:
                 if "original" in link.relations and not are_alike(link.target, url):
                     problem = f"is one of {link.target[:200]}"
         if problem or date is None:
-            raise SourceError(urlsplit(uri).netloc, "wrong memento", f"{uri} {problem}", may_pass=True)
+            raise SourceError(urlsplit(uri).netloc, WRONG, f"{uri} {problem}", may_pass=True)
         return date
 
 
@@ -117,18 +120,23 @@ Attempt = Callable[[], Awaitable[Exchange | None]]
 """Takes one of the captures that an archive has of a URL; None where it turns out to be none."""
 
 
-async def admitted(url: str, attempts: AsyncIterator[Attempt], choice: SnapshotChoice) -> AsyncIterator[Exchange]:
+async def admitted(
+    url: str, attempts: AsyncIterator[Attempt], choice: SnapshotChoice, client: ArchiveClient
+) -> AsyncIterator[Exchange]:
     """Yield the first capture that attempts give and a choice admits, or all where it takes all.
 
-    An attempt that fails is logged. Raise its ``SourceError`` where no other gave any.
+    An attempt that fails is logged, and counted as trouble by ``client``. Raise its ``SourceError`` in the place of
+    counting it where no later one gave anything.
     """
     failed: SourceError | None = None
-    has_any = False
     async for attempt in attempts:
         try:
             exchange = await attempt()
+        except LateError:
+            raise
         except SourceError as error:
             logger.warning("%s: a capture could not be had: %s", url, error)
+            client.note(failed)
             failed = error
             continue
         if exchange is None:
@@ -136,11 +144,14 @@ async def admitted(url: str, attempts: AsyncIterator[Attempt], choice: SnapshotC
         if not choice.admits(exchange.started_at):
             exchange.close()
             continue
-        has_any = True
+        client.note(failed)
+        failed = None
         yield exchange
         if not choice.takes_all:
             return
-    if failed is not None and not has_any:
+    if failed is not None:
+        if failed.reason == WRONG:
+            client.distrust(f"https://{failed.archive}/")
         raise failed
 
 

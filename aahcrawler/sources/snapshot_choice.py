@@ -74,6 +74,10 @@ class SnapshotChoice:
         """Whether all captures are taken."""
         return self.name == "all"
 
+    def near(self, moment: datetime) -> "SnapshotChoice":
+        """Return the choice of what is nearest to a moment; where all captures are taken, that of all."""
+        return self if self.takes_all else SnapshotChoice("nearest", moment)
+
     @property
     def is_nearest(self) -> bool:
         """Whether the capture that is nearest to ``moment`` is the one that is taken."""

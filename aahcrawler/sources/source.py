@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol
 
 from aahcrawler.exchange import Exchange
@@ -13,6 +14,10 @@ logger = logging.getLogger(__name__)
 
 REST: Final = "at rest"
 """The reason of a ``SourceError`` for an archive that is asked nothing for now."""
+
+
+LATE: Final = "late"
+"""The reason of one for an archive that lets one wait."""
 
 
 class SourceError(Exception):
@@ -34,8 +39,23 @@ class SourceError(Exception):
         self.rest = rest
 
 
+class LateError(SourceError):
+    """An archive does not answer as soon as others might: it is to be asked once these have said what they have."""
+
+
 class ArchiveFolderError(Exception):
     """An archive that a definition names cannot be used; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a source is asked for: captures of at most ``most`` bytes.
+
+    Without ``is_patient`` an archive that lets one wait raises ``LateError``: there are others to be asked.
+    """
+
+    most: int
+    is_patient: bool = True
 
 
 class Source(Protocol):
@@ -46,11 +66,15 @@ class Source(Protocol):
         """What reports call it."""
         ...
 
-    def captures(self, url: str, most: int) -> AsyncIterator[Exchange]:
-        """Yield the captures of a URL that are to be taken, at most ``most`` bytes of each; nothing where it has none.
+    def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
+        """Yield the captures of a URL that are to be taken; nothing where it has none.
 
         Whoever takes one closes it. Raise ``SourceError`` where nobody can say what the source has.
         """
+        ...
+
+    def near(self, moment: datetime) -> "Source":
+        """Return the same source, of which the captures nearest to a moment are taken. It is not closed by itself."""
         ...
 
     def close(self) -> None:
@@ -64,35 +88,68 @@ class Resolution:
 
     ``may_pass`` says whether a source that could not be asked may be asked later, and ``seconds`` for how long one asks
     to be left in peace until then, 0 where none does; ``rest`` is for how long those that failed are asked nothing.
+    ``have_nothing`` are the sources that could tell that they have nothing.
     """
 
     troubles: Counter[str] = field(default_factory=Counter)
     may_pass: bool = False
     seconds: float = 0.0
     rest: float = 0.0
+    have_nothing: list[Source] = field(default_factory=list)
 
     def note(self, url: str, error: SourceError) -> None:
         """Note that a source could not say what it has of a URL."""
         # What is at rest failed before, and is passed over with every URL until it is asked again.
-        logger.log(logging.DEBUG if error.reason == REST else logging.WARNING, "%s: not looked up: %s", url, error)
+        logger.log(
+            logging.DEBUG if error.reason in (REST, LATE) else logging.WARNING, "%s: not looked up: %s", url, error
+        )
         self.troubles[f"{error.archive}: {error.reason}"] += 1
         self.may_pass = self.may_pass or error.may_pass
         self.seconds = max(self.seconds, error.seconds)
         self.rest = max(self.rest, error.rest)
 
 
-async def captures(url: str, sources: Sequence[Source], most: int, resolution: Resolution) -> AsyncIterator[Exchange]:
+async def captures(
+    url: str, sources: Sequence[Source], most: int, resolution: Resolution, *, is_patient: bool = True
+) -> AsyncIterator[Exchange]:
     """Yield the captures of a URL from the first source that has any; what goes wrong elsewhere is noted.
 
-    Whoever takes one closes it.
+    A source that lets one wait is passed over while there are others; where these have nothing it is waited for by
+    whoever is patient, and else noted. Where none can tell, it is waited for. Whoever takes a capture closes it.
     """
+    late: list[tuple[Source, LateError]] = []
+    has_any = False
     for source in sources:
-        has_any = False
         try:
-            async for exchange in source.captures(url, most):
+            async for exchange in _of(source, url, Demand(most, is_patient=len(sources) == 1), resolution):
                 has_any = True
                 yield exchange
-        except SourceError as error:
-            resolution.note(url, error)
+        except LateError as error:
+            late.append((source, error))
+        if has_any:
+            break
+    if has_any or (resolution.have_nothing and not is_patient):
+        for _, lateness in late:
+            resolution.note(url, lateness)
+        return
+    for source, _ in late:
+        async for exchange in _of(source, url, Demand(most), resolution):
+            has_any = True
+            yield exchange
         if has_any:
             return
+
+
+async def _of(source: Source, url: str, demand: Demand, resolution: Resolution) -> AsyncIterator[Exchange]:
+    """Yield what a source has of a URL; note what goes wrong, except that it is late where that is raised."""
+    has_any = False
+    try:
+        async for exchange in source.captures(url, demand):
+            has_any = True
+            yield exchange
+        if not has_any:
+            resolution.have_nothing.append(source)
+    except SourceError as error:
+        if isinstance(error, LateError) and not demand.is_patient:
+            raise
+        resolution.note(url, error)

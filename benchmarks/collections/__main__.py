@@ -15,8 +15,9 @@ worlds that were measured are kept in lines of JSON beside it, and a run that wa
 - ``live`` and ``archive`` are crawls of the sites and of the archives as they were so long after the event.
 - Rates are of processor time, from archives that lie here, for one core. How fast a capture is found among 10 million
   is measured by ``benchmarks.importing --captures 10000000``.
-- Archives that fail stand beside three that pywb serves, and are asked before them: one where nobody listens, and one
-  that takes connections and never answers. ``more_time`` is by how much longer all look-ups take with them.
+- Archives that fail are asked before those that pywb serves, in crawls of their own: two dead ones, one where nobody
+  listens and one that takes connections and never answers; one that takes three seconds to say that it holds nothing;
+  one whose answers are none. ``more_time`` is by how much longer a crawl takes with them than without.
 """
 
 import argparse
@@ -38,7 +39,7 @@ from typing import Final
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.generic import links, main_content
 from aahcrawler.sources.local_archives import open_archives
-from aahcrawler.sources.source import Source
+from aahcrawler.sources.source import Demand, Source
 from aahcrawler.wire.replay import replayed
 from benchmarks.collections.archives import NotHadError, environment
 from benchmarks.collections.crawling import (
@@ -250,7 +251,7 @@ def cost_rows(size: int) -> Iterator[Row]:
 
 
 async def _taken(source: Source, urls: Sequence[str]) -> Sequence[Exchange]:
-    return [each for url in urls async for each in source.captures(url, MAX_BYTES)]
+    return [each for url in urls async for each in source.captures(url, Demand(MAX_BYTES))]
 
 
 def _now() -> datetime:

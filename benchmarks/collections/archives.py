@@ -223,14 +223,20 @@ def dead_archive() -> str:
     return f"http://127.0.0.1:{free_port()}/"
 
 
-@contextmanager
-def slow_archive() -> Iterator[str]:
+def silent_archive() -> AbstractContextManager[str]:
     """Serve an archive that takes connections and never answers, until it is ended."""
+    return slow_archive(None)
+
+
+@contextmanager
+def slow_archive(seconds: float | None) -> Iterator[str]:
+    """Serve an archive that takes so long to say that it holds nothing; None is for ever."""
     ended = threading.Event()
 
     class Slow(_Handler):
         def do_GET(self) -> None:
-            ended.wait()
+            if not ended.wait(seconds):
+                self.answer(404, b"nothing\n")
 
     with served(Slow) as address:
         try:

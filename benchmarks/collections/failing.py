@@ -1,70 +1,91 @@
 """Measures what archives that fail cost a crawl of several, over archives that pywb serves."""
 
-import asyncio
+import json
+import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
+from sys import executable
 from time import monotonic
 from typing import Final
 
 import yaml
 
-from aahcrawler.crawl.fetch.sourced_captures import open_sources
-from benchmarks.collections.archives import dead_archive, pywb, slow_archive
-from benchmarks.collections.crawling import KLEIN, choice_of, definition
+from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
+from benchmarks.collections.archives import dead_archive, lying_archive, pywb, silent_archive, slow_archive
+from benchmarks.collections.crawling import KLEIN, definition
 from benchmarks.collections.dated_world import DatedWorld, build, write
 from benchmarks.results import Row
-from online_analysis.icd import Icd
 
-LOOK_UPS: Final = 300
+PAGES: Final = 300
+"""Pages of a crawl."""
+DELAY: Final = 0.1
+"""Seconds between two requests to an archive: with none, a crawl would be too short to tell anything."""
+SLOW: Final = 3.0
+"""Seconds that the slow archive takes for an answer."""
 _SEED: Final = 100
 
 
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """A crawl: pages that it got, URLs that nobody has, and URLs that could not be looked up everywhere."""
+
+    pages: int
+    nobody_has: int
+    not_looked_up_everywhere: int
+    requests: int
+    seconds: float
+
+
 def failing_rows(size: int, programs: Path) -> Iterator[Row]:
-    """Yield how long look-ups take in three archives, and in the same behind two that fail."""
+    """Yield how long a crawl takes of archives that are well, and of the same behind others that fail.
+
+    What the machine does meanwhile changes that: crawls without failing archives are measured before and after.
+    """
     world = build("single", _SEED, size)
     with tempfile.TemporaryDirectory(prefix="aah-archives-") as name, ExitStack() as stack:
         folder = Path(name)
-        served = stack.enter_context(pywb(write(world, folder), folder, programs))
-        alive = list(served.values())
-        failing = [dead_archive(), stack.enter_context(slow_archive())]
-        plain = None
-        for label, archives in (("three archives", alive), ("two that fail, and the three", [*failing, *alive])):
-            found, seconds = asyncio.run(
-                _looked_up(_icd(world, archives, folder), world, folder / label.replace(" ", "-"))
-            )
-            plain = plain or seconds
-            yield {
-                "archives": label,
-                "looked_up": LOOK_UPS,
-                "found": found,
-                "seconds": seconds,
-                "ms_a_look_up": 1000 * seconds / LOOK_UPS,
-                "more_time": seconds / plain - 1,
-            }
+        served = list(stack.enter_context(pywb(write(world, folder), folder, programs)).values())
+        silent, slow, lying = map(stack.enter_context, (silent_archive(), slow_archive(SLOW), lying_archive()))
+        dead = [dead_archive(), silent]
+        for well, failing in ((served, dead), (served[:1], [*dead, slow, lying])):
+            rows = [
+                _row(_crawled(world, [*others, *well], folder), len(well), len(others)) for others in ([], failing, [])
+            ]
+            alone = fmean(float(str(row["seconds"])) for row in (rows[0], rows[2]))
+            yield from ({**row, "more_time": float(str(row["seconds"])) / alone - 1} for row in rows)
 
 
-def _icd(world: DatedWorld, archives: Sequence[str], folder: Path) -> Icd:
-    icd = definition(world, KLEIN, folder, "first-after-event")
+def _row(course: _Course, well: int, failing: int) -> Row:
+    return {"archives": well, "that_fail": failing, **asdict(course)}
+
+
+def _crawled(world: DatedWorld, archives: Sequence[str], folder: Path) -> _Course:
+    name = f"crawl-{sum(1 for _ in folder.glob('crawl-*.yaml'))}"
+    path = _defined(world, archives, folder, name)
+    began = monotonic()
+    command = [executable, "-m", "aahcrawler.cli", "crawl", str(path)]
+    subprocess.run(command, check=False, capture_output=True)  # Exit code 3: archives could not be asked.
+    seconds = monotonic() - began
+    told = json.loads((folder / name / "crawl.json").read_text("utf-8"))
+    nobody_has, untold = (told["error"].get(reason, 0) for reason in (NO_CAPTURE, SOURCES_UNAVAILABLE))
+    return _Course(told["pages"], nobody_has, untold, told["source_requests"], seconds)
+
+
+def _defined(world: DatedWorld, archives: Sequence[str], folder: Path, name: str) -> Path:
+    definition(world, KLEIN, folder, "first-after-event")
     fields = yaml.safe_load((folder / "collection.yaml").read_text("utf-8"))
     mementos = [{"memento": {"timegate": each, "timemap": f"{each}timemap/link/"}} for each in archives]
-    fields["captures"] = {"sources": mementos, "snapshot": icd.captures.snapshot}
-    fields["politeness"] = {"delay": 0}
-    fields["network"] = {"allow_private": True}
-    path = folder / "archives.yaml"
+    fields["captures"]["sources"] = mementos
+    fields |= {
+        "output": str(folder / name),
+        "limits": {"pages": PAGES},
+        "politeness": {"delay": DELAY},
+        "network": {"allow_private": True},
+    }
+    path = folder / f"{name}.yaml"
     path.write_text(yaml.safe_dump(fields, allow_unicode=True), "utf-8")
-    return Icd.load(path)
-
-
-async def _looked_up(icd: Icd, world: DatedWorld, folder: Path) -> tuple[int, float]:
-    """Return how many of the first URLs were found one after the other, and the seconds that took."""
-    folder.mkdir()
-    sources = open_sources(icd, folder, choice_of(icd, world))
-    urls = list(dict.fromkeys(each.url for each in world.captures))[:LOOK_UPS]
-    found, began = 0, monotonic()
-    for url in urls:
-        found += await sources.page(url, (*sources.preferred, *sources.others)) is not None
-    seconds = monotonic() - began
-    await sources.close()
-    return found, seconds
+    return path

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -27,8 +28,11 @@ from tests.cockpit.cockpit_browser import (
     visiting,
     watching,
 )
-from tests.cockpit.shown_crawl import CRAWL, HOSTILE, THREAD
+from tests.cockpit.shown_crawl import CRAWL, HOSTILE, LONG, MARKUP, THREAD
+from tests.crawl.world import crawl
 from tests.imports.archives import members, pages, record
+from tests.sources.dated import Dated, write_archive
+from tests.sources.dated import page as flood_page
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +62,9 @@ PARTS = frozenset(
         "/crawls/{crawl}/archive/keep/job/{job}",
         "/crawls/{crawl}/archive/keep/files/{ending}",
         "/crawls/{crawl}/archive/keep/files/{ending}/job/{job}",
+        "/crawls/{crawl}/collected/pages.csv",
+        "/crawls/{crawl}/collected/pages.graphml",
+        "/crawls/{crawl}/collected/missing.txt",
         "/crawls/{crawl}/archive/conversations.csv",
         "/crawls/{crawl}/archive/conversations.graphml",
         "/crawls/{crawl}/url/scores",
@@ -189,7 +196,7 @@ def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit
         assert not walk.wrong, dumped(walk.wrong)
         assert not visit.strange()
         every = {route.path for route in got(shown) if not route.path.startswith(IN_STUDIO)}
-        assert every - walk.looked_at - PARTS == {"/sign-in"}
+        assert every - walk.looked_at - PARTS == {"/sign-in", "/crawls/{crawl}/collected"}
 
 
 @pytest.mark.parametrize("is_full", EXTENTS)
@@ -219,6 +226,36 @@ def test_pages_of_an_import(chromium: Browser, tmp_path: Path, is_full: bool) ->
         expect(visit.page.get_by_role("link", name="2011-02: 3 captures")).to_be_visible()
         visit.page.get_by_role("link", name="2011-02: 3 captures").click()
         expect(visit.page.get_by_text("3 captures, made in 2011-02")).to_be_visible()
+
+
+def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path) -> None:
+    home, names = "http://dikes.test/", [f"page{number}" for number in range(12)]
+    body = flood_page(escape(f"{MARKUP} {LONG}"), *names)
+    held = [Dated(f"{home}{name}", "2013-06-06T10:00:00Z", body) for name in names[:9]]
+    named = [
+        {"name": "north", "archive": str(write_archive(tmp_path / "north.warc.gz", held[::2]))},
+        {"name": "south", "archive": str(write_archive(tmp_path / "south.warc.gz", held[1::2]))},
+    ]
+    event = {"start": "2013-06-01", "end": "2013-06-30"}
+    place = tmp_path / "crawls"
+    output = {"id": "dikes", "output": str(place / "dikes")}
+    ended = crawl(tmp_path, [f"{home}page0"], captures={"sources": named}, event=event, **output).ended
+    assert ended.code == 0, ended.err
+    with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
+        walk = Walk(visit, is_full=True)
+        path = "/crawls/dikes/collected"
+        walk.look(visit.goto("/crawls/dikes"), "a crawl with a collection")
+        visit.page.get_by_role("link", name="Collection", exact=True).click()
+        expect(visit.page.get_by_role("heading", name="Contribution of each archive")).to_be_visible()
+        walk.look(visit.page, path)
+        for part in ("pages.csv", "pages.graphml", "missing.txt"):
+            answer = visit.context.request.get(f"{cockpit.names.cockpit}{path}/{part}")
+            assert answer.status == 200
+            assert (f"{home}page9" if part == "missing.txt" else f"{home}page8") in answer.text()
+        assert not walk.wrong, dumped(walk.wrong)
+        visit.page.locator("svg a").last.click()
+        expect(visit.page.get_by_role("heading", level=1)).to_be_visible()
+        assert "/captures/" in visit.page.url
 
 
 def test_on_a_narrow_screen_the_tab_that_is_open_is_in_sight(chromium: Browser, shown: Cockpit) -> None:

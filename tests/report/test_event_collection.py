@@ -7,15 +7,20 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import networkx as nx
 import pyoxigraph as ox
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from aahcrawler.definitions import read_definition
 from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.overview.overview_report import report_archives
 from aahcrawler.refusals import failures
 from aahcrawler.report import write_report
-from aahcrawler.report.event_collection import LIVE, compared, event_collection, sections
+from aahcrawler.report.event_collection import LIVE, EventCollection, compared, event_collection, sections
 from aahcrawler.report.report_page import read_collection
+from aahcrawler.service.catalog.crawl_catalog import Admission, Crawl
+from aahcrawler.service.views.collected_view import collected, graphml
 from tests.crawl.world import crawl
 from tests.report.test_report_page import page
 from tests.sources.dated import Dated, write_archive
@@ -68,7 +73,7 @@ def test_a_chain_that_turns_back_ends() -> None:
 
 def test_a_collection_beside_a_list_of_seeds() -> None:
     found = event_collection(made(), (), 0)
-    beside = compared(found, ["HTTP://a.test:80/1", "http://a.test/3", "http://b.test/", "http://b.test/"])
+    beside = compared(found, ["HTTP://a.test:80/1", "https://www.a.test/3", "http://b.test/", "http://b.test/"])
     assert (beside.curated, beside.common, beside.relevant) == (3, 2, 1)
     assert beside.slope == pytest.approx(0.6)
     assert beside.common_slope == pytest.approx(0.55)
@@ -129,6 +134,7 @@ def test_every_number_of_a_collection_follows_from_the_files(tmp_path: Path) -> 
     chain = [row.url for row in found.chain]
     via = {row["url"]: row["via"] for row in rows}
     assert all(via[later] == earlier for earlier, later in pairwise(chain))
+    check_the_cockpit(folder, found, pages, relevant)
     shown = write_report(folder, [f"{home}levels", "http://elsewhere.test/"]).read_text("utf-8")
     assert re.search(r"Share of URLs that archives had</th><td>66.7 %", shown)
     assert "URLs of the list" in shown
@@ -136,12 +142,39 @@ def test_every_number_of_a_collection_follows_from_the_files(tmp_path: Path) -> 
     assert json.loads((folder / "crawl.json").read_text("utf-8"))["from_sources"] == len(written)
 
 
+def check_the_cockpit(
+    folder: Path, found: EventCollection, pages: list[dict[str, str]], relevant: list[dict[str, str]]
+) -> None:
+    """Check what the page of the collection, its files and the table of events say, by what the triples say."""
+    icd = read_definition(folder / "icd.json")
+    told = collected(Crawl(folder, icd, Admission(icd), 1), found, lambda row: f"/captures/{row.capture}")
+    days = sorted(row["generatedAtTime"][:10] for row in relevant)
+    assert (told.line.pages, told.line.relevant, told.line.archives) == (len(pages), len(relevant), 2)
+    assert (told.line.first, told.line.last) == (days[0], days[-1])
+    assert told.accumulated == pytest.approx(sum(float(row["score"]) for row in pages))
+    assert [row.url for row in told.best] == [
+        row["url"] for row in sorted(relevant, key=lambda row: -float(row["score"]))
+    ]
+    assert told.missing == found.missing
+    assert dict(told.figures)["Share of URLs that archives had"] == "66.7 %"
+    head, *rows = map(list, found.table())
+    listed = [dict(zip(map(str, head), row, strict=True)) for row in rows]
+    assert {row["url"]: row["score"] for row in listed} == {row["url"]: float(row["score"]) for row in pages}
+    graph = nx.parse_graphml(graphml(found).decode())
+    assert set(graph) == {row["url"] for row in pages}
+    assert set(graph.edges()) == {(row["via"], row["url"]) for row in pages if row["via"]}
+    assert {name for name, said in graph.nodes(data=True) if said["relevant"]} == {row["url"] for row in relevant}
+    written = report_archives([folder], folder / "archive.html", None).page.read_text("utf-8")
+    assert "Collections about events" in written
+    assert "66.7 %" in written
+
+
 def of_triples(folder: Path) -> list[dict[str, str]]:
     """Return what the triples of the folder say of each capture."""
     store = ox.Store()
     for path in (folder / "objects").glob("*.nq.gz"):
         store.bulk_load(gzip.decompress(path.read_bytes()), format=ox.RdfFormat.N_QUADS)
-    names = ("url", "status", "score", "relevant", "depth", "via", "archive")
+    names = ("url", "status", "score", "relevant", "depth", "via", "archive", "generatedAtTime")
     found = []
     for graph in store.named_graphs():
         quads = store.quads_for_pattern(graph, None, None, graph)

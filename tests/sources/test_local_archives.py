@@ -13,7 +13,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.page import Page
 from aahcrawler.sources.local_archives import open_archives
 from aahcrawler.sources.snapshot_choice import SnapshotChoice, Span
-from aahcrawler.sources.source import ArchiveFolderError
+from aahcrawler.sources.source import ArchiveFolderError, Demand
 from aahcrawler.wire.replay import replayed
 from tests.imports.archives import imported, record
 from tests.sources.dated import Dated, page, write_archive
@@ -33,7 +33,7 @@ def found(
 
     async def taken() -> list[tuple[Page, Exchange]]:
         pages = []
-        async for exchange in source.captures(url, most):
+        async for exchange in source.captures(url, Demand(most)):
             with closing(exchange):
                 shown = replayed(exchange)
             assert shown is not None

@@ -66,7 +66,7 @@ def taken(folder: Path, sources: Sequence[Mapping[str, object]], snapshot: str =
         found = Taken(())
         try:
             for url in urls or (URL,):
-                responses = [each async for each in opened.captures(url, opened.preferred, None)]
+                responses = [each async for each in opened.captures(url, opened.preferred, None, is_patient=True)]
                 exchanges = [each.exchange for each in responses]
                 pages = [replayed(each) for each in exchanges]
                 mementos = [each.memento for each in exchanges if each.memento is not None]
@@ -253,6 +253,44 @@ def test_an_archive_that_never_answers_is_waited_for_once(tmp_path: Path, monkey
     assert told == {"timeout": 1, "at rest": 19}
 
 
+def test_an_archive_that_lets_one_wait_is_passed_over_while_others_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_client, "FIRST_LATENESS", 0.05)
+    monkeypatch.setattr(archive_client, "FIRST_PATIENCE", 600.0)
+    urls = [f"http://dikes.test/{number}" for number in range(20)]
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        archive_of(*(Dated(url, DURING.at, DURING.body) for url in urls)) as archive,
+    ):
+        silent_one = {"memento": {"timegate": f"http://127.0.0.1:{silent.getsockname()[1]}/"}}
+        found = taken(tmp_path, [silent_one, source(archive)], "auto", *urls)
+        silent.settimeout(0.0)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+    assert found.dates == ["2013-06-05"]
+    told = {name.rpartition(": ")[2]: number for name, number in found.counts.items() if "127.0.0.1" in name}
+    assert told == {"late": 20}
+
+
+def test_a_slow_archive_is_asked_for_what_nobody_else_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive_client, "LATENESS", 0.2)
+    first, both, alone = (f"http://dikes.test/{name}" for name in ("first", "both", "alone"))
+    with (
+        archive_of(*(Dated(url, DURING.at, DURING.body) for url in (first, both, alone))) as slow,
+        archive_of(Dated(both, LATER.at, LATER.body)) as quick,
+    ):
+        for url in (both, alone):
+            slow.replies[MAP + url] = replace(slow.answer(MAP + url), pause=0.5)
+        sources = [source(slow, "timemap"), source(quick)]
+        found = taken(tmp_path / "both", sources, "auto", first, both)
+        assert found.dates == ["2013-06-20"], "the quick one has it as well"
+        found = taken(tmp_path / "alone", sources, "auto", first, both, alone)
+    assert found.dates == ["2013-06-05"]
+    assert found.unavailable is None
+
+
 def test_an_archive_that_failed_once_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive_client, "FIRST_REST", 0.0)
     dropped, had = "http://dikes.test/dropped", "http://dikes.test/had"
@@ -268,6 +306,7 @@ def test_a_memento_that_cannot_be_true_leaves_the_archive_its_others(tmp_path: P
         archive.replies |= {f"{WEB}{stamp(DURING)}{modifier}/{URL}": lie for modifier in ("", "id_")}
         found = taken(tmp_path, [source(archive)])
     assert found.dates == ["2013-06-20"]
+    assert [name for name in found.counts if name.endswith("wrong memento")], "also where the next one is taken"
 
 
 def test_a_time_map_tells_where_the_time_gate_is_none(tmp_path: Path) -> None:

@@ -110,6 +110,11 @@ class Recrawl:
         self._page_bytes = page_bytes
         self._plain: set[str] = set()
 
+    def captured_at(self, url: str) -> datetime | None:
+        """Return when a URL was captured last, None where it was not, as far as this process knows."""
+        former = self._history.former(url)
+        return None if former is None else former.last_seen
+
     def asked(self, url: str) -> ConditionalRequest:
         """Return what is known of a canonical URL, and whether to ask for it with conditions."""
         former = self._history.former(url, self._begun)

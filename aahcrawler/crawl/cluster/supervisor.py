@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -57,6 +57,7 @@ from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
+from aahcrawler.sources.archive_imports import damaged
 from knowledge_base.file_selection import folders_for
 from knowledge_base.loader import LoadError, load
 from online_analysis.icd import Icd, IcdError
@@ -85,8 +86,14 @@ class Overview:
     peer_export: PeerExport | None = None
     frontier_damage: Sequence[Damage] = ()
     knowledge: KnowledgeUsed | None = None
+    root: Path = Path()
     activity: Activity | None = None
     """What the workers do, as their last signs of life tell; None before the first one."""
+
+    @property
+    def source_damage(self) -> Mapping[str, int]:
+        """The number of places that could not be read in each of the archive files that captures come from."""
+        return damaged(self.icd, self.root)
 
     @property
     def seconds(self) -> float:
@@ -172,7 +179,7 @@ class Supervisor:
         registered = _registered(file, icd, folder, (connection, server))
         stats, counts = Stats(connection.frontier.stats()), connection.frontier.counts()
         view = Overview(icd, registered.number, registered.begun_at, stats, counts, delivery)
-        view.frontier_damage = damages(folder.frontier)
+        view.frontier_damage, view.root = damages(folder.frontier), folder.root
         view.knowledge = KnowledgeUsed.of(folders)
         folder.write_summary(summary(view, "running"))
         folder.note_start(file, workers)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
+from aahcrawler.sources.archive_imports import damaged
 from online_analysis.icd import Icd
 
 logger = logging.getLogger(__name__)
@@ -133,6 +134,11 @@ class Lifecycle:
     def frontier_damage(self) -> Sequence[Damage]:
         """What was found damaged in the files of the frontier, and cut off."""
         return damages(self._stores.folder.frontier)
+
+    @property
+    def source_damage(self) -> Mapping[str, int]:
+        """The number of places that could not be read in each of the archive files that captures come from."""
+        return damaged(self.icd, self._stores.folder.root)
 
     @property
     def pause(self) -> str:

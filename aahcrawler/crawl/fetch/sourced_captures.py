@@ -6,14 +6,15 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from time import monotonic
+from typing import Final, TypeVar
 
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.exchange import Memento
 from aahcrawler.layout import SPOOL
 from aahcrawler.page import Page
-from aahcrawler.sources.archive_client import ArchiveClient, Pause
+from aahcrawler.sources.archive_client import TROUBLE, ArchiveClient, Pause
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import Resolution, Source, captures
 from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
@@ -22,9 +23,10 @@ from aahcrawler.wire.replay import replayed
 from aahcrawler.wire.settings import Limits, Timeouts
 from online_analysis.icd import Icd
 
-TROUBLE: Final = "source_trouble"
-"""The counts of what went wrong with sources, by archive and reason."""
-_MAX_REMEMBERED: Final = 1_000
+_MAX_REMEMBERED: Final = 10_000
+T = TypeVar("T")
+IDLE: Final = 4.0
+"""Seconds without a URL that was not looked up before, after which archives that let one wait are waited for."""
 CONNECT_PATIENCE: Final = 15.0
 """Seconds that an archive has to accept a connection, at most."""
 PATIENCE: Final = 30.0
@@ -37,14 +39,15 @@ class NotTakenError(Exception):
     """None of the sources has a URL, for ``reason``.
 
     ``seconds`` is for how long they want to be left in peace, ``rest`` for how long those that failed are asked
-    nothing.
+    nothing; ``is_answered`` says whether others could tell that they have nothing.
     """
 
-    def __init__(self, reason: str, seconds: float = 0.0, rest: float = 0.0) -> None:
+    def __init__(self, reason: str, failed: Resolution | None = None) -> None:
         super().__init__(f"none of the sources has it ({reason})")
         self.reason = reason
-        self.seconds = seconds
-        self.rest = rest
+        self.seconds = 0.0 if failed is None else failed.seconds
+        self.rest = 0.0 if failed is None else failed.rest
+        self.is_answered = failed is None or bool(failed.have_nothing)
 
 
 @dataclass(slots=True)
@@ -63,16 +66,25 @@ class SourcedCaptures:
     client: ArchiveClient | None = None
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
+    _looked_up_at: float = 0.0
+    _have_nothing: OrderedDict[str, list[Source]] = field(default_factory=OrderedDict)
 
     async def captures(
-        self, url: str, sources: Sequence[Source], most: int | None
+        self, url: str, sources: Sequence[Source], most: int | None, *, is_patient: bool = False
     ) -> AsyncGenerator[CapturedResponse, None]:
         """Yield the captures of a URL from the first of the sources that has any; whoever takes one closes it.
 
-        One with more than ``most`` bytes counts as none; None is as many as are taken of a site.
+        One with more than ``most`` bytes counts as none; None is as many as are taken of a site. Sources that have said
+        before that they have nothing are not asked again, as far as is remembered. Those that let one wait are waited
+        for once nobody has looked up another URL for a while, or by who is patient.
         """
-        resolution = Resolution()
-        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution):
+        known = self._have_nothing.pop(url, None)
+        if known is None:
+            self._looked_up_at = monotonic()
+        is_patient = is_patient or monotonic() - self._looked_up_at > IDLE
+        resolution = Resolution(have_nothing=known or [])
+        sources = [each for each in sources if each not in resolution.have_nothing]
+        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, is_patient=is_patient):
             page = replayed(exchange, self.page_bytes, as_sent=True)
             if page is None:
                 exchange.close()
@@ -80,13 +92,12 @@ class SourcedCaptures:
             yield CapturedResponse.recorded(exchange.url, exchange, page)
         self._counts.update({f"{TROUBLE}:{what}": number for what, number in resolution.troubles.items()})
         if resolution.may_pass:
-            self._unavailable[url] = resolution
-            while len(self._unavailable) > _MAX_REMEMBERED:
-                self._unavailable.popitem(last=False)
+            _remember(self._unavailable, url, resolution)
+            _remember(self._have_nothing, url, resolution.have_nothing)
 
     async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
         """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""
-        async with aclosing(self.captures(url, sources, None)) as responses:
+        async with aclosing(self.captures(url, sources, None, is_patient=True)) as responses:
             async for response in responses:
                 with closing(response.exchange) as exchange:
                     page = replayed(exchange, self.page_bytes, as_sent=True)
@@ -99,7 +110,7 @@ class SourcedCaptures:
             failed = self.unavailable(url)
             if failed is None:
                 raise NotTakenError(NO_CAPTURE)
-            raise NotTakenError(SOURCES_UNAVAILABLE, failed.seconds, failed.rest)
+            raise NotTakenError(SOURCES_UNAVAILABLE, failed)
 
     def unavailable(self, url: str) -> Resolution | None:
         """Return what became of a URL that was not found because a source could not say what it has, and forget it.
@@ -116,7 +127,7 @@ class SourcedCaptures:
     def counts(self) -> Mapping[str, float]:
         """Return what there is to be counted since the last call."""
         counts, self._counts = self._counts, Counter()
-        return {**counts, **({} if self.client is None else self.client.take_counts())}
+        return counts + Counter({} if self.client is None else self.client.take_counts())
 
     async def close(self) -> None:
         """Release files and connections."""
@@ -124,6 +135,13 @@ class SourcedCaptures:
             source.close()
         if self.client is not None:
             await self.client.close()
+
+
+def _remember(known: OrderedDict[str, T], url: str, value: T) -> None:
+    """Remember something of a URL; of too many, what was remembered first is forgotten."""
+    known[url] = value
+    if len(known) > _MAX_REMEMBERED:
+        known.popitem(last=False)
 
 
 def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptures:

@@ -8,12 +8,13 @@ from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.reporting.summary import Countable, lines, results
 from aahcrawler.crawl.stats.crawl_log import concealed
-from aahcrawler.tallies import SOURCES_UNAVAILABLE
+from aahcrawler.sources.source import LATE
+from aahcrawler.tallies import SOURCES_UNAVAILABLE, plural
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
 """Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended; the crawl
 ended in good order, and at least one of its seeds was no way into its site, or it had no browser for pages that its
-definition wants looked at in one, or an archive that it names could not be asked."""
+definition wants looked at in one, or an archive that it names could not be asked, or not be read as a whole."""
 
 
 MISSING = "browser_missing"
@@ -46,13 +47,17 @@ def tell_sources(console: Console, crawl: Countable) -> None:
     """Say which archives could not be asked, or said what is of no use, and how often."""
     for what, times in crawl.stats.group("source_trouble").items():
         say(console, f"archive {what}, {times:,} {'time' if times == 1 else 'times'}; crawl.log says more")
+    for file, places in crawl.source_damage.items():
+        damage = f"archive {file}: {plural(places, 'place')} of it cannot be read, as if it were damaged or cut off"
+        say(console, f"{damage}; `aah import` tells where, and what was lost")
 
 
 def _lacks_archive(crawl: Countable) -> bool:
-    """Return whether URLs could not be looked up, or an archive was in trouble and gave nothing at all."""
+    """Return whether URLs could not be looked up, an archive gave nothing but trouble, or one is not whole."""
     giving = crawl.stats.group("source_archive")
-    in_trouble = {what.rpartition(": ")[0] for what in crawl.stats.group("source_trouble")}
-    return bool(in_trouble - giving.keys()) or SOURCES_UNAVAILABLE in crawl.stats.group("error")
+    told = (what.rpartition(": ") for what in crawl.stats.group("source_trouble"))
+    in_trouble = {archive for archive, _, reason in told if reason != LATE}
+    return bool(in_trouble - giving.keys() or crawl.source_damage) or SOURCES_UNAVAILABLE in crawl.stats.group("error")
 
 
 def ended_well(crawl: Countable) -> int:

@@ -70,6 +70,10 @@ class Countable(Protocol):
         """What was found damaged in the files of the frontier, and cut off."""
 
     @property
+    def source_damage(self) -> Mapping[str, int]:
+        """The number of places that could not be read in each of the archive files that captures come from."""
+
+    @property
     def delivery(self) -> Delivery | None:
         """The delivery of closed files."""
 
@@ -84,7 +88,8 @@ def summary(job: Countable, state: str) -> dict[str, object]:
     one, and ``posts`` what became of what this process told another instance. ``addresses_not_judged`` names proxies
     that resolve names themselves, so that nobody has judged whether hosts behind them are on private networks.
     ``knowledge_base`` names the folders that pages are read by, the weakest first, and digests what their files say.
-    ``frontier_damage`` names what of the frontier's files was damaged, and where what was cut off is kept.
+    ``frontier_damage`` names what of the frontier's files was damaged, and where what was cut off is kept;
+    ``source_damage`` counts the places that could not be read in each of the archive files that captures come from.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -106,6 +111,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "frontier": {**urls, "queues": job.counts.queues},
         **({"addresses_not_judged": proxies} if (proxies := job.icd.network.resolving_proxies) else {}),
         **({"frontier_damage": [asdict(each) for each in damage]} if (damage := job.frontier_damage) else {}),
+        **({"source_damage": damaged} if (damaged := job.source_damage) else {}),
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
     }

@@ -93,6 +93,8 @@ FROM_SOURCES: Final = "from_sources"
 """The count of captures that were taken from archives."""
 MAX_WAIT_FOR_SOURCES: Final = 15.0
 """Seconds that the pages of a site wait at most for archives that failed: more would cost those that others have."""
+SHARE_FOR_SOURCES: Final = 0.05
+"""The part of a crawl's time for which its sites wait in all for archives that failed, while others can be asked."""
 _NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
 """Counts of a lease whose site was not asked for it."""
 _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
@@ -193,6 +195,7 @@ class ResponseHandler:
         self._lifecycle = lifecycle
         self._steps = steps
         self._frontier = writer.stores.frontier
+        self._waited_for_sources = 0.0
 
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
@@ -347,9 +350,23 @@ class ResponseHandler:
         elif error.seconds:
             await self._fetching.leases.give_back_behind(lease)
             await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+            if error.is_answered:
+                await self._writer.call(self._frontier.rescore, [Rescore(lease.url, 0.0)])
         else:
-            # Its site's other pages wait, too: no longer than is worth a second try.
-            await self._retry(lease, error.reason, min(error.rest, MAX_WAIT_FOR_SOURCES))
+            await self._look_up_later(lease, error)
+
+    async def _look_up_later(self, lease: Lease, error: NotTakenError) -> None:
+        """Look a URL up again that could not be looked up everywhere, behind all others of its site.
+
+        Its site's other pages wait, too: where no source could be asked, for no longer than is worth a second try, and
+        where some could, for a small part of the crawl's time in all.
+        """
+        rest = min(error.rest, MAX_WAIT_FOR_SOURCES)
+        if error.is_answered:
+            rest = max(0.0, min(rest, SHARE_FOR_SOURCES * self._lifecycle.seconds - self._waited_for_sources))
+            self._waited_for_sources += rest
+        await self._retry(lease, error.reason, rest, backs_off=not error.is_answered)
+        await self._writer.call(self._frontier.rescore, [Rescore(lease.url, 0.0)])
 
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""
@@ -408,13 +425,21 @@ class ResponseHandler:
         await self._retry(lease, reason, rest_asked(response), page=_page(lease, response))
 
     async def _retry(
-        self, lease: Lease, reason: str, rest: float = 0.0, cause: str = "", page: Page | None = None
+        self,
+        lease: Lease,
+        reason: str,
+        rest: float = 0.0,
+        cause: str = "",
+        page: Page | None = None,
+        *,
+        backs_off: bool = True,
     ) -> None:
-        """Let the URL be fetched again; its queue rests longer with every attempt.
+        """Let the URL be fetched again; its queue rests longer with every attempt, except where it is said not to.
 
         ``cause`` is what a seed's verdict is made of where that is not the reason, and ``page`` what was answered.
         """
-        pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
+        backed_off = max(self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
+        pause = max(rest, backed_off) if backs_off else rest
         last = lease.attempt >= self._context.now.attempts
         trail, told = self._steps.seed_trail, cause or reason
         noted = trail.failed(lease, State.FAILED, told) if last else await trail.tried(lease, told, page)

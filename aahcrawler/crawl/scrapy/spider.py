@@ -241,12 +241,16 @@ class AahSpider(Spider):
     async def _is_taken(self, lease: Lease, request: Request, sources: Sequence[Source]) -> bool:
         """Handle what sources have of a leased URL, and return whether they have anything.
 
-        Of several captures the last one ends the lease.
+        Of several captures the last one ends the lease. What a page is shown with is taken as near to the capture of
+        the page as it is had.
         """
         if not sources or is_probe(lease.url):
             return False
         asked = self.job.recrawl.compared(request.meta[ASKED])
         last: CapturedResponse | None = None
+        page_at = None if lease.is_page or not lease.via else self.job.recrawl.captured_at(lease.via)
+        if page_at is not None:
+            sources = [each.near(page_at) for each in sources]
         try:
             async for response in self.job.sources.captures(lease.url, sources, request.meta[MAX_BYTES]):
                 response.request = request

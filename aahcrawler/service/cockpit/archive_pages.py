@@ -9,9 +9,11 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Response
 from markupsafe import Markup
 
+from aahcrawler.overview.event_table import event_table
 from aahcrawler.overview.overview_sections import Leads, OverviewSection, sections
 from aahcrawler.overview.periods import PERIOD, worded
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.collected_page import capture_lead
 from aahcrawler.service.cockpit.rendering import visible
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.views.held_archives import HeldArchives, held_archives, parts_held
@@ -33,8 +35,11 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/archive")
     def show_all(session: Reading) -> Response:
-        held = counted.of(_here(reach.crawls()))
-        return site.page(session, "archives.html", held=held, sections=_shown(held, _OF_ALL))
+        here = _here(reach.crawls())
+        held, lines = counted.of(here), site.instruments.collected.lines(here, capture_lead)
+        leads = [address("crawls", crawl.id, "collected") for crawl, _ in lines]
+        events = Markup(visible(event_table([line for _, line in lines], leads))) if lines else ""  # noqa: S704 (as below)
+        return site.page(session, "archives.html", held=held, sections=_shown(held, _OF_ALL), events=events)
 
     @router.get("/archive/part")
     def show_part(

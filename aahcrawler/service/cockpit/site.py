@@ -12,6 +12,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from aahcrawler.imports.imported_crawl import asks_for_nothing
+from aahcrawler.overview.event_table import is_collection
 from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.origins import MAX_BODY_SIZE, Names
@@ -36,6 +37,7 @@ TABS: Final = (
     ("pages", "Pages"),
     ("objects", "Web objects"),
     ("archive", "Archive"),
+    ("collected", "Collection"),
     ("seeds", "Seeds"),
     ("failures", "Not fetched"),
     ("exclusions", "Exclusions"),
@@ -126,6 +128,8 @@ class Site:
     def crawl_page(self, session: Session, crawl: Crawl, tab: str, template: str, **values: object) -> HTMLResponse:
         """Return a page of a crawl; ``tab`` is the last part of the address of the tab that it is on."""
         tabs = _tabs_of_import(crawl) if crawl.is_import else TABS
+        if not is_collection(crawl.icd):
+            tabs = tuple(each for each in tabs if each[0] != "collected")
         return self.page(session, template, crawl=crawl, tab=tab, tabs=tabs, **values)
 
     def part(self, session: Session, template: str, **values: object) -> HTMLResponse:
