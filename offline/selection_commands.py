@@ -161,14 +161,15 @@ def select(
 def _propose(crawl: Path, file: Path, most: int, review: Path | None) -> None:
     import sqlite3
 
-    from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, decisions_of
+    from aahcrawler.annotations.keep_decisions import KeepAnswer, decisions_of
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.objects.reader import ReadError
     from offline.selection.criteria import CriteriaError
     from offline.selection.keep_proposals import as_lines, keep_proposals, written
 
     if review is not None:
         raise typer.BadParameter("what was decided is heeded without it", param_hint="--review beside --propose")
-    with exit_on_error(CriteriaError, DecisionsError, ReadError, OSError, sqlite3.Error):
+    with exit_on_error(CriteriaError, AnnotationFileError, ReadError, OSError, sqlite3.Error):
         if file.exists():
             raise CriteriaError(f"{file}: exists, and may have been reviewed; remove it, or name another file")
         decided = decisions_of(crawl)

@@ -18,7 +18,8 @@ import yaml
 
 from aahcrawler import urls
 from aahcrawler.annotations import Kind, annotations_of
-from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, KeepDecision, read_decisions
+from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, read_decisions
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import DECISIONS
 from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.objects.reader import Statements
@@ -197,7 +198,7 @@ def kept_urls(path: Path) -> frozenset[str]:
     if path.name == DECISIONS:
         try:
             decided = read_decisions(path)
-        except DecisionsError as error:
+        except AnnotationFileError as error:
             raise CriteriaError(str(error)) from error
         return frozenset(url for url, each in decided.items() if each.answer is KeepAnswer.KEEP)
     try:
