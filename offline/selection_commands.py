@@ -41,6 +41,9 @@ ReviewOption = Annotated[
 SparqlOption = Annotated[
     str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
 ]
+MembersOption = Annotated[
+    bool, typer.Option("--members", help="Pages of the collection: relevant ones, unless people decided otherwise.")
+]
 NoRequisitesOption = Annotated[
     bool, typer.Option("--no-requisites", help="Leave out images, style sheets, scripts and fonts.")
 ]
@@ -66,6 +69,7 @@ def select(
     urls: UrlsOption = None,
     review: ReviewOption = None,
     sparql: SparqlOption = "",
+    members: MembersOption = False,
     no_requisites: NoRequisitesOption = False,
     with_sessions: SessionsOption = False,
     propose: Annotated[
@@ -83,6 +87,7 @@ def select(
     import json
     from functools import partial
 
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError, page_rows
@@ -96,7 +101,7 @@ def select(
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
 
-    mistakes = (CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
+    mistakes = (AnnotationFileError, CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
     if propose is not None:
         _propose(crawl, propose, most, review)
         return
@@ -112,11 +117,13 @@ def select(
             sites=site or (),
             urls=urls,
             sparql=sparql,
+            members=members,
         )
         criteria = reviewed(read, review)
         if criteria.are_none:
             raise CriteriaError(
-                "say which pages: --score, --from, --until, --application, --level, --site, --urls, --review, --sparql"
+                "say which pages: --score, --from, --until, --application, --level, --site, --urls, --review, "
+                "--sparql, --members"
             )
         if to is None and not dry_run:
             raise CriteriaError("name the file to write, --to FILE.warc.gz, or --dry-run to see the list")

@@ -150,5 +150,9 @@ def frame_of(crawl: Path, decided: Mapping[str, MemberDecision]) -> tuple[Sequen
             found.pop(row.url, None)
             found[row.url] = row
     rows = sorted(with_membership(found.values(), decided), key=lambda row: row.obtained_at or row.fetched_at)
-    pages = (row for row in rows if row.is_page)
-    return [FramePage(row.url, row.capture, row.fetched_at, row.score, bool(row.relevant)) for row in pages], newest
+    return [framed(row) for row in rows if row.is_page], newest
+
+
+def framed(row: PageRow) -> FramePage:
+    """Return a page as it may be drawn."""
+    return FramePage(row.url, row.capture, row.fetched_at, row.score, bool(row.relevant))

@@ -8,7 +8,7 @@ judgements (the rescaled bootstrap of Rao and Wu, 1988, which heeds that a band 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import combinations, groupby
@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 
 from aahcrawler.annotations.judgements import Grade, Judgement, by_page
-from aahcrawler.annotations.judging_samples import DrawnPage, FramePage, Order, Sample
+from aahcrawler.annotations.judging_samples import DrawnPage, FramePage, Order, Sample, framed
+from aahcrawler.objects.capture_statements import PageRow
 
 RESAMPLES: Final = 2_000
 _AT_ONCE: Final = 2_000_000
@@ -28,6 +29,12 @@ _GRADES: Final = (Grade.HIGHLY_RELEVANT, Grade.RELEVANT, Grade.NOT_RELEVANT, Gra
 
 Pages = Callable[[Collection[str]], Mapping[str, FramePage]]
 """Tells the last capture of each page, of URLs that are given, as it is now; what was not captured is left out."""
+
+
+def in_frame(rows: Iterable[PageRow]) -> Pages:
+    """Return what tells pages of a crawl whose captures are given, the last one of each page."""
+    found = {row.url: framed(row) for row in rows if row.is_page}
+    return lambda urls: {url: found[url] for url in urls if url in found}
 
 
 class NoSampleError(Exception):

@@ -19,6 +19,7 @@ import yaml
 from aahcrawler import urls
 from aahcrawler.annotations import Kind, annotations_of
 from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, read_decisions
+from aahcrawler.annotations.membership import membership_of
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import DECISIONS
 from aahcrawler.objects.capture_statements import read_statements
@@ -101,7 +102,7 @@ def keep_proposals(crawl: Path, most: int, decided: Mapping[str, KeepDecision] =
 
     Pages that somebody has decided on come first: those kept, beside which the others are weighed, and after them those
     rejected, beside which nothing is. Topics and near duplicates are those of ``aah enrich``; without it relevance,
-    voices and time remain. Raises ``ReadError``, ``OSError`` and ``sqlite3.Error``.
+    voices and time remain. Raises ``AnnotationFileError``, ``ReadError``, ``OSError`` and ``sqlite3.Error``.
     """
     pages, proposed = _pages(crawl), _Proposed()
     kept = [url for url in pages if url in decided and decided[url].answer is KeepAnswer.KEEP]
@@ -136,11 +137,13 @@ def _pages(crawl: Path) -> Mapping[str, _Page]:
     found: dict[str, _Page] = defaultdict(_Page)
     of_capture: dict[str, str] = {}
     unwanted = set[str]()
+    decided = membership_of(crawl)
     for stated in Statements.of(crawl).each(read_statements):
         row = stated.row
         if stated.is_requisite or not row.is_page:
             continue
-        if row.relevant is False:
+        is_member = decided[row.url].is_member if row.url in decided else row.relevant
+        if is_member is False:
             unwanted.add(row.url)
             continue
         page = found[row.url]

@@ -186,18 +186,8 @@ def test_kappa_of_textbooks() -> None:
     two = [("y", "y")] * 20 + [("y", "n")] * 5 + [("n", "y")] * 10 + [("n", "n")] * 15
     assert cohen_kappa(two) == pytest.approx(0.4)
     # J. L. Fleiss, Measuring nominal scale agreement among many raters, 1971; as widely cited: 14 raters of 10 items.
-    counts = (
-        "00 00 00 00 14",
-        "0 2 6 4 2",
-        "0 0 3 5 6",
-        "0 3 9 2 0",
-        "2 2 8 1 1",
-        "7 7 0 0 0",
-        "3 2 6 3 0",
-        "2 5 3 2 2",
-    )
-    counts = (*counts, "6 5 2 1 0", "0 2 2 3 7")
-    items = [[k for k, n in enumerate(line.split()) for _ in range(int(n))] for line in counts]
+    counts = "0 0 0 0 14,0 2 6 4 2,0 0 3 5 6,0 3 9 2 0,2 2 8 1 1,7 7 0 0 0,3 2 6 3 0,2 5 3 2 2,6 5 2 1 0,0 2 2 3 7"
+    items = [[k for k, n in enumerate(line.split()) for _ in range(int(n))] for line in counts.split(",")]
     assert fleiss_kappa(items) == pytest.approx(0.210, abs=0.0005)
 
 
