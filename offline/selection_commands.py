@@ -222,9 +222,23 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
     ] = None,
+    judgements: Annotated[
+        bool, typer.Option("--judgements", help="Measure the collection by what people judged, instead.")
+    ] = False,
+    grade: Annotated[
+        str, typer.Option("--grade", metavar="GRADE", help="With --judgements: the least grade that is relevant.")
+    ] = "relevant",
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", metavar="N", min=1, help="With --judgements: by the pages of sample N alone."),
+    ] = None,
     processes: Processes = 1,
 ) -> None:
-    """Measure the relevance of a crawl's pages by its definition, alone or beside another crawl."""
+    """Measure the relevance of a crawl's pages by its definition, alone or beside another crawl, or by judgements."""
+    if judgements:
+        _evaluate_judgements(crawl, grade, sample, as_json=as_json)
+        return
+
     import json
     from functools import partial
 
@@ -272,6 +286,34 @@ def evaluate(
         typer.echo(json.dumps(report.as_json(crawls, threshold, tally.pages), ensure_ascii=False, indent=2))
     else:
         typer.echo("\n".join(report.as_text(crawls, threshold)))
+
+
+def _evaluate_judgements(crawl: Path, grade: str, sample: int | None, *, as_json: bool) -> None:
+    import json
+
+    from aahcrawler.annotations.judgements import Grade, judgements_of
+    from aahcrawler.annotations.judging_samples import frame_of, samples_of
+    from aahcrawler.annotations.membership import membership_of
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
+    from aahcrawler.objects.reader import ReadError
+    from aahcrawler.report import judged_collection
+    from offline.evaluation.relevance_metrics import EvaluationError
+
+    with exit_on_error(AnnotationFileError, EvaluationError, ReadError, judged_collection.NoSampleError):
+        if grade not in (Grade.HIGHLY_RELEVANT, Grade.RELEVANT):
+            raise EvaluationError(f"--grade {grade}: write {Grade.HIGHLY_RELEVANT} or {Grade.RELEVANT}")
+        frame, _ = frame_of(crawl, membership_of(crawl))
+        made = judgements_of(crawl)
+        if not made:
+            raise EvaluationError(
+                f"{crawl}: nothing is judged so far; judge in the cockpit, or see aah judgements --help"
+            )
+        pages = judged_collection.in_frame(frame)
+        found = judged_collection.evaluate(made, samples_of(crawl), pages, at_least=Grade(grade), sample=sample)
+    if as_json:
+        typer.echo(json.dumps(judged_collection.as_json(found), ensure_ascii=False, indent=2))
+    else:
+        typer.echo("\n".join((str(crawl), *judged_collection.as_text(found))))
 
 
 def _write(file: Path, text: str) -> None:

@@ -9,7 +9,7 @@ judgements (the rescaled bootstrap of Rao and Wu, 1988, which heeds that a band 
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html import escape
 from itertools import combinations, groupby
 from typing import Final
@@ -17,8 +17,7 @@ from typing import Final
 import numpy as np
 
 from aahcrawler.annotations.judgements import Grade, Judgement, by_page
-from aahcrawler.annotations.judging_samples import DrawnPage, FramePage, Order, Sample, framed
-from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.annotations.judging_samples import DrawnPage, FramePage, Order, Sample
 
 RESAMPLES: Final = 2_000
 _AT_ONCE: Final = 2_000_000
@@ -31,9 +30,9 @@ Pages = Callable[[Collection[str]], Mapping[str, FramePage]]
 """Tells the last capture of each page, of URLs that are given, as it is now; what was not captured is left out."""
 
 
-def in_frame(rows: Iterable[PageRow]) -> Pages:
-    """Return what tells pages of a crawl whose captures are given, the last one of each page."""
-    found = {row.url: framed(row) for row in rows if row.is_page}
+def in_frame(pages: Iterable[FramePage]) -> Pages:
+    """Return what tells pages among those that are given."""
+    found = {each.url: each for each in pages}
     return lambda urls: {url: found[url] for url in urls if url in found}
 
 
@@ -186,7 +185,7 @@ def evaluate(
         precision=precision,
         recall=recall if has_recall else None,
         break_even=even if has_recall else None,
-        grades=Counter(each.grade for each in judgements),
+        grades=dict(Counter(each.grade for each in judgements)),
         judges=dict(sorted(Counter(each.by for each in judgements).items())),
         agreements=tuple(agreements(judgements, at_least)),
     )
@@ -390,6 +389,11 @@ def section(found: Evaluation) -> tuple[str, str]:
 
 def _kappa(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
+
+
+def as_json(found: Evaluation) -> Mapping[str, object]:
+    """Return an evaluation as JSON has it, with what it rests on in words."""
+    return {**asdict(found), "basis": found.basis}
 
 
 def as_text(found: Evaluation) -> Iterator[str]:

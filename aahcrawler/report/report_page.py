@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.annotations.judgements import judgements_of
-from aahcrawler.annotations.judging_samples import samples_of
+from aahcrawler.annotations.judging_samples import framed, samples_of
 from aahcrawler.annotations.membership import membership_of, with_membership
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.fingerprint import KnowledgeUsed
@@ -166,12 +166,12 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
         is_compared = summary.crawl > 1 and summary.objects <= _MAX_COMPARED
         failed = _failed(crawl, summary.crawl, captures)
         collection = _collection(summary, captures, failed)
-        judgements = judgements_of(crawl)
+        made, pages = judgements_of(crawl), in_frame(map(framed, collection.pages))
         kept = Kept(
             rows=collection.pages,
             collection=collection,
             comparison=compared(collection, curated) if curated else None,
-            judged=evaluate(judgements, samples_of(crawl), in_frame(collection.pages)) if judgements else None,
+            judged=evaluate(made, samples_of(crawl), pages) if made else None,
             former=_read(before) if before.exists() else None,
             learned=Overlay(crawl / LEARNED).evidence(),
             topic=read_learned(crawl),
