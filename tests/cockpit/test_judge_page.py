@@ -16,7 +16,17 @@ from aahcrawler.annotations.judging_samples import samples_of
 from aahcrawler.annotations.membership import membership_of
 from aahcrawler.cli import app
 from aahcrawler.layout import JUDGEMENTS, MEMBERSHIP, SAMPLES
-from tests.cockpit.cockpit_browser import JUDGE, OPERATOR, OTHER_JUDGE, READER, Cockpit, spilt, violations, visiting
+from tests.cockpit.cockpit_browser import (
+    JUDGE,
+    OPERATOR,
+    OTHER_JUDGE,
+    READER,
+    Cockpit,
+    shoot,
+    spilt,
+    violations,
+    visiting,
+)
 from tests.cockpit.shown_crawl import CRAWL
 from tests.cockpit.test_noted_acts import Since
 from tests.cockpit.test_packages import Visitor
@@ -174,6 +184,7 @@ def test_by_keyboard_page_after_page(chromium: Browser, shown: Cockpit, folder: 
             page.set_viewport_size({"width": width, "height": 800})
             assert not spilt(page)
             assert not violations(page)
+            shoot(page, f"judging-{width}")
         assert not visit.wrong
         assert not visit.strange()
 

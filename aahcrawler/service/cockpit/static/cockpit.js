@@ -236,7 +236,9 @@
   // typed in the frame stay there, so that the page has them again when the pointer leaves it.
   const judges = (place) => {
     place.querySelectorAll("[data-scripted]").forEach((each) => (each.hidden = false));
-    place.querySelector("iframe")?.addEventListener("pointerleave", () => main().focus({ preventScroll: true }));
+    document.addEventListener("pointerover", () => {
+      if (document.activeElement?.localName === "iframe") main().focus({ preventScroll: true });
+    });
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.repeat) return;
       const field = event.target.closest("input, textarea, select");
