@@ -5,6 +5,7 @@ The command imports its modules when it runs: help has to answer at once.
 # ruff: noqa: PLC0415
 
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -77,7 +78,9 @@ def judgements(
             sys.stdout.writelines(each.decode() for each in judged.judgement_quads(judgements_of(crawl)))
             return
         if pages is not None:
-            rows = judged.draw_rows(crawl, Wanted(Order(order), pages, seed, members), by)
+            rows: Iterable[judged.JudgementRow] = judged.draw_rows(
+                crawl, Wanted(Order(order), pages, seed, members), by
+            )
         else:
             rows = judged.judgement_rows(judgements_of(crawl), samples_of(crawl))
         if output_format is JudgementFormat.JSONL:

@@ -128,7 +128,12 @@ class Said:
 
 def judge(crawl: Path, by: str, *said: Said) -> None:
     """Note what a judge says of pages, all of it on disk when this returns. Raise ``AnnotationFileError``."""
-    append(crawl / JUDGEMENTS, *(_annotation(each, by) for each in said))
+    note_judgements(crawl, {by: said})
+
+
+def note_judgements(crawl: Path, said: Mapping[str, Iterable[Said]]) -> None:
+    """Note what judges say of pages, all of it or nothing. Raise ``AnnotationFileError``."""
+    append(crawl / JUDGEMENTS, *(_annotation(each, by) for by, of_one in said.items() for each in of_one))
 
 
 def _annotation(said: Said, by: str) -> _Annotation:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler import urls
-from aahcrawler.annotations.judgements import MAX_COMMENT, Grade, Judgement, Said, Seen, judge, judgements_of
+from aahcrawler.annotations.judgements import MAX_COMMENT, Grade, Judgement, Said, Seen, judgements_of, note_judgements
 from aahcrawler.annotations.judging_samples import Sample, Wanted, draw, frame_of, keep, samples_of
 from aahcrawler.annotations.membership import membership_of
 from aahcrawler.objects import vocabulary as v
@@ -22,6 +22,7 @@ from aahcrawler.tallies import plural
 from offline.evaluation.relevance_metrics import EvaluationError
 
 _LARGEST: Final = 50_000_000
+_LONGEST_NAME: Final = 100
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "url": ("url", "uri", "urir", "target"),
     "grade": ("grade", "vote", "label", "judgement", "judgment", "rating", "relevance"),
@@ -71,7 +72,7 @@ def judgement_rows(judgements: Iterable[Judgement], samples: Sequence[Sample]) -
         )
 
 
-def draw_rows(crawl: Path, wanted: Wanted, by: str) -> Sequence[JudgementRow]:
+def draw_rows(crawl: Path, wanted: Wanted, by: str) -> Iterable[JudgementRow]:
     """Draw pages of the last crawl of a folder, keep the sample, and return them as rows without a grade.
 
     Raises ``AnnotationFileError``, ``EvaluationError`` and ``ReadError``.
@@ -95,9 +96,7 @@ def take_in(crawl: Path, table: Path, by: str) -> str:
     """
     labels = read_labels(table, by, samples_of(crawl))
     new = new_among(labels, judgements_of(crawl))
-    for name, said in new.items():
-        if said:
-            judge(crawl, name, *said)
+    note_judgements(crawl, new)
     number, read = sum(map(len, new.values())), sum(map(len, labels.said.values()))
     left = f", {plural(labels.empty, 'row')} without a grade" if labels.empty else ""
     return f"{crawl}: {plural(number, 'judgement')} added, {read - number:,} known already{left}"
@@ -125,6 +124,8 @@ def read_labels(file: Path, by: str, samples: Sequence[Sample]) -> ReadLabels:
         who = row["judge"] or by
         if not who:
             raise EvaluationError(f"{place}: says not who judged; name them with --by NAME")
+        if not who.isprintable() or len(who) > _LONGEST_NAME:
+            raise EvaluationError(f"{place}: {who[:80]!r} is no name of a judge")
         found.setdefault(who, []).append(_said(place, row, samples))
     return ReadLabels(found, empty)
 

@@ -141,6 +141,10 @@ def test_the_columns_of_the_first_article_are_understood(crawl: Path, tmp_path: 
         ("url\tgrade\nhttp://a.test/\tperhaps\n", "labels.tsv:2: 'perhaps' is no grade; write one of highly-relevant"),
         ("url\tgrade\nnowhere\trelevant\n", "labels.tsv:2: 'nowhere' is no http(s) URL"),
         ("url\tsample\tgrade\nhttp://a.test/\t1\trelevant\n", "labels.tsv:2: there is no sample 1; 0 were drawn"),
+        (
+            "url\tgrade\tjudge\nhttp://a.test/\trelevant\tA\x1b[31m\n",
+            "labels.tsv:2: 'A\\x1b[31m' is no name of a judge",
+        ),
         ("url\tgrade\tat\nhttp://a.test/\trelevant\tlately\n", "labels.tsv:2: 'lately' is no time"),
         ("page\tgrade\n", "has no columns url and grade; its first line names page, grade"),
         ("", "has no columns url and grade; its first line names none"),

@@ -11,6 +11,7 @@ import pyoxigraph as ox
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from aahcrawler.annotations.membership import MemberAnswer, decide_membership
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.refusals import failures
 from aahcrawler.report import write_report
@@ -134,6 +135,9 @@ def test_every_number_of_a_collection_follows_from_the_files(tmp_path: Path) -> 
     assert "URLs of the list" in shown
     assert "depth 2: 1 of 1 relevant" in shown
     assert json.loads((folder / "crawl.json").read_text("utf-8"))["from_sources"] == len(written)
+    decide_membership(folder, [found.relevant[0].url], MemberAnswer.NOT_MEMBER, "anna", "another flood")
+    assert read_collection(folder).relevant == found.relevant[1:]
+    assert read_collection(folder).accumulated == found.accumulated
 
 
 def of_triples(folder: Path) -> list[dict[str, str]]:
