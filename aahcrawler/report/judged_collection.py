@@ -311,7 +311,8 @@ def _resampling_groups(bands: np.ndarray, drawn: Sample | None) -> Iterator[tupl
         else:
             groups.append([band])
     if len(groups) > 1 and np.isin(bands, groups[-1]).sum() < 2:
-        groups[-2] += groups.pop()
+        alone = groups.pop()
+        groups[-1] += alone
     for group in groups:
         yield np.flatnonzero(np.isin(bands, group)), sum(drawn.bands[band] for band in group)
 

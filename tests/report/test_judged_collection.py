@@ -89,6 +89,27 @@ def test_a_lot_over_bands_estimates_what_all_pages_have() -> None:
     assert "200 judged of 2,000; drawn by lot from bands of relevance, and weighted by them" in found[0].basis
 
 
+@given(
+    st.lists(st.sampled_from([None, *Grade]), min_size=1, max_size=24), st.sampled_from([*Order, None]), st.booleans()
+)
+def test_whatever_was_judged_estimates_are_shares_within_their_intervals(
+    grades: list[Grade | None], order: Order | None, members: bool
+) -> None:
+    pages = frame(40, seed=4)
+    sample = draw(pages, Wanted(order or Order.LOT, most=24, seed=1, members=members), 1, "x")
+    drawn = zip(sample.drawn, grades, strict=False)
+    judgements = [said(page.url, grade, sample=sample if order else None) for page, grade in drawn if grade]
+    found = evaluate(judgements, [sample] if order else [], known(pages), sample=1 if order else None)
+    assert found.judged + found.unknown == len(judgements)
+    for each in (found.precision, found.recall, found.break_even):
+        if each is not None:
+            assert 0 <= each.value <= 1 + 1e-9
+        if each is not None and each.low is not None and each.high is not None:
+            assert 0 <= each.low <= each.high <= 1 + 1e-9
+    assert section(found)
+    assert list(as_text(found))
+
+
 def test_all_pages_judged_leave_nothing_to_chance() -> None:
     pages = frame(120)
     found = judged(pages, draw(pages, Wanted(most=1_000), 1, "x"), 1_000)
