@@ -8,7 +8,7 @@ is kept, so that what is judged of it can be weighted by them.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -94,18 +94,20 @@ class Wanted:
 def draw(frame: Iterable[FramePage], wanted: Wanted, crawl: int, by: str) -> Sample:
     """Draw a sample of pages that come in the order of fetching; the same pages and seed give the same sample.
 
-    However few of a lot are judged, they are of all bands alike: the bands take turns, the most relevant one first.
+    However few of a lot are judged, they are of all bands alike: the bands take turns, each time in another order, so
+    that the place of a page tells judges nothing.
     """
     pages = [each for each in frame if each.is_member or not wanted.members]
-    bands = _banded(pages) if wanted.order is Order.LOT else [pages]
-    if wanted.order is Order.LOT:
-        lot = Random(wanted.seed)
-        for band in bands:
-            band.sort(key=lambda each: each.url)
-            lot.shuffle(band)
+    is_lot, lot = wanted.order is Order.LOT, Random(wanted.seed)
+    bands = _banded(pages) if is_lot else [pages]
     numbered = [[(each, number) for each in band] for number, band in enumerate(bands)]
-    turns = zip_longest(*reversed(numbered))
-    drawn = islice((taken for turn in turns for taken in turn if taken is not None), wanted.most)
+    if is_lot:
+        for band in numbered:
+            band.sort(key=lambda each: each[0].url)
+            lot.shuffle(band)
+    turns = ([taken for taken in turn if taken is not None] for turn in zip_longest(*numbered))
+    shuffled = (lot.sample(turn, len(turn)) if is_lot else turn for turn in turns)
+    drawn = islice(chain.from_iterable(shuffled), wanted.most)
     return Sample(
         by=by,
         order=wanted.order,

@@ -112,16 +112,16 @@ def test_figures_are_those_of_the_command_line_and_the_report(shown: Cockpit, fo
     told_there = CliRunner().invoke(app, ["evaluate", str(folder), "--judgements", "--json"])
     found = json.loads(told_there.stdout)
     assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
-    page, report = anna.text(BASE), (folder / "report.html").read_text("utf-8")
+    told_here, report = anna.text(BASE), (folder / "report.html").read_text("utf-8")
     assert found["precision"] or found["recall"]
     for name in ("precision", "recall", "break_even"):
         if found[name] is not None:
-            assert f"<dd>{found[name]['value']:.3f}" in page
+            assert f"<dd>{found[name]['value']:.3f}" in told_here
             assert f"<td>{found[name]['value']:.3f}" in report
     assert found["basis"] in report
     (agreed,) = found["agreements"]
     assert agreed["judges"] == ["anna", "ben"]
-    assert f"{agreed['relevance']:.2f}" in page
+    assert f"{agreed['relevance']:.2f}" in told_here
     rows = list(csv.DictReader(io.StringIO(anna.text(f"{BASE}/judgements.csv"))))
     assert (len(rows), {row["judge"] for row in rows}, {row["sample"] for row in rows}) == (
         *(2 * len(samples_of(folder)[0].drawn), {"anna", "ben"}, {"1"}),
