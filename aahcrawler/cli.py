@@ -27,6 +27,7 @@ from offline.enrich_command import enrich_app
 from offline.event_collection_commands import event_collection_app
 from offline.export_command import export_app
 from offline.import_command import import_app
+from offline.judgement_commands import judgement_app
 from offline.refine_commands import refine_app
 from offline.reread_command import reread_app
 from offline.score_commands import score_app
@@ -52,6 +53,7 @@ app.add_typer(frontier_app)
 app.add_typer(takedown_app)
 app.add_typer(store_app)
 app.add_typer(selection_app)
+app.add_typer(judgement_app)
 app.add_typer(simulation_app)
 app.add_typer(score_app)
 app.add_typer(reread_app)

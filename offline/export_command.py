@@ -18,6 +18,7 @@ from offline.selection_commands import (
     DateOption,
     FromOption,
     LevelOption,
+    MembersOption,
     NoRequisitesOption,
     Processes,
     ReviewOption,
@@ -48,6 +49,7 @@ def export(
     urls: UrlsOption = None,
     review: ReviewOption = None,
     sparql: SparqlOption = "",
+    members: MembersOption = False,
     records: Annotated[
         Path | None,
         typer.Option("--records", metavar="FILE", help="Pages whose record ids are listed, one a line; - reads them."),
@@ -71,6 +73,7 @@ def export(
     """Write crawls, imports and collections as one WACZ file: all of them, or the pages that meet all criteria."""
     from dataclasses import replace
 
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.crawl_collections import CollectionError
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError
@@ -87,8 +90,9 @@ def export(
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
 
-    mistakes = (CollectionError, CriteriaError, ExportError, JobError, LoadError, StoreError, QueryError)
-    with exit_on_error(ReadError, SegmentError, *mistakes), telling() if as_json else counting(*COUNTED) as count:
+    of_files = (AnnotationFileError, CollectionError, CriteriaError, ExportError, ReadError, SegmentError)
+    mistakes = (*of_files, JobError, LoadError, StoreError, QueryError)
+    with exit_on_error(*mistakes), telling() if as_json else counting(*COUNTED) as count:
         refuse(wacz)
         key = None
         if sign is not None:
@@ -107,6 +111,7 @@ def export(
             sites=site or (),
             urls=urls,
             sparql=sparql,
+            members=members,
         )
         criteria = reviewed(read, review)
         named = None if records is None else _records(records)

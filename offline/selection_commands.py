@@ -41,6 +41,9 @@ ReviewOption = Annotated[
 SparqlOption = Annotated[
     str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
 ]
+MembersOption = Annotated[
+    bool, typer.Option("--members", help="Pages of the collection: relevant ones, unless people decided otherwise.")
+]
 NoRequisitesOption = Annotated[
     bool, typer.Option("--no-requisites", help="Leave out images, style sheets, scripts and fonts.")
 ]
@@ -66,6 +69,7 @@ def select(
     urls: UrlsOption = None,
     review: ReviewOption = None,
     sparql: SparqlOption = "",
+    members: MembersOption = False,
     no_requisites: NoRequisitesOption = False,
     with_sessions: SessionsOption = False,
     propose: Annotated[
@@ -83,6 +87,7 @@ def select(
     import json
     from functools import partial
 
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError, page_rows
@@ -96,7 +101,7 @@ def select(
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
 
-    mistakes = (CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
+    mistakes = (AnnotationFileError, CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
     if propose is not None:
         _propose(crawl, propose, most, review)
         return
@@ -112,11 +117,13 @@ def select(
             sites=site or (),
             urls=urls,
             sparql=sparql,
+            members=members,
         )
         criteria = reviewed(read, review)
         if criteria.are_none:
             raise CriteriaError(
-                "say which pages: --score, --from, --until, --application, --level, --site, --urls, --review, --sparql"
+                "say which pages: --score, --from, --until, --application, --level, --site, --urls, --review, "
+                "--sparql, --members"
             )
         if to is None and not dry_run:
             raise CriteriaError("name the file to write, --to FILE.warc.gz, or --dry-run to see the list")
@@ -161,14 +168,15 @@ def select(
 def _propose(crawl: Path, file: Path, most: int, review: Path | None) -> None:
     import sqlite3
 
-    from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, decisions_of
+    from aahcrawler.annotations.keep_decisions import KeepAnswer, decisions_of
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.objects.reader import ReadError
     from offline.selection.criteria import CriteriaError
     from offline.selection.keep_proposals import as_lines, keep_proposals, written
 
     if review is not None:
         raise typer.BadParameter("what was decided is heeded without it", param_hint="--review beside --propose")
-    with exit_on_error(CriteriaError, DecisionsError, ReadError, OSError, sqlite3.Error):
+    with exit_on_error(CriteriaError, AnnotationFileError, ReadError, OSError, sqlite3.Error):
         if file.exists():
             raise CriteriaError(f"{file}: exists, and may have been reviewed; remove it, or name another file")
         decided = decisions_of(crawl)
@@ -214,9 +222,23 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
     ] = None,
+    judgements: Annotated[
+        bool, typer.Option("--judgements", help="Measure the collection by what people judged, instead.")
+    ] = False,
+    grade: Annotated[
+        str, typer.Option("--grade", metavar="GRADE", help="With --judgements: the least grade that is relevant.")
+    ] = "relevant",
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", metavar="N", min=1, help="With --judgements: by the pages of sample N alone."),
+    ] = None,
     processes: Processes = 1,
 ) -> None:
-    """Measure the relevance of a crawl's pages by its definition, alone or beside another crawl."""
+    """Measure the relevance of a crawl's pages by its definition, alone or beside another crawl, or by judgements."""
+    if judgements:
+        _evaluate_judgements(crawl, grade, sample, as_json=as_json)
+        return
+
     import json
     from functools import partial
 
@@ -264,6 +286,34 @@ def evaluate(
         typer.echo(json.dumps(report.as_json(crawls, threshold, tally.pages), ensure_ascii=False, indent=2))
     else:
         typer.echo("\n".join(report.as_text(crawls, threshold)))
+
+
+def _evaluate_judgements(crawl: Path, grade: str, sample: int | None, *, as_json: bool) -> None:
+    import json
+
+    from aahcrawler.annotations.judgements import Grade, judgements_of
+    from aahcrawler.annotations.judging_samples import frame_of, samples_of
+    from aahcrawler.annotations.membership import membership_of
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
+    from aahcrawler.objects.reader import ReadError
+    from aahcrawler.report import judged_collection
+    from offline.evaluation.relevance_metrics import EvaluationError
+
+    with exit_on_error(AnnotationFileError, EvaluationError, ReadError, judged_collection.NoSampleError):
+        if grade not in (Grade.HIGHLY_RELEVANT, Grade.RELEVANT):
+            raise EvaluationError(f"--grade {grade}: write {Grade.HIGHLY_RELEVANT} or {Grade.RELEVANT}")
+        frame, _ = frame_of(crawl, membership_of(crawl))
+        made = judgements_of(crawl)
+        if not made:
+            raise EvaluationError(
+                f"{crawl}: nothing is judged so far; judge in the cockpit, or see aah judgements --help"
+            )
+        pages = judged_collection.in_frame(frame)
+        found = judged_collection.evaluate(made, samples_of(crawl), pages, at_least=Grade(grade), sample=sample)
+    if as_json:
+        typer.echo(json.dumps(judged_collection.as_json(found), ensure_ascii=False, indent=2))
+    else:
+        typer.echo("\n".join((str(crawl), *judged_collection.as_text(found))))
 
 
 def _write(file: Path, text: str) -> None:

@@ -10,12 +10,15 @@ from typing import TextIO
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.reader import statements
 from aahcrawler.search.result_rows import ResultRow
+from offline.evaluation.judgement_table import JudgementRow
+
+Row = ObjectRow | PageRow | ResultRow | JudgementRow
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
-def write_jsonl(rows: Iterable[ObjectRow | PageRow | ResultRow], out: TextIO) -> None:
+def write_jsonl(rows: Iterable[Row], out: TextIO) -> None:
     """Write a JSON object a line, its keys in the order of the row's fields; missing values are null."""
     for row in rows:
         # JSON lets these characters stand, but they end lines for many readers.
@@ -23,9 +26,10 @@ def write_jsonl(rows: Iterable[ObjectRow | PageRow | ResultRow], out: TextIO) ->
 
 
 def write_csv(
-    rows: Iterable[ObjectRow | PageRow | ResultRow],
+    rows: Iterable[Row],
     out: TextIO,
-    kind: type[ObjectRow | PageRow | ResultRow] | None = None,
+    kind: type[Row] | None = None,
+    delimiter: str = ",",
 ) -> None:
     """Write a header and a line a row; a table without rows has a header where the ``kind`` of its rows is named.
 
@@ -33,7 +37,7 @@ def write_csv(
     gets an apostrophe in front.
     """
     # With another line terminator a carriage return in a body would not be quoted.
-    writer = csv.writer(out, lineterminator="\r\n")
+    writer = csv.writer(out, lineterminator="\r\n", delimiter=delimiter)
     header = () if kind is None else _names(kind)
     if header:
         writer.writerow(header)
@@ -49,7 +53,7 @@ def write_nq(crawl: Path, out: TextIO) -> None:
     out.writelines(statements(crawl))
 
 
-def _names(kind: type[ObjectRow | PageRow | ResultRow]) -> tuple[str, ...]:
+def _names(kind: type[Row]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 

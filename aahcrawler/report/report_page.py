@@ -11,6 +11,10 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.annotations.judgements import judgements_of
+from aahcrawler.annotations.judging_samples import framed, samples_of
+from aahcrawler.annotations.membership import membership_of, with_membership
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.layout import DEFINITION, FORMER, LEARNED, MISSING, REPORT, SUMMARY
@@ -18,9 +22,10 @@ from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
-from aahcrawler.report import event_collection, report_sections
+from aahcrawler.report import event_collection, judged_collection, report_sections
 from aahcrawler.report.chart import bars, html_page
 from aahcrawler.report.event_collection import Comparison, EventCollection, compared
+from aahcrawler.report.judged_collection import Evaluation, evaluate, in_frame
 from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
     ArchiveFile,
@@ -146,7 +151,7 @@ def _reporting(crawl: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, ReadError, DamageError, OSError) as error:
+    except (ValueError, AnnotationFileError, ReadError, DamageError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
 
 
@@ -163,10 +168,12 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
         is_compared = summary.crawl > 1 and summary.objects <= _MAX_COMPARED
         failed = _failed(crawl, summary.crawl, captures)
         collection = _collection(crawl, summary, captures, failed)
+        made, pages = judgements_of(crawl), in_frame(map(framed, collection.pages))
         kept = Kept(
             rows=collection.pages,
             collection=collection,
             comparison=compared(collection, curated) if curated else None,
+            judged=evaluate(made, samples_of(crawl), pages) if made else None,
             former=_read(before) if before.exists() else None,
             learned=Overlay(crawl / LEARNED).evidence(),
             topic=read_learned(crawl),
@@ -245,8 +252,12 @@ def read_failed(crawl: Path) -> Sequence[Failed]:
 
 
 def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
-    """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page."""
-    return tuple({row.url: row for row in page_rows(crawl) if row.crawl == number}.values())
+    """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page.
+
+    Pages are relevant as people decided on their membership, else by their scores.
+    """
+    last = {row.url: row for row in page_rows(crawl) if row.crawl == number}
+    return tuple(with_membership(last.values(), membership_of(crawl)))
 
 
 def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
@@ -270,12 +281,14 @@ class Kept:
     ``former`` is the crawl before, None where there was none, ``learned`` all that this crawl and those before it have
     learned of sites, and ``topic`` of their topic. ``complete`` tells how many web objects have which field,
     ``objects`` are some of them, ``changes`` those of all since the crawl before, ``files`` WARC files. ``collection``
-    is what the crawl collected for its subject, ``comparison`` that beside a list of seeds.
+    is what the crawl collected for its subject, ``comparison`` that beside a list of seeds, ``judged`` what people's
+    judgements say of it.
     """
 
     rows: Sequence[PageRow] = ()
     collection: EventCollection = field(default_factory=EventCollection)
     comparison: Comparison | None = None
+    judged: Evaluation | None = None
     former: Summary | None = None
     learned: Sequence[Evidence] = ()
     topic: Learned = NOTHING
@@ -299,6 +312,7 @@ def report(summary: Summary, kept: Kept) -> str:
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
         ("The course of the crawl", event_collection.course(rows)),
         *event_collection.sections(kept.collection, kept.comparison),
+        *((judged_collection.section(kept.judged),) if kept.judged is not None else ()),
         *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(dict(applications), "No page yet.")),

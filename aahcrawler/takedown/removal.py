@@ -29,6 +29,7 @@ from aahcrawler.annotations.annotation_statements import (
     outlasts,
     rests_on,
 )
+from aahcrawler.annotations.web_annotations import rewrite
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
@@ -41,6 +42,8 @@ from aahcrawler.layout import (
     FORMER,
     IMPORT_READ,
     INDEXES,
+    JUDGEMENTS,
+    MEMBERSHIP,
     NQUADS,
     OBJECTS,
     REDEFINING,
@@ -48,6 +51,7 @@ from aahcrawler.layout import (
     REFUSED,
     REMOVING,
     REPORT,
+    SAMPLES,
     SCORE_LOG,
     SCORES,
     SEARCH_TEXTS,
@@ -320,6 +324,8 @@ def _rewrite_logs(crawl: Path, journal: _Journal) -> None:
         _rewrite_annotations(crawl, gone, frozenset(journal.meant))
     for name in (STEERED, STEERING):
         _rewrite_steering(crawl / name, stone)
+    for name in (JUDGEMENTS, MEMBERSHIP, SAMPLES):
+        rewrite(crawl / name, lambda said: _without_targets(said, stone))
     for folder, extension in _LOGS[2:]:
         for path in segments(crawl / folder, extension):
             without_members(path, ENTRIES, lambda text: any(stone.covers(url) for url in _page_of(text)))
@@ -377,6 +383,22 @@ def _rewrite_steering(path: Path, stone: Tombstone) -> None:
     if kept.splitlines() != lines:
         replace_durably(path, bytes(kept))
         path.chmod(0o600)
+
+
+def _without_targets(said: JsonValue, stone: Tombstone) -> JsonValue:
+    """Return what is left of a person's annotation, or of a sample; None where it is of what is taken down alone."""
+    if not isinstance(said, dict):
+        return said
+    match said:
+        case {"target": {"source": str(url)}} if stone.covers(url):
+            return None
+        case {"target": [*urls]}:
+            said = {**said, "target": [url for url in urls if not stone.covers(str(url))]}
+            return _without_urls(said, stone) if said["target"] else None
+        case {"drawn": [*pages]}:
+            left = [each for each in pages if not (isinstance(each, dict) and stone.covers(str(each.get("url"))))]
+            return {**said, "drawn": left}
+    return _without_urls(said, stone)
 
 
 def _without_urls_in(text: str, stone: Tombstone) -> str:

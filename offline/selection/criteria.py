@@ -73,7 +73,8 @@ class Criteria:
     ``begin`` is the first moment included, ``end`` the first one excluded, both in UTC. ``applications`` are names in
     any case, of which one has to match; ``level`` names a page level or a role. ``sites`` are hosts, including their
     subdomains, of which one has to match. ``urls`` are canonical; None where no list was given. ``sparql`` is a SELECT
-    query for captures or URLs of pages.
+    query for captures or URLs of pages. ``members`` wants those that belong to the collection: relevant ones, unless
+    people decided otherwise.
     """
 
     scores: tuple[Threshold, ...] = ()
@@ -85,6 +86,7 @@ class Criteria:
     sites: tuple[str, ...] = ()
     urls: frozenset[str] | None = None
     sparql: str = ""
+    members: bool = False
 
     @classmethod
     def read(
@@ -99,6 +101,7 @@ class Criteria:
         sites: Iterable[str],
         urls: Path | None,
         sparql: str,
+        members: bool = False,
     ) -> "Criteria":
         """Return criteria as somebody writes them; what is empty is none. Raises ``CriteriaError``."""
         return cls(
@@ -111,6 +114,7 @@ class Criteria:
             sites=tuple(map(host, sites)),
             urls=read_urls(urls) if urls is not None else None,
             sparql=sparql,
+            members=members,
         )
 
     @property
@@ -124,9 +128,10 @@ class Criteria:
         return self.date_of is DateOf.PUBLISHED and (self.begin is not None or self.end is not None)
 
     def admit(self, row: PageRow) -> bool:
-        """Return whether a page meets the criteria on its row: score, date of capture, application and level."""
+        """Return whether a page meets the criteria on its row, where that has its membership."""
         return (
             all(bound.admits(row.score) for bound in self.scores)
+            and (not self.members or bool(row.relevant))
             and (self.date_of is DateOf.PUBLISHED or self.within(row.fetched_at))
             and (not self.applications or _folded(row.application) in {_folded(name) for name in self.applications})
             and (not self.sites or any(_is_of(row.url, site) for site in self.sites))
@@ -160,6 +165,8 @@ class Criteria:
             yield f"site {' or '.join(self.sites)}"
         if self.urls is not None:
             yield f"a list of {len(self.urls)} URLs"
+        if self.members:
+            yield "members of the collection"
         if self.sparql:
             yield f"SPARQL {' '.join(self.sparql.split())}"
 

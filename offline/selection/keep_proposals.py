@@ -18,7 +18,9 @@ import yaml
 
 from aahcrawler import urls
 from aahcrawler.annotations import Kind, annotations_of
-from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, KeepDecision, read_decisions
+from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, read_decisions
+from aahcrawler.annotations.membership import membership_of
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import DECISIONS
 from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.objects.reader import Statements
@@ -103,7 +105,7 @@ def keep_proposals(crawl: Path, most: int, decided: Mapping[str, KeepDecision] =
 
     Pages that somebody has decided on come first: those kept, beside which the others are weighed, and after them those
     rejected, beside which nothing is. Topics and near duplicates are those of ``aah enrich``; without it relevance,
-    voices and time remain. Raises ``ReadError``, ``OSError`` and ``sqlite3.Error``.
+    voices and time remain. Raises ``AnnotationFileError``, ``ReadError``, ``OSError`` and ``sqlite3.Error``.
     """
     pages, proposed = _pages(crawl), _Proposed()
     kept = [url for url in pages if url in decided and decided[url].answer is KeepAnswer.KEEP]
@@ -143,11 +145,13 @@ def _pages(crawl: Path) -> Mapping[str, _Page]:
     found: dict[str, _Page] = defaultdict(_Page)
     of_capture: dict[str, str] = {}
     unwanted = set[str]()
+    decided = membership_of(crawl)
     for stated in Statements.of(crawl).each(read_statements):
         row = stated.row
         if stated.is_requisite or not row.is_page:
             continue
-        if row.relevant is False:
+        is_member = decided[row.url].is_member if row.url in decided else row.relevant
+        if is_member is False:
             unwanted.add(row.url)
             continue
         page = found[row.url]
@@ -210,7 +214,7 @@ def kept_urls(path: Path) -> frozenset[str]:
     if path.name == DECISIONS:
         try:
             decided = read_decisions(path)
-        except DecisionsError as error:
+        except AnnotationFileError as error:
             raise CriteriaError(str(error)) from error
         return frozenset(url for url, each in decided.items() if each.answer is KeepAnswer.KEEP)
     try:

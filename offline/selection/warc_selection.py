@@ -22,6 +22,7 @@ import pyoxigraph as ox
 from pydantic import TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.annotations.membership import membership_of, with_membership
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
@@ -29,7 +30,7 @@ from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.captures.record_scan import EPOCH
 from aahcrawler.helper.assistance import FailedAction, RaisedTally, of_stages
 from aahcrawler.jobs import Job, Work
-from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SELECTION, WARC
+from aahcrawler.layout import ARCHIVE, INDEXES, MEMBERSHIP, NQUADS, OBJECTS, SELECTION, WARC
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.reader import page_rows, statements
@@ -160,7 +161,7 @@ def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterato
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
     crawl found unchanged count as pages. Errors, by status or by what they say, are chosen by lists and SPARQL only.
-    Raises ``ReadError`` and the errors of ``answers``.
+    Raises ``AnnotationFileError``, ``ReadError`` and the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
@@ -169,7 +170,8 @@ def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterato
         dated: Names | None = None
         if criteria.by_publication:
             dated = stack.enter_context(closing(published(crawl, criteria)))
-        for row in page_rows(crawl):
+        rows = page_rows(crawl)
+        for row in with_membership(rows, membership_of(crawl)) if criteria.members else rows:
             is_unmodified = row.status == HTTPStatus.NOT_MODIFIED
             is_error = row.status >= 400 or row.trap is not None
             is_page = (
@@ -281,7 +283,9 @@ def mark(
     job = Job(
         LookingForNeeded(crawl, with_requisites), _NOTES, crawl / INDEXES / SELECTION, processes=processes, seen=seen
     )
-    state = (asked, extent(crawl / ARCHIVE, WARC), extent(crawl / OBJECTS, NQUADS), str(with_requisites))
+    decided = crawl / MEMBERSHIP
+    members = str(decided.stat().st_size if decided.exists() else 0)
+    state = (asked, extent(crawl / ARCHIVE, WARC), extent(crawl / OBJECTS, NQUADS), str(with_requisites), members)
     digest = hashlib.sha256("\n".join(state).encode("utf-8", "surrogatepass")).hexdigest()
     with job.run((("", record) for record in records), digest) as found:
         for record, needed in found:

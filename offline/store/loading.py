@@ -16,7 +16,8 @@ from typing import Protocol
 
 from aahcrawler.annotations import AnnotationIndex
 from aahcrawler.annotations.annotation_statements import annotated_capture
-from aahcrawler.annotations.keep_decisions import DecisionsError, decision_statements
+from aahcrawler.annotations.keep_decisions import decision_statements
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS, OBJECTS
 from aahcrawler.objects.readings import Readings, first_segments, graph_of, is_later
 from aahcrawler.objects.vocabulary import AAH
@@ -149,7 +150,7 @@ def _load_decisions(crawl: Path, known: Mapping[str, int], destination: Destinat
     try:
         with _explained(crawl / DECISIONS):
             text = decision_statements(crawl)
-    except DecisionsError as error:
+    except AnnotationFileError as error:
         raise LoadError(str(error)) from error
     if not text:
         return

@@ -44,11 +44,14 @@ from tests.service.forked_crawls import crawls_forked
 
 READER, OPERATOR = "the token of a reader", "the token of an operator"
 BLIND = "the token of an operator who may not read"
+JUDGE, OTHER_JUDGE = "the token of a judge", "the token of another judge"
 EDITOR, COLLEAGUE = "the token of an editor", "the token of a colleague"
 CALLERS = (
     Named(READER, Caller("reader", frozenset({Role.READ}))),
     Named(OPERATOR, Caller("operator", frozenset({Role.READ, Role.OPERATE}))),
     Named(BLIND, Caller("blind", frozenset({Role.OPERATE}))),
+    Named(JUDGE, Caller("anna", frozenset({Role.READ, Role.JUDGE}))),
+    Named(OTHER_JUDGE, Caller("ben", frozenset({Role.READ, Role.JUDGE}))),
     Named(EDITOR, Caller("editor", frozenset({Role.READ, Role.EDIT}))),
     Named(COLLEAGUE, Caller("colleague", frozenset({Role.READ, Role.EDIT}))),
 )

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from aahcrawler.annotations.judgements import Grade, Said, Seen, judge
+from aahcrawler.annotations.judging_samples import Wanted, draw, frame_of, keep
 from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import LOG
 from aahcrawler.service.views.proposed_pages import proposals_file
@@ -66,6 +68,11 @@ def crawled(place: Path, site: Site, cockpit: str, replay: str) -> Shown:
     proposals = proposals_file(folder)
     proposals.parent.mkdir(mode=0o700)
     proposals.write_text(as_lines(keep_proposals(folder, 100)), "utf-8")
+    frame, number = frame_of(folder, {})
+    sample = draw(frame, Wanted(most=10), number, f"anna {TURNED}")
+    keep(folder, sample)
+    for by, grade in (("anna", Grade.RELEVANT), ("ben", Grade.NOT_RELEVANT)):
+        judge(folder, by, *(Said(Seen(page.url), grade, STRANGE[:200], sample.id) for page in sample.drawn[:3]))
     with (folder / LOG).open("a", encoding="utf-8") as log:
         log.write(f"2026-01-02T03:04:05.000Z WARNING crawl.response.handler http://{HOSTILE}/ {STRANGE}\n")
     made = Collection(title=f"Harbours {TURNED} {LONG[:120]}", creator=("City Archive",), crawls=(CRAWL, "was-here"))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, decide, decisions_of
+from aahcrawler.annotations.keep_decisions import KeepAnswer, decide, decisions_of
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import DECISIONS
 
 ONE, OTHER = "http://a.test/1", "http://a.test/2"
@@ -51,13 +52,13 @@ def test_a_line_that_cannot_be_read_is_told_and_nothing_is_guessed(tmp_path: Pat
     decide(tmp_path, [ONE], KeepAnswer.KEEP, "anna")
     with (tmp_path / DECISIONS).open("ab") as file:
         file.write(b'{"body": "keep"}\n')
-    with pytest.raises(DecisionsError, match=rf"{DECISIONS}:2: .*restore"):
+    with pytest.raises(AnnotationFileError, match=rf"{DECISIONS}:2: .*restore"):
         decisions_of(tmp_path)
 
 
 def test_a_link_to_a_file_elsewhere_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").touch()
     (tmp_path / DECISIONS).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DecisionsError, match="cannot be written"):
+    with pytest.raises(AnnotationFileError, match="cannot be written"):
         decide(tmp_path, [ONE], KeepAnswer.KEEP, "anna")
     assert (tmp_path / "elsewhere").read_bytes() == b""

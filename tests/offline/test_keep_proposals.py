@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from aahcrawler.annotations import Annotation, CaptureAnnotations, Kind
 from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, decide, decisions_of
+from aahcrawler.annotations.membership import MemberAnswer, decide_membership
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS
 from aahcrawler.segments import SegmentWriter, Series
@@ -167,3 +168,13 @@ def test_mistakes_in_a_review_are_told(tmp_path: Path, text: str, message: str) 
     (tmp_path / "keep.yaml").write_text(text, "utf-8")
     with pytest.raises(CriteriaError, match=message):
         kept_urls(tmp_path / "keep.yaml")
+
+
+def test_people_decide_which_pages_are_members_and_so_can_be_proposed(crawl: Path) -> None:
+    one, unwanted = urls([1, 6])
+    assert unwanted not in [each.url for each in keep_proposals(crawl, 10)]
+    decide_membership(crawl, [unwanted], MemberAnswer.MEMBER, "anna")
+    decide_membership(crawl, [one], MemberAnswer.NOT_MEMBER, "anna")
+    found = [each.url for each in keep_proposals(crawl, 10)]
+    assert unwanted in found
+    assert one not in found

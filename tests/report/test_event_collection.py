@@ -12,6 +12,7 @@ import pyoxigraph as ox
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from aahcrawler.annotations.membership import MemberAnswer, decide_membership
 from aahcrawler.definitions import read_definition
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.overview.overview_report import report_archives
@@ -140,6 +141,9 @@ def test_every_number_of_a_collection_follows_from_the_files(tmp_path: Path) -> 
     assert "URLs of the list" in shown
     assert "depth 2: 1 of 1 relevant" in shown
     assert json.loads((folder / "crawl.json").read_text("utf-8"))["from_sources"] == len(written)
+    decide_membership(folder, [found.relevant[0].url], MemberAnswer.NOT_MEMBER, "anna", "another flood")
+    assert read_collection(folder).relevant == found.relevant[1:]
+    assert read_collection(folder).accumulated == found.accumulated
 
 
 def check_the_cockpit(

@@ -147,7 +147,7 @@ def test_a_file_has_one_bare_token_or_a_line_for_each(tmp_path: Path, caplog: py
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("anna reed 0123456789abcdef", "line 1: 'reed' is no role; the roles are read, score, operate, widen, edit"),
+        ("anna reed 0123456789abcdef", "'reed' is no role; the roles are read, score, operate, widen, judge, edit"),
         ("# x\nanna read 0123456789abcdef\nben read short-one", "line 3: a token has at least 16"),
         ("anna read 0123456789abcdef\nben 0123456789abcdeX", "line 2: has 2 words and not 3; write `name role"),
         ("anna read 0123456789abcdef\n\nben read 0123456789abcdef", "line 3: is the token of line 1, too"),

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.layout import STORE
+from aahcrawler.annotations.judgements import Grade, Said, Seen, judge, judgements_of
+from aahcrawler.annotations.judging_samples import FramePage, Wanted, draw, keep, samples_of
+from aahcrawler.annotations.membership import MemberAnswer, decide_membership, membership_of
+from aahcrawler.layout import JUDGEMENTS, MEMBERSHIP, SAMPLES, STORE
 from aahcrawler.tombstones import read_tombstones
 from tests.crawl.crawling import aah, rows, running, summary
 from tests.crawl.site import Site, html, links, serving
@@ -223,3 +226,21 @@ def test_what_was_found_in_its_words_goes_at_once(folder: Path) -> None:
     assert 0 < sum(after) < sum(before)
     assert aah("enrich", folder).code == 0
     assert not holds(folder, WORD)
+
+
+def test_judgements_and_samples_of_a_page_go_with_it(folder: Path) -> None:
+    seen = [Seen(url(path)) for path in ("/1", "/2")]
+    judge(folder, "anna", *(Said(page, Grade.RELEVANT, f"like {url('/2')}") for page in seen))
+    decide_membership(folder, [page.url for page in seen], MemberAnswer.MEMBER, "anna", "by hand")
+    frame = [FramePage(page.url, "urn:uuid:1", "", 0.5, True) for page in seen]
+    keep(folder, draw(frame, Wanted(), 1, "anna"))
+    ended = removed(folder, "--url", url("/2"))
+    assert ended.code == 0, ended.err
+    (left,) = judgements_of(folder)
+    assert (left.page.url, left.comment) == (url("/1"), "like (taken down)")
+    assert membership_of(folder).keys() == {url("/1")}
+    (sample,) = samples_of(folder)
+    assert ([each.url for each in sample.drawn], sample.pages) == ([url("/1")], 2)
+    for name in (JUDGEMENTS, MEMBERSHIP, SAMPLES):
+        assert url("/2") not in (folder / name).read_text("utf-8")
+        assert (folder / name).stat().st_mode & 0o077 == 0

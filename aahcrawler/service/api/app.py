@@ -30,6 +30,7 @@ from aahcrawler.service.api.intake import (
     read_stream,
     read_whole,
 )
+from aahcrawler.service.api.judgement_routes import judgement_routes
 from aahcrawler.service.api.live_routes import live_routes, metric_routes
 from aahcrawler.service.api.overview import CrawlView, Overview, UrlView
 from aahcrawler.service.api.page_routes import page_routes, search_routes, sparql_routes, spoken_routes
@@ -124,6 +125,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         definition_routes(helm),
         managing_routes(instruments),
         collection_routes(instruments),
+        judgement_routes(instruments),
         steering_routes(helm),
     )
 

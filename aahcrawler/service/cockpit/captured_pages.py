@@ -7,6 +7,8 @@ from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
+from aahcrawler.annotations.membership import MemberDecision, membership_of
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
 from aahcrawler.overview.periods import PERIOD
 from aahcrawler.replay.addresses import Address, Modifier
@@ -118,7 +120,7 @@ def routes(site: Site) -> APIRouter:
         framed = replay_path(crawl, shown.page, views[chosen][1], words)
         marked = passages(site, crawl, shown.page.record, words)
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
-        values |= {"words": words, "passages": marked}
+        values |= {"words": words, "passages": marked, "decision": _decision(found, shown.page.url)}
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
 
     @router.get("/captures/{record}/in-small")
@@ -145,6 +147,15 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "pages", "compare.html", shown=difference)
 
     return router
+
+
+def _decision(crawl: Crawl, url: str) -> MemberDecision | None:
+    """Return what people decided on the membership of a page; None also where nobody can tell."""
+    if crawl.folder is None:
+        return None
+    with suppress(AnnotationFileError):
+        return membership_of(crawl.folder).get(url)
+    return None
 
 
 def small_picture(instruments: Instruments, crawl: Crawl, record: str) -> tuple[bytes, str]:

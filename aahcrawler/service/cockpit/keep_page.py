@@ -6,7 +6,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Response
 from markupsafe import Markup
 
-from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, decide
+from aahcrawler.annotations.keep_decisions import KeepAnswer, decide
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import DECISIONS
 from aahcrawler.overview.overview_sections import table
 from aahcrawler.overview.periods import worded
@@ -144,7 +145,7 @@ def _add_acts(router: APIRouter, site: Site) -> None:
         pages = answered(proposed, url, group, KeepAnswer(answer))
         try:
             number = decide(found.folder, pages, KeepAnswer(answer), session.caller.name)
-        except DecisionsError as error:
+        except AnnotationFileError as error:
             raise ProblemError(CONFLICT, str(error)) from error
         note_did(found.id, f"{answer} {plural(number, 'page')} of")
         said = url if url and number else plural(number, "page")

@@ -181,6 +181,7 @@ async def sent_form(request: Request) -> Form:
 Reading = Annotated[Session, Depends(who_may(Role.READ))]
 Editing = Annotated[Session, Depends(who_may(Role.EDIT))]
 Operating = Annotated[Session, Depends(who_may(Role.OPERATE))]
+Judging = Annotated[Session, Depends(who_may(Role.JUDGE))]
 Sent = Annotated[Form, Depends(sent_form)]
 
 

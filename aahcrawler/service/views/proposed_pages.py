@@ -13,7 +13,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from aahcrawler.annotations.keep_decisions import DecisionsError, KeepAnswer, KeepDecision, decisions_of
+from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, decisions_of
+from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import DECISIONS, EXPORTS, REMOVING
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.page_indexes import NO_FOLDER, Asked
@@ -110,7 +111,7 @@ def proposed_pages(crawl: Crawl) -> ProposedPages:
         found = [_PROPOSAL.validate_python(json.loads(line)) for line in content.splitlines()]
     except (ValidationError, ValueError) as error:
         raise ProblemError(CONFLICT, f"{file}: is damaged; have the pages proposed again") from error
-    except DecisionsError as error:
+    except AnnotationFileError as error:
         raise ProblemError(CONFLICT, str(error)) from error
     state = blake2b(content, digest_size=8).hexdigest() if content else ""
     shown = [_page(each, decided.get(each.url)) for each in found]

@@ -91,6 +91,7 @@ BAD_RULE = Kind("invalid-rule", HTTPStatus.UNPROCESSABLE_ENTITY, "No rule that n
 BAD_DEFINITION = Kind("invalid-definition", HTTPStatus.UNPROCESSABLE_ENTITY, "The definition has mistakes")
 NO_COLLECTION = Kind("no-such-collection", HTTPStatus.NOT_FOUND, "No such collection")
 BAD_COLLECTION = Kind("invalid-collection", HTTPStatus.UNPROCESSABLE_ENTITY, "The collection cannot be so")
+NO_SAMPLE = Kind("no-such-sample", HTTPStatus.NOT_FOUND, "No such sample")
 NO_RULE = Kind("no-such-rule", HTTPStatus.NOT_FOUND, "No such rule")
 NO_WORK = Kind("no-such-work", HTTPStatus.NOT_FOUND, "No such work")
 NO_JOB = Kind("no-such-job", HTTPStatus.NOT_FOUND, "No such job")

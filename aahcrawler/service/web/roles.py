@@ -28,6 +28,8 @@ class Role(StrEnum):
     """To steer crawls: pause, stop, start, exclude, score, and change or create definitions."""
     WIDEN = "widen"
     """To have a definition reach, keep or show more than before (``widening_fields``), for those who steer."""
+    JUDGE = "judge"
+    """To draw pages of crawls, and to say how relevant they are."""
     EDIT = "edit"
     """To change the knowledge base."""
 

@@ -232,6 +232,26 @@
     });
   };
 
+  // <div data-judging>: keys press the buttons and follow the links that name them, unless somebody types. Keys that are
+  // typed in the frame stay there, so that the page has them again when the pointer leaves it.
+  const judges = (place) => {
+    place.querySelectorAll("[data-scripted]").forEach((each) => (each.hidden = false));
+    document.addEventListener("pointerover", () => {
+      if (document.activeElement?.localName === "iframe") main().focus({ preventScroll: true });
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.repeat) return;
+      const field = event.target.closest("input, textarea, select");
+      if (field) return event.key === "Escape" && main().focus({ preventScroll: true });
+      const wanted = event.key === "c" ? document.getElementById("comment") : null;
+      const pressed = place.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+      if (!wanted && !pressed) return;
+      event.preventDefault();
+      if (wanted) wanted.focus();
+      else pressed.click();
+    });
+  };
+
   // <form data-at-once>: it is sent as soon as the page is there, as a frame's ticket is.
   document.querySelectorAll("form[data-at-once]").forEach((form) => form.submit());
   document.querySelectorAll("iframe[data-chosen]").forEach(chooser);
@@ -241,6 +261,7 @@
   document.querySelectorAll("[data-finds]").forEach(finder);
   document.querySelectorAll("[data-brush]").forEach(brush);
   document.querySelectorAll("[data-decides]").forEach(decides);
+  document.querySelectorAll("[data-judging]").forEach(judges);
   // On a narrow screen the tabs are wider than the window.
   document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   // After an act, say what came of it.

@@ -1,0 +1,240 @@
+"""Judgements as tables: written for spreadsheets and other programs, and read from what people filled in elsewhere.
+
+Tables are read as they come: with tabs, commas or semicolons, their columns in any order under the names of several
+tools. Those of Gossen, Risse and Demidova (columns ``url``, ``timestamp``, ``vote``, ``comment``) are among them.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from aahcrawler import urls
+from aahcrawler.annotations.judgements import MAX_COMMENT, Grade, Judgement, Said, Seen, judgements_of, note_judgements
+from aahcrawler.annotations.judging_samples import Sample, Wanted, draw, frame_of, keep, samples_of
+from aahcrawler.annotations.membership import membership_of
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.nquads import iri, quads, text, typed
+from aahcrawler.tallies import plural
+from offline.evaluation.relevance_metrics import EvaluationError
+
+_LARGEST: Final = 50_000_000
+_LONGEST_NAME: Final = 100
+_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "url": ("url", "uri", "urir", "target"),
+    "grade": ("grade", "vote", "label", "judgement", "judgment", "rating", "relevance"),
+    "judge": ("judge", "annotator", "assessor", "by"),
+    "at": ("at", "judgedat"),
+    "comment": ("comment", "comments", "note"),
+    "captured": ("captured", "timestamp", "mementodatetime"),
+    "record": ("record", "capture"),
+    "sample": ("sample",),
+}
+"""Names of columns, letters and digits alone, the first that a table has counts."""
+_GRADES: Final[Mapping[str, Grade]] = {
+    **{re.sub("[^a-z]", "", each): each for each in Grade},
+    "irrelevant": Grade.NOT_RELEVANT,
+    "junk": Grade.SPAM,
+    "junkorspam": Grade.SPAM,
+    "unknown": Grade.UNKNOWN,
+}
+_FORMULA: Final = re.compile(r"'[=+\-@\t\r]")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementRow:
+    """A judgement as a row of a table. Times are ISO 8601, ``sample`` is the number of the sample, empty for none.
+
+    ``grade`` is empty for a page that is still to be judged.
+    """
+
+    url: str
+    grade: str
+    judge: str = ""
+    at: str = ""
+    comment: str = ""
+    captured: str = ""
+    record: str = ""
+    sample: str = ""
+
+
+def judgement_rows(judgements: Iterable[Judgement], samples: Sequence[Sample]) -> Iterator[JudgementRow]:
+    """Yield judgements as rows; of a page judged in several samples the last one is named."""
+    numbers = {each.id: number for number, each in enumerate(samples, 1)}
+    for each in judgements:
+        sample = max((numbers[name] for name in each.samples if name in numbers), default="")
+        page = each.page
+        yield JudgementRow(
+            page.url, each.grade, each.by, each.at, each.comment, page.captured, page.record, str(sample)
+        )
+
+
+def draw_rows(crawl: Path, wanted: Wanted, by: str) -> Iterable[JudgementRow]:
+    """Draw pages of the last crawl of a folder, keep the sample, and return them as rows without a grade.
+
+    Raises ``AnnotationFileError``, ``EvaluationError`` and ``ReadError``.
+    """
+    if not by:
+        raise EvaluationError("say who draws: --by NAME")
+    frame, last = frame_of(crawl, membership_of(crawl))
+    sample, number = draw(frame, wanted, last, by), str(len(samples_of(crawl)) + 1)
+    if not sample.drawn:
+        raise EvaluationError(f"{crawl}: has no page to judge{' among its members' if wanted.members else ''}")
+    keep(crawl, sample)
+    return [
+        JudgementRow(each.url, "", captured=each.captured, record=each.record, sample=number) for each in sample.drawn
+    ]
+
+
+def take_in(crawl: Path, table: Path, by: str) -> str:
+    """Add what a table says to the judgements of a crawl, all of it or nothing, and say how much that was.
+
+    Raises ``AnnotationFileError`` and ``EvaluationError``.
+    """
+    labels = read_labels(table, by, samples_of(crawl))
+    new = new_among(labels, judgements_of(crawl))
+    note_judgements(crawl, new)
+    number, read = sum(map(len, new.values())), sum(map(len, labels.said.values()))
+    left = f", {plural(labels.empty, 'row')} without a grade" if labels.empty else ""
+    return f"{crawl}: {plural(number, 'judgement')} added, {read - number:,} known already{left}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLabels:
+    """What a table says, by judge, and how many of its rows have no grade."""
+
+    said: Mapping[str, Sequence[Said]]
+    empty: int
+
+
+def read_labels(file: Path, by: str, samples: Sequence[Sample]) -> ReadLabels:
+    """Read a table of judgements, those of rows that name no judge as ``by``. Raises ``EvaluationError``.
+
+    The message names the line that is wrong; then nothing of the table is to be taken.
+    """
+    found: dict[str, list[Said]] = {}
+    empty = 0
+    for place, row in _rows(file):
+        if not row["grade"]:
+            empty += 1
+            continue
+        who = row["judge"] or by
+        if not who:
+            raise EvaluationError(f"{place}: says not who judged; name them with --by NAME")
+        if not who.isprintable() or len(who) > _LONGEST_NAME:
+            raise EvaluationError(f"{place}: {who[:80]!r} is no name of a judge")
+        found.setdefault(who, []).append(_said(place, row, samples))
+    return ReadLabels(found, empty)
+
+
+def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rows of a table by the names that their columns have here, each with its place."""
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise EvaluationError(f"{file}: is larger than {_LARGEST:,} bytes; it is no table of judgements")
+        lines = file.read_text("utf-8-sig").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvaluationError(f"{file}: cannot be read ({error}); name a table in UTF-8") from error
+    head = lines[0] if lines else ""
+    read = csv.DictReader(lines, delimiter=max("\t;,", key=head.count))
+    named = {re.sub("[^a-z0-9]", "", name.casefold()): name for name in read.fieldnames or () if name}
+    columns = {ours: named[name] for ours, names in _COLUMNS.items() for name in reversed(names) if name in named}
+    if not {"url", "grade"} <= columns.keys():
+        raise EvaluationError(
+            f"{file}: has no columns url and grade; its first line names {', '.join(named) or 'none'}"
+        )
+    try:
+        for row in read:
+            yield f"{file}:{read.line_num}", {ours: _text(row.get(columns.get(ours, ""))) for ours in _COLUMNS}
+    except csv.Error as error:
+        raise EvaluationError(f"{file}:{read.line_num}: is no row of a table ({error})") from error
+
+
+def _text(cell: str | None) -> str:
+    """Return the text of a cell, without the apostrophe that keeps a spreadsheet from taking it for a formula."""
+    text = (cell or "").strip()
+    return text[1:] if _FORMULA.match(text) else text
+
+
+def _said(place: str, row: Mapping[str, str], samples: Sequence[Sample]) -> Said:
+    url, grade = urls.canonicalize(row["url"]), _GRADES.get(re.sub("[^a-z]", "", row["grade"].casefold()))
+    if url is None:
+        raise EvaluationError(f"{place}: {row['url'][:200]!r} is no http(s) URL")
+    if grade is None:
+        raise EvaluationError(f"{place}: {row['grade'][:80]!r} is no grade; write one of {', '.join(Grade)}")
+    if row["sample"] and not (row["sample"].isascii() and row["sample"].isdigit()):
+        raise EvaluationError(f"{place}: {row['sample'][:80]!r} is no number of a sample")
+    number = int(row["sample"][:9] or 0)
+    if number > len(samples):
+        raise EvaluationError(f"{place}: there is no sample {number}; {len(samples)} were drawn of this crawl")
+    sample = samples[number - 1].id if number else ""
+    seen = Seen(url, row["record"], _moment(place, row["captured"]))
+    return Said(seen, grade, row["comment"][:MAX_COMMENT], sample, _moment(place, row["at"]))
+
+
+def _moment(place: str, text: str) -> str:
+    if not text:
+        return ""
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise EvaluationError(f"{place}: {text[:80]!r} is no time; write it as 2013-06-05T10:00:00Z") from None
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).isoformat(timespec="seconds")
+
+
+def new_among(labels: ReadLabels, known: Iterable[Judgement]) -> Mapping[str, Sequence[Said]]:
+    """Return what a table says that is not known already, by judge."""
+    there = {(each.by, each.page.url): each for each in known}
+
+    def is_new(who: str, said: Said) -> bool:
+        before = there.get((who, said.page.url))
+        if before is None:
+            return True
+        is_of_sample = not said.sample or said.sample in before.samples
+        return (before.grade, before.comment) != (said.grade, said.comment) or not is_of_sample
+
+    return {who: [each for each in said if is_new(who, each)] for who, said in labels.said.items()}
+
+
+def judgement_quads(judgements: Iterable[Judgement]) -> Iterator[bytes]:
+    """Yield judgements as N-Quads in the Web Annotation vocabulary, each as the graph of its annotation.
+
+    There are no blank nodes, so that the same judgements may be loaded twice.
+    """
+    for each in judgements:
+        yield quads(list(_triples(each)), iri(each.id))
+
+
+_FOAF: Final = "http://xmlns.com/foaf/0.1/"
+
+
+def _triples(said: Judgement) -> Iterator[str]:
+    itself = iri(said.id)
+    creator, target, state = (iri(f"{said.id}#{name}") for name in ("creator", "target", "state"))
+    yield f"{itself} <{v.RDF_TYPE}> <{v.OA}Annotation>"
+    yield f"{itself} <{v.OA}motivatedBy> <{v.OA}assessing>"
+    yield f"{itself} <{v.DCTERMS}created> {typed(said.at, v.XSD_DATE_TIME)}"
+    yield f"{itself} <{v.DCTERMS}creator> {creator}"
+    yield f"{creator} <{v.RDF_TYPE}> <{_FOAF}Person>"
+    yield f"{creator} <{_FOAF}name> {text(said.by)}"
+    for purpose, value in (("assessing", said.grade), ("commenting", said.comment)):
+        if value:
+            body = iri(f"{said.id}#{purpose}")
+            yield f"{itself} <{v.OA}hasBody> {body}"
+            yield f"{body} <{v.RDF_TYPE}> <{v.OA}TextualBody>"
+            yield f"{body} <{v.OA}hasPurpose> <{v.OA}{purpose}>"
+            yield f"{body} <{v.RDF}value> {text(value)}"
+    yield f"{itself} <{v.OA}hasTarget> {target}"
+    yield f"{target} <{v.RDF_TYPE}> <{v.OA}SpecificResource>"
+    yield f"{target} <{v.OA}hasSource> {iri(said.page.url)}"
+    yield from (f"{target} <{v.OA}hasScope> {iri(name)}" for name in sorted(said.samples))
+    if said.page.captured or said.page.record:
+        yield f"{target} <{v.OA}hasState> {state}"
+        yield f"{state} <{v.RDF_TYPE}> <{v.OA}TimeState>"
+    if said.page.captured:
+        yield f"{state} <{v.OA}sourceDate> {typed(said.page.captured, v.XSD_DATE_TIME)}"
+    if said.page.record:
+        yield f"{state} <{v.OA}cachedSource> {iri(said.page.record)}"
