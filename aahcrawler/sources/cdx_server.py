@@ -140,6 +140,10 @@ class CdxSource:
         for line in listed if self._choice.takes_all else listed[:MAX_TRIES]:
             yield partial(self._taken, url, line, most)
 
+    async def moments(self, url: str) -> Sequence[datetime]:
+        """See ``Source.moments``."""
+        return [line.date for line in _shown(await self._listed(url), url)]
+
     def close(self) -> None:
         """Nothing is open between two requests."""
 

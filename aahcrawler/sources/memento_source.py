@@ -88,6 +88,17 @@ class MementoSource:
         async for exchange in admitted(url, self._attempts(url, most), self._choice):
             yield exchange
 
+    async def moments(self, url: str) -> Sequence[datetime]:
+        """See ``Source.moments``. A TimeGate without a TimeMap tells three of them at most."""
+        time_map = "" if self._given.timemap is None else appended(self._given.timemap, url)
+        told: Sequence[Candidate | None] = ()
+        if not time_map and self._given.timegate is not None:
+            negotiated = await self._negotiated(url, self._given.timegate)
+            told, time_map = (negotiated.before, negotiated.chosen, negotiated.behind), negotiated.time_map
+        if time_map:
+            return [each.date for each in await self._listed(url, time_map)]
+        return [each.date for each in told if each is not None]
+
     async def _attempts(self, url: str, most: int) -> AsyncIterator[Attempt]:
         most_tries = MAX_LISTED if self._choice.takes_all else MAX_TRIES
         tried: set[str] = set()

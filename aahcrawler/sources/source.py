@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol
 
 from aahcrawler.exchange import Exchange
@@ -50,6 +51,13 @@ class Source(Protocol):
         """Yield the captures of a URL that are to be taken, at most ``most`` bytes of each; nothing where it has none.
 
         Whoever takes one closes it. Raise ``SourceError`` where nobody can say what the source has.
+        """
+        ...
+
+    async def moments(self, url: str) -> Sequence[datetime]:
+        """Return when the captures of a URL were made that may be taken, as far as the source tells, in no order.
+
+        What its index lists may turn out to be none once it is read. Raise ``SourceError`` as ``captures`` does.
         """
         ...
 

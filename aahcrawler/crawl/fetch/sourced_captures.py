@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,12 +36,12 @@ TOTAL_PATIENCE: Final = 120.0
 class NotTakenError(Exception):
     """None of the sources has a URL, for ``reason``.
 
-    ``seconds`` is for how long they want to be left in peace, ``rest`` for how long those that failed are asked
-    nothing.
+    ``failed`` names the archives that could not be asked. ``seconds`` is for how long they want to be left in peace,
+    ``rest`` for how long those that failed are asked nothing.
     """
 
-    def __init__(self, reason: str, seconds: float = 0.0, rest: float = 0.0) -> None:
-        super().__init__(f"none of the sources has it ({reason})")
+    def __init__(self, reason: str, failed: Iterable[str] = (), seconds: float = 0.0, rest: float = 0.0) -> None:
+        super().__init__(f"none of the sources has it ({'; '.join(failed) or reason})")
         self.reason = reason
         self.seconds = seconds
         self.rest = rest
@@ -99,7 +99,7 @@ class SourcedCaptures:
             failed = self.unavailable(url)
             if failed is None:
                 raise NotTakenError(NO_CAPTURE)
-            raise NotTakenError(SOURCES_UNAVAILABLE, failed.seconds, failed.rest)
+            raise NotTakenError(SOURCES_UNAVAILABLE, failed.troubles, failed.seconds, failed.rest)
 
     def unavailable(self, url: str) -> Resolution | None:
         """Return what became of a URL that was not found because a source could not say what it has, and forget it.
