@@ -94,3 +94,28 @@ def test_people_are_told_the_same_and_the_live_web_is_no_archive(tmp_path: Path)
     refused = run.invoke(app, ["icd", "try", str(defined(tmp_path, captures={})), "--sample", "50"])
     assert refused.exit_code == MISTAKE
     assert "captures.sources names no archive" in refused.stderr
+
+
+def test_a_reference_document_comes_from_the_archive_that_captures_come_from(tmp_path: Path) -> None:
+    topic = {"documents": [f"{HOME}levels"], "keywords": ["harbour"]}
+    code, found = sampled(defined(tmp_path, topic=topic))
+    assert code == 0
+    best = found["best"][0]
+    assert (best["url"], best["topic"] > 0.9) == (f"{HOME}levels", True)
+
+
+def test_a_reference_document_that_no_archive_has_is_told(tmp_path: Path) -> None:
+    topic = {"documents": [f"{HOME}nowhere"], "keywords": ["harbour"]}
+    told = CliRunner().invoke(app, ["icd", "try", str(defined(tmp_path, topic=topic)), "--sample", "5"])
+    assert "topic.documents[0]" in told.stderr
+    assert "none of the sources has it" in told.stderr
+
+
+def test_what_the_institution_excludes_is_no_seed_no_capture_and_no_reference(tmp_path: Path) -> None:
+    (tmp_path / "exclusions.txt").write_text(f"{HOME}levels\n")
+    topic = {"documents": [f"{HOME}levels"], "keywords": ["harbour", "flood"]}
+    told = CliRunner().invoke(app, ["icd", "try", str(defined(tmp_path, topic=topic)), "--sample", "50", "--json"])
+    found = json.loads(told.stdout.splitlines()[-1])
+    assert found["seeds"][2]["problem"] == "out of scope: excluded"
+    assert {each["title"] for each in found["best"]} == {"Flood", "Cakes"}
+    assert "the institution excludes it" in told.stdout

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,13 +47,18 @@ class NotTakenError(Exception):
         self.rest = rest
 
 
+def _nothing(_: str) -> bool:
+    return False
+
+
 @dataclass(slots=True)
 class SourcedCaptures:
     """The sources of a definition beside the live web.
 
     Sources of ``preferred`` are asked before a site, those of ``others`` where the site has a page no more; without
     ``has_live`` no site is asked at all. A page is read up to ``page_bytes``. ``client`` asks archives over the
-    network, None where none is asked.
+    network, None where none is asked. A capture may be of another URL than was asked for, such as one with ``www.``;
+    one that ``excludes`` is true of is not taken.
     """
 
     preferred: Sequence[Source] = ()
@@ -61,6 +66,7 @@ class SourcedCaptures:
     has_live: bool = True
     page_bytes: int = 10_000_000
     client: ArchiveClient | None = None
+    excludes: Callable[[str], bool] = _nothing
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
 
@@ -73,7 +79,7 @@ class SourcedCaptures:
         """
         resolution = Resolution()
         async for exchange in captures(url, sources, most or Limits().body_bytes, resolution):
-            page = replayed(exchange, self.page_bytes, as_sent=True)
+            page = None if self.excludes(exchange.url) else replayed(exchange, self.page_bytes, as_sent=True)
             if page is None:
                 exchange.close()
                 continue
@@ -126,14 +132,16 @@ class SourcedCaptures:
             await self.client.close()
 
 
-def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptures:
+def open_sources(
+    icd: Icd, folder: Path, choice: SnapshotChoice, excludes: Callable[[str], bool] = _nothing
+) -> SourcedCaptures:
     """Open the sources of a definition, whose imports and TimeMaps are kept in ``folder``.
 
     Raise ``ArchiveFolderError``.
     """
     given = icd.captures
     if given.is_live:
-        return SourcedCaptures()
+        return SourcedCaptures(excludes=excludes)
     client = None
     if any(each.memento or each.cdx for each in given.sources):
         settings = wire_settings(icd, folder / SPOOL)
@@ -148,4 +156,4 @@ def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptu
         [open_source(each, folder, choice, client) for each in sources if not each.live]
         for sources in (given.sources[:live], given.sources[live:])
     )
-    return SourcedCaptures(before, behind, given.has_live, icd.limits.page_bytes, client)
+    return SourcedCaptures(before, behind, given.has_live, icd.limits.page_bytes, client, excludes)

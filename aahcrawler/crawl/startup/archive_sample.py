@@ -172,7 +172,7 @@ class Sampling:
     async def _sampled(self, spool: Path, told: Told) -> Sample:
         icd, sample = self._context.icd, Sample(self._context.icd.relevant_at)
         choice = SnapshotChoice.of(icd, datetime.now(UTC))
-        sources = open_sources(icd, spool, choice)
+        sources = open_sources(icd, spool, choice, self._context.scope.exclusions.covers)
         ends = time.monotonic() + self._seconds
         try:
             async with asyncio.timeout(self._seconds):

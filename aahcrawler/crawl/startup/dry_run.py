@@ -215,7 +215,7 @@ class DryRun:
         client = WireClient(wire_settings(icd, spool))
         polite = PoliteClient(client, icd.politeness, Manners(request_headers(icd), icd.limits.page_bytes))
         choice = SnapshotChoice.of(icd, datetime.now(UTC))
-        sources = open_sources(icd, spool, choice)
+        sources = open_sources(icd, spool, choice, self._context.scope.exclusions.covers)
         asking = _Asking(polite, sources)
         ends = time.monotonic() + self._all_seconds
         gate = asyncio.Semaphore(AT_ONCE)

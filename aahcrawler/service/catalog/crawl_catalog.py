@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 from aahcrawler import urls
 from aahcrawler.crawls import frontier_name, is_import, number, started
 from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.frontier.hops import Hop, extended
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.layout import CREATED, DEFINITION, DELETED, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
+from aahcrawler.layout import CREATED, DEFINITION, DELETED, EXCLUSIONS, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
 from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown
@@ -51,8 +52,8 @@ class Target:
 class Admission:
     """The rules of one definition. Names are not looked up: a name's IP address is judged when it is fetched."""
 
-    def __init__(self, icd: Icd, taken_down: TakenDown | None = None) -> None:
-        self._scope = Scope(icd, taken_down=taken_down)
+    def __init__(self, icd: Icd, taken_down: TakenDown | None = None, exclusions: Exclusions | None = None) -> None:
+        self._scope = Scope(icd, taken_down=taken_down, exclusions=exclusions)
         self._addresses = IpPolicy(
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
@@ -213,15 +214,14 @@ class Catalog:
     def _read(self, folder: Path) -> Crawl | None:
         try:
             written = _written(folder)
-            stamp = _stamp(_definition(folder)), _stamp(folder / TOMBSTONES), _stamp(written)
+            excluded = folder.parent / EXCLUSIONS
+            stamp = tuple(map(_stamp, (_definition(folder), folder / TOMBSTONES, written, excluded)))
             with self._lock:
                 kept = self._known.get(folder)
                 if kept is None or kept[0] != stamp:
                     icd = _as_described(_read_definition(folder), written)
-                    kept = self._known[folder] = (
-                        stamp,
-                        Crawl(folder, icd, Admission(icd, TakenDown.of(folder)), number(folder)),
-                    )
+                    admission = Admission(icd, TakenDown.of(folder), Exclusions.of(folder))
+                    kept = self._known[folder] = stamp, Crawl(folder, icd, admission, number(folder))
         except (OSError, DamageError, DefinitionError, IcdError) as error:
             _logger.warning("%s", error)
             return None
