@@ -34,10 +34,11 @@ def refuse_machine_fields(icd: Icd, before: Icd | None = None, own: Set[str] = f
     sent.
     """
     allowed = {} if before is None else machine_fields(before)
-    reached = {
-        name: value for name, value in machine_fields(icd).items() if not all(each in own for each in _named(value))
-    }
-    new = [name for name, value in reached.items() if name not in allowed or allowed[name] != value]
+    new = [
+        name
+        for name, value in machine_fields(icd).items()
+        if not all(each in own for each in _named(value)) and (name not in allowed or allowed[name] != value)
+    ]
     if before is not None and any(name.startswith("network.") for name in allowed) and before.network != icd.network:
         new.append("network")
     if new:
