@@ -133,7 +133,7 @@ def sent(cockpit: Cockpit, token: str = OPERATOR, **fields: str) -> str:
 
 
 def test_mistakes_stand_at_their_fields_and_nothing_is_made(cockpit: Cockpit) -> None:
-    before = sorted(cockpit.place.iterdir())
+    before = {each.name for each in cockpit.place.iterdir()}
     told = sent(cockpit, seeds="no address", event__start="2013-07-01", event__end="2013-06-01", scoring__relevant="2")
     for field in ("contact", "seeds", "event-end", "scoring-relevant"):
         assert f'href="#f-{field}"' in told, field
@@ -146,9 +146,29 @@ def test_mistakes_stand_at_their_fields_and_nothing_is_made(cockpit: Cockpit) ->
     (cockpit.place / "exclusions.txt").write_text("host:dikes.test\n")
     assert "excluded by the institution" in sent(cockpit, **good, **{"archive:dikes": "1"})
     (cockpit.place / "exclusions.txt").unlink()
-    assert [each for each in sorted(cockpit.place.iterdir()) if each.is_dir()] == [
-        each for each in before if each.is_dir()
-    ]
+    assert "is no safe folder name" in sent(cockpit, **good, **{"archive:dikes": "1"}, id="../elsewhere")
+    assert {each.name for each in cockpit.place.iterdir()} - {"service-log.jsonl"} <= before
+
+
+def test_a_dry_run_is_followed_and_given_up_by_its_page(cockpit: Cockpit) -> None:
+    fields = {
+        "contact": "a@example.org",
+        "seeds": HOME,
+        "topic__keywords": "flood",
+        "archive:dikes": "1",
+        "id": "tried",
+    }
+    told = sent(cockpit, action="sample", **fields)
+    found = re.search(r'href="(/new/collection/sample/tried/[^"?]+)\?whole=1"', told)
+    if found is not None:  # It may be over already.
+        cookie = f"{COOKIE}={cockpit.entered(OPERATOR)}"
+        until(lambda: b"data-again" not in cockpit.ask("GET", found[1], Cookie=cookie).body)
+        told = html.unescape(cockpit.ask("GET", f"{found[1]}?whole=1", Cookie=cookie).body.decode())
+        given_up = sent(cockpit, action="cancel", job=found[1].rpartition("/")[2], **fields)
+        assert "The dry run is given up" in given_up
+    assert "1 of 1 seed in the archives" in told
+    assert "Levels of the river" in told
+    assert not (cockpit.place / "tried").exists()
 
 
 def test_who_sees_no_crawls_sees_no_archives(cockpit: Cockpit) -> None:

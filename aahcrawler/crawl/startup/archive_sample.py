@@ -44,7 +44,7 @@ SHOWN: Final = 30
 SHOWN_MISSING: Final = 100
 _LOOKED_UP: Final = 10
 """URLs that are looked up for each capture that is wanted: archives have a part of what pages link to."""
-THRESHOLDS: Final = tuple(each / 20 for each in range(1, 20))
+THRESHOLDS: Final = tuple(each / 10 for each in range(1, 10))
 """The scores for which members are counted, beside that of the definition."""
 
 

@@ -18,6 +18,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.collection_specifications import (
     MAX_SAMPLE,
+    NAME,
     Specification,
     job_key,
     read_specification,
@@ -40,7 +41,7 @@ _LOOK_EVERY: Final = 0.1
 Name = Annotated[
     str,
     Path(
-        pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$",
+        pattern=f"^{NAME.pattern}$",
         description="The name of the collection, which is the id of its crawl.",
         examples=["flood-2013"],
     ),

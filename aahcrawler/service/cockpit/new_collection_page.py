@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import JsonValue
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.new_crawl_page import EXAMPLE, last_definition
 from aahcrawler.service.cockpit.package_pages import PATIENCE
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
@@ -21,7 +22,7 @@ from aahcrawler.service.web.roles import Role
 from aahcrawler.tallies import plural
 from online_analysis.icd.field_words import EVENT_KINDS, FIELD_WORDS
 from online_analysis.icd.form_view import FormView, form_changes, form_view
-from online_analysis.icd.new_definition import suggested_id
+from online_analysis.icd.new_definition import first_text, suggested_id
 from online_analysis.icd.seed_list import SeedList, read_seed_list
 
 BETWEEN: Final = "---"
@@ -39,6 +40,7 @@ _FIRST: Final[Mapping[str, str]] = {
 }
 """What stands on the page at first."""
 _OTHER_SOURCES: Final = (("cdx", "server"), ("cdx", "replay"), ("memento", "timegate"), ("memento", "timemap"))
+_EMPTY: Final = "id: collection\n"
 JobName = Annotated[str, Path(max_length=100)]
 
 
@@ -78,8 +80,10 @@ class _NewCollectionHandlers:
         self._helm = site.instruments.helm
 
     def empty(self, session: Session) -> Response:
-        """Return the page with what is usual."""
-        return self._shown(session, Form(_FIRST), is_new=True)
+        """Return the page with what is usual, and who crawled last."""
+        last = last_definition(self._site, session)
+        who = {} if last is None else {"operator": last.operator, "contact": last.contact}
+        return self._shown(session, Form({**_FIRST, **who}), is_new=True)
 
     def sent(self, session: Session, form: Form) -> Response:
         """Return what comes of the form; where it has mistakes, the page with each of them at its field."""
@@ -152,7 +156,7 @@ class _NewCollectionHandlers:
 
     def _shown(self, session: Session, form: Form, *, job: JobView | None = None, is_new: bool = False) -> Response:
         name, asked = self._asked(form)
-        view = _view(name, asked)
+        view = form_view(first_text(EXAMPLE)) if is_new else _view(name, asked)
         fields = {each.field.path: each for section in view.sections for each in section.fields}
         values: dict[str, object] = {
             "form": form,
@@ -171,7 +175,7 @@ class _NewCollectionHandlers:
             "in_form": True,
         }
         shown = {"job": None} if job is None else _sample(name, job)
-        return self._site.page(session, "new_collection.html", **values, **shown)
+        return self._site.page(session, "new_collection.html", **{**values, **shown})
 
 
 def _sample(name: str, job: JobView) -> dict[str, object]:
@@ -190,7 +194,7 @@ def _definition(form: Form) -> dict[str, JsonValue]:
     texts = list(_texts(form))
     wanted = {name: value for name, value in form.fields.items() if name not in ("id", "seeds", "output")}
     definition: dict[str, JsonValue] = {}
-    for path, value in form_changes("{}\n", wanted).items():
+    for path, value in form_changes(_EMPTY, wanted).items():
         _put(definition, path.split("."), value)
     definition["seeds"] = list(read_seed_list(form.raw("seeds")).seeds)
     _put(definition, ["scope", "sites"], "anywhere")

@@ -7,6 +7,7 @@ crawls and imports that the service has. It reaches nothing else of the machine.
 import hashlib
 import json
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,8 @@ from aahcrawler.service.web.roles import Caller, Role, checked
 from aahcrawler.urls import canonicalize
 from online_analysis.icd import Icd, IcdError, text_check
 
+NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
+"""What a collection may be called: as the id of a definition."""
 REFERENCES: Final = "references"
 """The folder of a crawl that holds the texts of its specification."""
 MAX_TEXTS: Final = 200
@@ -226,6 +229,8 @@ class Specifications:
         return {f"crawls/{EXCLUSIONS}": path.read_bytes()} if path is not None and path.exists() else {}
 
     def _is_known(self, name: str, asked: Specification) -> bool:
+        if not NAME.fullmatch(name):
+            return False  # The mistake is told with all others.
         folder = folder_for(self._reach, name)
         if self._reach.catalog.crawl(name) is None and not folder.exists():
             return False
