@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -64,10 +64,14 @@ _FAILURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The mistakes of a definition, and which of its secrets and certificates this machine has not, or cannot use."""
+    """The mistakes of a definition, and which of its secrets and certificates this machine has not, or cannot use.
+
+    ``doubts`` are what is no mistake and hardly meant.
+    """
 
     mistakes: tuple[Mistake, ...] = ()
     missing: tuple[Mistake, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def check(path: Path, *, fetch: bool) -> Checked:
@@ -76,11 +80,11 @@ def check(path: Path, *, fetch: bool) -> Checked:
         icd = Icd.load(path)
     except IcdError as error:
         return Checked(error.mistakes)
-    found = Checked(target_mistakes(icd), connection_mistakes(icd))
+    found = Checked(target_mistakes(icd), connection_mistakes(icd), tuple(icd.doubts()))
     if found.mistakes or found.missing or not fetch:
         return found
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
-        return Checked(tuple(fetch_documents(icd, Path(spool), lambda _: None).mistakes))
+        return replace(found, mistakes=tuple(fetch_documents(icd, Path(spool), lambda _: None).mistakes))
 
 
 def reader(knowledge_base: KnowledgeBase) -> Read:
