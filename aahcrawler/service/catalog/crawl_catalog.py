@@ -220,12 +220,21 @@ class Catalog:
                 kept = self._known.get(folder)
                 if kept is None or kept[0] != stamp:
                     icd = _as_described(_read_definition(folder), written)
-                    admission = Admission(icd, TakenDown.of(folder), Exclusions.of(folder))
+                    admission = Admission(icd, TakenDown.of(folder), _exclusions(folder))
                     kept = self._known[folder] = stamp, Crawl(folder, icd, admission, number(folder))
         except (OSError, DamageError, DefinitionError, IcdError) as error:
             _logger.warning("%s", error)
             return None
         return kept[1]
+
+
+def _exclusions(folder: Path) -> Exclusions:
+    """Return what holds for a crawl; nothing where the file cannot be read, since no crawl starts then anyway."""
+    try:
+        return Exclusions.of(folder)
+    except DamageError as error:
+        _logger.warning("%s", error)
+        return Exclusions()
 
 
 def _is_crawl(folder: Path) -> bool:

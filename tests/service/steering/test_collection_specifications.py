@@ -153,7 +153,7 @@ def test_a_sample_tells_of_the_collection_and_keeps_nothing(world: World) -> Non
 def test_a_collection_is_made_once_crawled_and_handed_out(world: World) -> None:
     client = ServiceClient(f"http://127.0.0.1:{world.service.port}/", BOTH)
     first = client.specify("flood-2013", DEFINITION, TEXTS)
-    again = client.specify("flood-2013", dict(reversed(DEFINITION.items())), TEXTS)
+    again = client.specify("flood-2013", dict(reversed(list(DEFINITION.items()))), TEXTS)
     assert (first["digest"], again["started"]) == (again["digest"], None)
     with pytest.raises(ServiceError, match="another specification") as conflict:
         client.specify("flood-2013", {**DEFINITION, "title": "Another"}, TEXTS)
@@ -190,3 +190,14 @@ def test_who_only_reads_hands_nothing_in(world: World) -> None:
     assert world.ask("PUT", "/other", spec(), token=READER).status == 403
     assert world.ask("GET", "/other", token=READER).status == 404
     assert world.ask("GET", "/news/members", token=READER).status == 404
+
+
+def test_a_list_of_exclusions_that_cannot_be_read_hides_no_crawl_and_lets_nothing_be_made(world: World) -> None:
+    (world.place / "exclusions.txt").write_text("two words\n")
+    try:
+        crawls = world.service.ask("GET", "/v1/crawls", Authorization=f"Bearer {READER}").json
+        assert "news" in [each["id"] for each in crawls]
+        refused = world.ask("PUT", "/another", spec())
+        assert (refused.status, "exclusions.txt, line 1" in refused.json["detail"]) == (409, True)
+    finally:
+        (world.place / "exclusions.txt").write_text(EXCLUDED)
