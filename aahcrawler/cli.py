@@ -134,8 +134,8 @@ def check_icd(
     from aahcrawler.crawl.startup.reference_documents import check
 
     found = check(icd, fetch=not offline)
-    for mistake in (*found.mistakes, *found.missing):
-        typer.echo(str(mistake), err=True)
+    for each in (*found.mistakes, *found.missing, *found.doubts):
+        typer.echo(str(each), err=True)
     if found.mistakes:
         raise typer.Exit(MISTAKE)
     lacks = "; a crawl on this machine needs what is named above" if found.missing else ""

@@ -9,6 +9,7 @@ from typing import Final, Literal, Protocol
 from urllib.parse import unquote_plus, urlsplit
 
 from aahcrawler import urls
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.tallies import CountedName
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import FORM_HOP, MAX_LENGTH, is_reserved, posted_by, queue_of, without_session
@@ -33,6 +34,8 @@ class Refusal(CountedName):
     """The URL has more characters than any URL of a page."""
     TAKEN_DOWN = "taken_down", "taken out of the archive"
     """It was taken out of the crawl's archive (``aah remove``)."""
+    EXCLUDED = "excluded", "excluded by the institution"
+    """A line of ``exclusions.txt``, beside the folders of crawls, matches it."""
     FORM = "form", "given by forms with method post, which sources.forms leaves unsent"
     """It is what a form gives that is sent with method post, and ``sources.forms`` is off, or no form led to it."""
     SPAM = "spam", "on the list of spam hosts"
@@ -104,9 +107,14 @@ class Scope:
     """The scope of one ICD. It holds no state: the same URL always gets the same answer."""
 
     def __init__(
-        self, icd: Icd, queue_of: Callable[[str], str] = queue_of, taken_down: TakenDown | None = None
+        self,
+        icd: Icd,
+        queue_of: Callable[[str], str] = queue_of,
+        taken_down: TakenDown | None = None,
+        exclusions: Exclusions | None = None,
     ) -> None:
         self.taken_down = taken_down or TakenDown()
+        self.exclusions = exclusions or Exclusions()
         self._seeds = frozenset(map(queue_of, icd.seeds))
         self._sends_forms = icd.sources.forms == "safe"
         self._anywhere = icd.scope.sites == "anywhere"
@@ -171,6 +179,8 @@ class Scope:
             return Refusal.TOO_LONG
         if self.taken_down.covers(url):
             return Refusal.TAKEN_DOWN
+        if self.exclusions.covers(url):
+            return Refusal.EXCLUDED
         if self._spam and (urlsplit(url).hostname or "") in self._spam:
             return Refusal.SPAM
         return Refusal.DENIED if first_match(self._deny, url) else None

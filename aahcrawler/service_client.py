@@ -13,7 +13,7 @@ them.
 import json
 import ssl
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -187,6 +187,40 @@ class ServiceClient:
         """Create a crawl from a definition. Raise ``ServiceError`` with its ``mistakes``."""
         return self._object("POST", "/v1/crawls", {"definition": definition, "start": start})
 
+    def specify(
+        self, name: str, definition: Mapping[str, Any], texts: Mapping[str, str] | None = None, *, start: bool = True
+    ) -> JsonObject:
+        """Hand in a specification; the same one again changes nothing. Raise ``ServiceError`` with its ``mistakes``."""
+        said = {"definition": dict(definition), "texts": dict(texts or {}), "start": start}
+        return self._object("PUT", _specification(name), said)
+
+    def sample(
+        self, name: str, definition: Mapping[str, Any], texts: Mapping[str, str] | None = None, captures: int = 200
+    ) -> JsonObject:
+        """Take a sample of what a specification asks for, and return what it tells; nothing is kept."""
+        said = {"definition": dict(definition), "texts": dict(texts or {})}
+        job = self._object("POST", f"{_specification(name, 'sample')}?captures={captures}", said)
+        return self._awaited(_specification(name, "jobs"), job)
+
+    def specifications(self) -> Sequence[JsonObject]:
+        """Return the collections that were asked for by specifications."""
+        return list(self.get("/v1/specifications"))
+
+    def specified(self, name: str) -> JsonObject:
+        """Return how far a collection is that was asked for by a specification."""
+        return self._object("GET", _specification(name))
+
+    def members(self, name: str) -> Iterator[JsonObject]:
+        """Yield the captures that are members of such a collection, the newest first."""
+        return self._rows(lambda after: f"{_specification(name, 'members')}?{urlencode({'after': after})}", "pages")
+
+    def packaged(self, name: str, ending: Literal["warc.gz", "wacz"]) -> bytes:
+        """Have the members of such a collection written as a file, and return it."""
+        path = _specification(name, f"files/{ending}")
+        self._awaited(_specification(name, "jobs"), self._object("POST", path))
+        with self._answered("GET", path, None, {}) as response:
+            return response.read()
+
     def description(self, crawl: str) -> JsonObject:
         """Return the title and the description of a crawl, in the terms of Dublin Core."""
         return self._object("GET", _path(crawl, "description"))
@@ -251,9 +285,12 @@ class ServiceClient:
         return self._result(crawl, answer) if "state" in answer else answer
 
     def _result(self, crawl: str, job: JsonObject) -> JsonObject:
+        return self._awaited(_path(crawl, "jobs"), job)
+
+    def _awaited(self, jobs: str, job: JsonObject) -> JsonObject:
         """Return the result of a job once it has ended. Raise ``ServiceError`` where it failed."""
         while job["state"] not in _ENDED:
-            job = self._object("GET", _path(crawl, f"jobs/{job['id']}", wait=_JOB_WAIT))
+            job = self._object("GET", f"{jobs}/{job['id']}?wait={_JOB_WAIT}")
         result = job.get("result")
         if not isinstance(result, dict):
             raise ServiceError(0, str(job.get("detail") or f"the job was {job['state']}"))
@@ -262,9 +299,13 @@ class ServiceClient:
     def _listed(
         self, crawl: str, route: str, field_name: str, wanted: Mapping[str, str | int | float | bool]
     ) -> Iterator[JsonObject]:
+        return self._rows(lambda after: _path(crawl, route, **{"limit": 200, **wanted, "after": after}), field_name)
+
+    def _rows(self, path: Callable[[str], str], field_name: str) -> Iterator[JsonObject]:
+        """Yield the rows of a list, asked for part by part at the path behind each cursor."""
         after = ""
         while True:
-            answer = self._object("GET", _path(crawl, route, **{"limit": 200, **wanted, "after": after}))
+            answer = self._object("GET", path(after))
             yield from answer[field_name]
             after = answer.get("next") or ""
             if not after:
@@ -318,6 +359,10 @@ class ServiceClient:
                 parts.hostname, parts.port, timeout=self.timeout, context=ssl.create_default_context()
             )
         return HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
+
+
+def _specification(name: str, what: str = "") -> str:
+    return f"/v1/specifications/{quote(name, safe='')}{what and f'/{what}'}"
 
 
 def _path(crawl: str, what: str = "", **query: str | int | float | bool) -> str:

@@ -90,6 +90,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.request_queries": "archive: WARC, index, history",
     "aahcrawler.fingerprint": CALLER,
     "aahcrawler.metadata": "archive: WARC, index, history",
+    "aahcrawler.exclusions": "scope",
     "aahcrawler.tombstones": "archive: WARC, index, history",
     "aahcrawler.objects": "triples",
     "aahcrawler.segments": CALLER,

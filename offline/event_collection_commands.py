@@ -7,7 +7,7 @@ Each command imports its modules when it runs: help has to answer at once.
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,15 +16,6 @@ from aahcrawler.tallies import plural
 
 event_collection_app = typer.Typer()
 
-KINDS: Final = (
-    ("Event", "Type", "Duration", "Lead time", "Cool-down time"),
-    ("Olympic games", "recurring", "2 weeks", "weeks", "days"),
-    ("Federal election", "recurring", "1 day", "months", "weeks"),
-    ("Fukushima accident", "non-recurring", "1 week", "-", "months"),
-    ("Snowden leaks", "non-recurring", "1 day", "-", "years"),
-)
-"""Examples of how events are talked about (Gossen et al. 2020, table 1)."""
-
 
 @event_collection_app.command()
 def kinds() -> None:
@@ -32,7 +23,9 @@ def kinds() -> None:
 
     What is planned is talked about before; what happens unexpectedly has no lead.
     """
-    for row in KINDS:
+    from online_analysis.icd.field_words import EVENT_KINDS
+
+    for row in EVENT_KINDS:
         typer.echo("\t".join(row))
 
 

@@ -145,6 +145,10 @@ class CdxSource:
         for line in listed if self._choice.takes_all else listed[:MAX_TRIES]:
             yield partial(self._taken, url, line, demand)
 
+    async def moments(self, url: str) -> Sequence[datetime]:
+        """See ``Source.moments``."""
+        return [line.date for line in _shown(await self._listed(url, Demand(MAX_LISTING)), url)]
+
     def close(self) -> None:
         """Nothing is open between two requests."""
 

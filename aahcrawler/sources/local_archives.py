@@ -118,6 +118,14 @@ class LocalArchives:
         """See ``Source.near``."""
         return LocalArchives(self.name, self._folders, self._choice.near(moment), self._clock)
 
+    async def moments(self, url: str) -> Sequence[datetime]:
+        """See ``Source.moments``."""
+        every = replace(self._choice, name="all")
+        try:
+            return [each.date for folder in self._folders for each in folder.found(url, every)]
+        except (NoIndexError, OSError) as error:
+            raise SourceError(self.name, "index", str(error), may_pass=False) from error
+
     def close(self) -> None:
         """Files are open only while they are read."""
 

@@ -92,6 +92,18 @@ class MementoSource:
         """See ``Source.near``."""
         return MementoSource(self.name, self._given, self._choice.near(moment), self._remote, self._cache)
 
+    async def moments(self, url: str) -> Sequence[datetime]:
+        """See ``Source.moments``. A TimeGate without a TimeMap tells three of them at most."""
+        time_map = "" if self._given.timemap is None else appended(self._given.timemap, url)
+        told: Sequence[Candidate | None] = ()
+        demand = Demand(MAX_TIME_MAP)
+        if not time_map and self._given.timegate is not None:
+            negotiated = await self._negotiated(url, self._given.timegate, demand)
+            told, time_map = (negotiated.before, negotiated.chosen, negotiated.behind), negotiated.time_map
+        if time_map:
+            return [each.date for each in await self._listed(url, time_map, demand)]
+        return [each.date for each in told if each is not None]
+
     async def _attempts(self, url: str, demand: Demand) -> AsyncIterator[Attempt]:
         most_tries = MAX_LISTED if self._choice.takes_all else MAX_TRIES
         taking, tried = Demand(demand.most, demand.is_patient or self._choice.takes_all), set[str]()

@@ -77,6 +77,13 @@ class Source(Protocol):
         """Return the same source, of which the captures nearest to a moment are taken. It is not closed by itself."""
         ...
 
+    async def moments(self, url: str) -> Sequence[datetime]:
+        """Return when the captures of a URL were made that may be taken, as far as the source tells, in no order.
+
+        What its index lists may turn out to be none once it is read. Raise ``SourceError`` as ``captures`` does.
+        """
+        ...
+
     def close(self) -> None:
         """Release files and memory."""
         ...

@@ -30,6 +30,10 @@ TRAINED: Final = 0.6
 """The share of references that the event vector is made of; the others tell what relevant pages reach."""
 MIN_REFERENCES: Final = 3
 """References with a text without which there is no threshold: some on each side of a split."""
+ALIKE: Final = 0.999
+"""References that reach so much of the topic on average say the same as one another: there is nothing to learn."""
+MIN_WORDS: Final = 50
+"""Words of a text from which on it tells its language surely enough to leave a reference out for it."""
 MAX_SEED_CHARACTERS: Final = 3_000_000
 """Characters of all seeds of a definition, which has to stay a file that people can open."""
 
@@ -83,6 +87,13 @@ def _dated(reference: HadReference) -> Document:
     """Return the document of a reference; where it tells no date of publication, with that of the reference."""
     told, document = reference.cited.published, reference.document
     return document if told is None or document.published else replace(document, published=_midnight(told))
+
+
+def _is_foreign(reference: HadReference, language: str) -> bool:
+    """Return whether the text of a reference is in another language than the page of the event."""
+    document = reference.document
+    told = document.language
+    return bool(told and language) and told != language[:2].lower() and len(document.text.split()) >= MIN_WORDS
 
 
 def mean_distance(days: Sequence[datetime]) -> timedelta | None:
@@ -184,6 +195,7 @@ class _Writing:
         self._sought = sought
         self._missing: list[str] = []
         self._name = name_of(materials.page.title)
+        self._foreign = {each.cited.url for each in materials.references if _is_foreign(each, materials.page.language)}
         self._seeds = self._chosen_seeds()
         wanted = {each.url for each in self._seeds}
         self._had = tuple(each for each in materials.references if each.cited.url in wanted)
@@ -201,7 +213,7 @@ class _Writing:
     def _chosen_seeds(self) -> Sequence[CitedPage]:
         """Return the references that are seeds, as many as a definition may hold."""
         references = self._page.references
-        chosen = [each for each in references if self._sought.all_references or not each.other]
+        chosen = [each for each in references if self._sought.all_references or not self._is_other(each)]
         if not chosen:
             self._missing.append(
                 "seeds: the page has no references of its language in HTML; add some to the definition"
@@ -214,6 +226,10 @@ class _Writing:
         if len(kept) < len(chosen):
             self._missing.append(f"seeds: {len(chosen) - len(kept)} more, as the file would be too long")
         return kept
+
+    def _is_other(self, cited: CitedPage) -> bool:
+        """Return whether a reference is in another language or format, as it tells or as its text shows."""
+        return bool(cited.other) or cited.url in self._foreign
 
     def _span(self) -> tuple[Event | None, str]:
         """Return the event as far as it is known, and where its end comes from."""
@@ -263,7 +279,7 @@ class _Writing:
         yield ""
 
     def _seed_lines(self) -> Iterator[str]:
-        left = [each for each in self._page.references if each.other]
+        left = [each for each in self._page.references if self._is_other(each)]
         source = "the references of the page" if self._page.is_cited else "all links of the page to other sites"
         without = (
             f", without {len(left)} in other languages or formats" if left and not self._sought.all_references else ""
@@ -334,6 +350,11 @@ class _Writing:
             yield "  # relevant: 0.5    # pages from here on are members of the collection"
             yield "  # follow: 0.5      # links of pages below are not followed"
         else:
+            if found.topic >= ALIKE:
+                self._missing.append(
+                    "scoring.relevant: the references say nearly the same, so that hardly another page would be"
+                    f" relevant from {found.score(settings):.4f} on; set a lower one, or give more references"
+                )
             score = f"{found.score(settings):.4f}"
             yield f"  relevant: {score}    # pages from here on are members of the collection"
             yield f"  follow: {score}      # links of pages below are not followed"

@@ -24,11 +24,18 @@ def analysers(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
     a model is not available.
     """
     others: Iterable[OnlineAnalyser] = (*_shipped(icd, topic), *load_plugins(icd, topic))
-    if icd.scoring.relevance is not None and (icd.topic.has_words or icd.event is not None):
-        words = topic if icd.topic.has_words else None
-        judge = RelevanceAnalyser(icd.scoring.relevance, words, icd.event, icd.posts, icd.pairs)
+    judge = relevance_analyser(icd, topic)
+    if judge is not None:
         others = (judge, *map(OfLinks, others))
     return tuple(guarded(each) for each in others)
+
+
+def relevance_analyser(icd: Icd, topic: Topic) -> RelevanceAnalyser | None:
+    """Return the analyser that alone scores the pages of a collection about an event, None where the ICD has none."""
+    if icd.scoring.relevance is None or not (icd.topic.has_words or icd.event is not None):
+        return None
+    words = topic if icd.topic.has_words else None
+    return RelevanceAnalyser(icd.scoring.relevance, words, icd.event, icd.posts, icd.pairs)
 
 
 def _shipped(icd: Icd, topic: Topic) -> Iterator[OnlineAnalyser]:
@@ -74,5 +81,6 @@ __all__ = [
     "TextAnalyser",
     "UrlAnalyser",
     "analysers",
+    "relevance_analyser",
     "seeds_of_posts",
 ]

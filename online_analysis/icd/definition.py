@@ -200,6 +200,19 @@ class Icd(Section):
         weights = self.scoring.weights
         return self.scoring.relevant if subject or any(weights[name] for name in weights.keys() - ANALYSERS) else None
 
+    def doubts(self) -> Iterator[str]:
+        """Yield what is no mistake and hardly meant, with what to set instead."""
+        scoring, relevance = self.scoring, self.scoring.relevance
+        if relevance is None or relevance.combination != "linear" or self.event is None:
+            return
+        by_time = 1 - relevance.alpha
+        if by_time and scoring.relevant <= by_time and self.relevant_at is not None:
+            yield (
+                f"scoring.relevant: with `combination: linear` and an alpha of {relevance.alpha:g} each page of the"
+                f" event's time has {by_time:g}, whatever it is about, so that from {scoring.relevant:g} on nearly all"
+                f" are relevant; set it above {by_time:g}, or write `combination: gated`"
+            )
+
     @property
     def unread_files(self) -> tuple[str, ...]:
         """The files that the ICD names and that were not opened, so that their content is unknown."""

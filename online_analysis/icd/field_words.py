@@ -16,6 +16,16 @@ class Words:
     help: str
 
 
+EVENT_KINDS: Final = (
+    ("Event", "Type", "Duration", "Lead time", "Cool-down time"),
+    ("Olympic games", "recurring", "2 weeks", "weeks", "days"),
+    ("Federal election", "recurring", "1 day", "months", "weeks"),
+    ("Fukushima accident", "non-recurring", "1 week", "-", "months"),
+    ("Snowden leaks", "non-recurring", "1 day", "-", "years"),
+)
+"""Examples of how events are talked about (Gossen et al. 2020, table 1), to choose ``lead`` and ``cool_down`` by."""
+
+
 def _words(lines: str) -> Mapping[str, Words]:
     rows = (line.split(" | ") for line in lines.strip().splitlines())
     return {path: Words(label, sentence) for path, label, sentence in rows}

@@ -74,6 +74,7 @@ PARTS = frozenset(
         "/crawls/{crawl}/steer/{section}/preview/{job}",
         "/draft/reference/{crawl}/{job}",
         "/draft/trial/{trial}",
+        "/new/collection/sample/{name}/{job}",
         "/crawls/{crawl}/studio/jobs/{job}/part",
         "/crawls/{crawl}/studio/works/{work}/parts",
         "/crawls/{crawl}/studio/works/{work}/checks",

@@ -298,3 +298,25 @@ def test_a_weight_that_no_combination_takes_is_refused() -> None:
     with pytest.raises(ValueError, match="by which a combination that is gated does not weigh"):
         Relevance(alpha=0.8)
     assert Relevance.model_validate(Relevance().model_dump()) == Relevance()
+
+
+@pytest.mark.parametrize(
+    ("scoring", "doubtful"),
+    [
+        ("{relevance: {combination: linear}}", True),
+        ("{relevance: {combination: linear}, relevant: 0.5}", True),
+        ("{relevance: {combination: linear}, relevant: 0.51}", False),
+        ("{relevance: {combination: linear, alpha: 0.9}, relevant: 0.2}", False),
+        ("{relevance: {combination: linear, alpha: 1}, relevant: 0.1}", False),
+        ("{relevance: {combination: gated}}", False),
+        ("{}", False),
+    ],
+)
+def test_a_threshold_that_the_time_alone_reaches_is_doubted(scoring: str, doubtful: bool) -> None:
+    text = (
+        "id: x\ncontact: a@b.example\nseeds: [http://a.test/]\ntopic: {keywords: [flood]}\n"
+        f"event: {{start: 2013-06-01, end: 2013-06-30}}\nscoring: {scoring}\n"
+    )
+    doubts = list(Icd.parse(text.encode()).doubts())
+    assert len(doubts) == doubtful
+    assert all("set it above 0.5, or write `combination: gated`" in each for each in doubts)

@@ -52,6 +52,8 @@ BODIES: Mapping[str, Sequence[Any]] = {
     "CopyAsked": [{"title": "Once more"}],
     "DescriptionAsked": [{"title": "Told", "subject": ["floods"], "language": ["de"]}, {"title": "Told"}],
     "CollectionAsked": [{"title": "Told", "language": ["de"], "date": "2024-05", "crawls": []}, {"title": "Told"}],
+    "Specification": [{"definition": {"title": "Told", "captures": {"sources": [{"archive": "nobody"}]}}}],
+    "HandedIn": [{"definition": {"title": "Told", "captures": {"sources": [{"archive": "nobody"}]}}, "start": False}],
     "Start": [{"workers": 1}, {"accept_changes": True}, {}],
     "DefinitionAsked": [
         {"definition": "id: made\ncontact: a@b.example\nseeds: [http://b.example/]\ntopic: {keywords: [flood]}\n"},

@@ -10,7 +10,7 @@ from aahcrawler.sources.cdx_server import CdxLine, NoListingError, read_listing
 from tests.crawl.site import Reply, Site, serving
 from tests.imports.archives import record
 from tests.sources.dated import Dated, page
-from tests.sources.test_memento_source import AFTER, DURING, URL, taken
+from tests.sources.test_memento_source import AFTER, DURING, URL, listed, taken
 
 LISTINGS = [
     "[]",
@@ -78,6 +78,13 @@ def test_a_record_is_read_out_of_a_file_by_its_place(tmp_path: Path) -> None:
     assert found.dates == ["2013-09-01"]
     assert found.bodies == [AFTER.body]
     assert found.places == ["urn:uuid:00000000-0000-4000-8000-000000000001"]
+
+
+def test_what_a_server_lists_of_a_url_is_listed(tmp_path: Path) -> None:
+    _, _, site = files_and_listing(DURING, AFTER, Dated("http://other.test/", DURING.at, page("Other")))
+    with serving(site):
+        days = listed(tmp_path, {"cdx": {"server": f"{site.url}cdx", "files": f"{site.url}files/"}})
+    assert days == ["2013-06-05", "2013-09-01"]
 
 
 def test_a_place_that_holds_another_capture_is_told(tmp_path: Path) -> None:

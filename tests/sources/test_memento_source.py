@@ -88,6 +88,30 @@ def taken(folder: Path, sources: Sequence[Mapping[str, object]], snapshot: str =
     return asyncio.run(all_of())
 
 
+def listed(folder: Path, source: Mapping[str, object]) -> Sequence[str]:
+    """Return the days of the captures that a source lists of the URL."""
+    given = {
+        "id": "flood",
+        "contact": "archive@example.org",
+        "seeds": [URL],
+        "event": {"start": "2013-06-01", "end": "2013-06-30"},
+        "captures": {"sources": [source]},
+        "politeness": {"delay": "0", "delay_factor": "0"},
+        "network": {"allow_private": "true"},
+    }
+    icd = Icd.model_validate(given)
+
+    async def moments() -> Sequence[str]:
+        opened = open_sources(icd, folder, SnapshotChoice.of(icd, NOW))
+        try:
+            (one,) = opened.preferred
+            return sorted(f"{each:%Y-%m-%d}" for each in await one.moments(URL))
+        finally:
+            await opened.close()
+
+    return asyncio.run(moments())
+
+
 @pytest.mark.parametrize(("kinds", "ways"), WAYS)
 @pytest.mark.parametrize(
     ("snapshot", "captures", "expected"),
@@ -118,6 +142,15 @@ def test_all_captures_are_taken_in_the_order_of_time(tmp_path: Path) -> None:
     with archive_of(AFTER, BEFORE, LATER, page_size=2) as archive:
         found = taken(tmp_path, [source(archive)], "all")
     assert found.dates == ["2013-05-20", "2013-06-20", "2013-09-01"]
+
+
+def test_all_captures_of_a_time_map_are_listed_and_of_a_time_gate_those_that_it_names(tmp_path: Path) -> None:
+    with archive_of(AFTER, BEFORE, LATER, page_size=2) as archive:
+        assert listed(tmp_path, source(archive, "timemap")) == ["2013-05-20", "2013-06-20", "2013-09-01"]
+    with archive_of(BEFORE, LATER, names_next=True) as archive:
+        assert set(listed(tmp_path, source(archive, "timegate"))) == {"2013-05-20", "2013-06-20"}
+    with archive_of() as archive:
+        assert listed(tmp_path / "another", source(archive)) == []
 
 
 @pytest.mark.parametrize("marks", [True, False])

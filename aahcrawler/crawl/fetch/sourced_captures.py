@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,16 +38,22 @@ TOTAL_PATIENCE: Final = 120.0
 class NotTakenError(Exception):
     """None of the sources has a URL, for ``reason``.
 
-    ``seconds`` is for how long they want to be left in peace, ``rest`` for how long those that failed are asked
-    nothing; ``is_answered`` says whether others could tell that they have nothing.
+    ``failed`` says what became of it where archives could not be asked. ``seconds`` is for how long they want to be left
+    in peace, ``rest`` for how long those that failed are asked nothing; ``is_answered`` says whether others
+    could tell that they have nothing.
     """
 
     def __init__(self, reason: str, failed: Resolution | None = None) -> None:
-        super().__init__(f"none of the sources has it ({reason})")
+        troubles = () if failed is None else failed.troubles
+        super().__init__(f"none of the sources has it ({'; '.join(troubles) or reason})")
         self.reason = reason
         self.seconds = 0.0 if failed is None else failed.seconds
         self.rest = 0.0 if failed is None else failed.rest
         self.is_answered = failed is None or bool(failed.have_nothing)
+
+
+def _nothing(_: str) -> bool:
+    return False
 
 
 @dataclass(slots=True)
@@ -56,7 +62,8 @@ class SourcedCaptures:
 
     Sources of ``preferred`` are asked before a site, those of ``others`` where the site has a page no more; without
     ``has_live`` no site is asked at all. A page is read up to ``page_bytes``. ``client`` asks archives over the
-    network, None where none is asked.
+    network, None where none is asked. A capture may be of another URL than was asked for, such as one with ``www.``;
+    one that ``excludes`` is true of is not taken.
     """
 
     preferred: Sequence[Source] = ()
@@ -64,6 +71,7 @@ class SourcedCaptures:
     has_live: bool = True
     page_bytes: int = 10_000_000
     client: ArchiveClient | None = None
+    excludes: Callable[[str], bool] = _nothing
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
     _looked_up_at: float = 0.0
@@ -85,7 +93,7 @@ class SourcedCaptures:
         resolution = Resolution(have_nothing=known or [])
         sources = [each for each in sources if each not in resolution.have_nothing]
         async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, is_patient=is_patient):
-            page = replayed(exchange, self.page_bytes, as_sent=True)
+            page = None if self.excludes(exchange.url) else replayed(exchange, self.page_bytes, as_sent=True)
             if page is None:
                 exchange.close()
                 continue
@@ -144,14 +152,16 @@ def _remember(known: OrderedDict[str, T], url: str, value: T) -> None:
         known.popitem(last=False)
 
 
-def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptures:
+def open_sources(
+    icd: Icd, folder: Path, choice: SnapshotChoice, excludes: Callable[[str], bool] = _nothing
+) -> SourcedCaptures:
     """Open the sources of a definition, whose imports and TimeMaps are kept in ``folder``.
 
     Raise ``ArchiveFolderError``.
     """
     given = icd.captures
     if given.is_live:
-        return SourcedCaptures()
+        return SourcedCaptures(excludes=excludes)
     client = None
     if any(each.memento or each.cdx for each in given.sources):
         settings = wire_settings(icd, folder / SPOOL)
@@ -166,4 +176,4 @@ def open_sources(icd: Icd, folder: Path, choice: SnapshotChoice) -> SourcedCaptu
         [open_source(each, folder, choice, client) for each in sources if not each.live]
         for sources in (given.sources[:live], given.sources[live:])
     )
-    return SourcedCaptures(before, behind, given.has_live, icd.limits.page_bytes, client)
+    return SourcedCaptures(before, behind, given.has_live, icd.limits.page_bytes, client, excludes)

@@ -73,6 +73,10 @@ class RequisiteBudgetError(Exception):
     """A requisite was leased, and ``limits.requisite_bytes`` has been used up since it was offered."""
 
 
+class ExcludedError(Exception):
+    """A page was leased that the institution excludes from its crawls."""
+
+
 class EndsSessionError(Exception):
     """A URL was leased that would log out of its site."""
 
@@ -100,6 +104,7 @@ _NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
 _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
     RobotsDeniedError: (State.BLOCKED, "robots"),
     EndsSessionError: (State.BLOCKED, "logout"),
+    ExcludedError: (State.BLOCKED, f"{SCOPE}{Refusal.EXCLUDED}"),
     RequisiteBudgetError: (State.BLOCKED, "requisite_bytes"),
     RequestIgnoredError: (State.BLOCKED, "ignored"),
     RequestReplacedError: (State.FAILED, "replaced"),
@@ -200,6 +205,10 @@ class ResponseHandler:
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
         return self._steps.trap_detection.refused(lease)
+
+    def is_excluded(self, lease: Lease) -> bool:
+        """Return whether the institution excludes a URL that was queued before it did, or by another spelling."""
+        return self._context.now.scope.exclusions.covers(lease.url)
 
     def worth(self, lease: Lease) -> float:
         """Return what part of its score a leased page is worth by now, less than 1 where it is to give way."""

@@ -26,6 +26,7 @@ from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
 from aahcrawler.crawl.response.handler import (
     EndsSessionError,
+    ExcludedError,
     RequestIgnoredError,
     RequestReplacedError,
     RequisiteBudgetError,
@@ -126,6 +127,7 @@ class AahSpider(Spider):
                         DomainBudgetError,
                         TrapError,
                         GivesWayError,
+                        ExcludedError,
                         EndsSessionError,
                     ) as refusal:
                         await self.job.handler.on_error(lease, refusal)
@@ -149,6 +151,8 @@ class AahSpider(Spider):
         """Raise why a leased URL is not to be fetched any more, where there is a reason."""
         if _is_spent(self.job.lifecycle, lease):
             raise RequisiteBudgetError
+        if self.job.handler.is_excluded(lease):
+            raise ExcludedError
         self.job.budgets.check(lease)
         if (trap := self.job.handler.trap(lease)) is not None:
             raise TrapError(trap)

@@ -18,20 +18,19 @@ from typing import Final
 from aahcrawler import urls
 from aahcrawler.crawl.capture.recrawl import GONE
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
-from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.core.page_reading import WorkEndedError
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError, SourcedCaptures, open_sources
-from aahcrawler.crawl.response.page_analyser import embedded_links, scored_page
 from aahcrawler.crawl.response.seed_trail import SeedTrail
+from aahcrawler.crawl.startup.dry_reading import DryReading
 from aahcrawler.crawl.startup.store_opening import SEED_SCORE
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.exchange import Memento
 from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
 from aahcrawler.page.onward import MAX_REDIRECTS
-from aahcrawler.pipeline import analysis, trap_evidence
-from aahcrawler.pipeline.analysis import Beside, PageAnalysis
+from aahcrawler.pipeline import trap_evidence
+from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.scope import ExternalUrl
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
@@ -89,6 +88,11 @@ class TriedSeed:
         return self.verdict in {Verdict.FETCHED, Verdict.OFF_TOPIC}
 
     @property
+    def words(self) -> str:
+        """The verdict in words; of a page out of an archive that it is held there, since nothing was fetched."""
+        return HELD if self.archive and self.verdict is Verdict.FETCHED else str(self.verdict)
+
+    @property
     def hints(self) -> tuple[str, ...]:
         """What to look at, the verdict's advice first; none where the seed is as it should be."""
         return tuple(self._hints())
@@ -96,6 +100,8 @@ class TriedSeed:
     def _hints(self) -> Iterator[str]:
         if self.verdict is Verdict.OFF_TOPIC:
             yield "the page says little of the subject: look whether its best links do, and at topic in the definition"
+        elif self.verdict is Verdict.ARCHIVE:
+            yield "try again later"  # Its detail names the archive; a dry run writes no log.
         elif self.advice:
             yield self.advice
         is_told = not self.gives or (self.verdict is Verdict.FETCHED and self.advice)
@@ -114,6 +120,7 @@ class TriedSeed:
         return {
             "url": self.url,
             "verdict": self.verdict.value,
+            "words": self.words,
             "gives": self.gives,
             "detail": self.detail,
             "ended_at": self.ended_at,
@@ -140,6 +147,7 @@ class TriedSeed:
 
 
 BEST_LINKS: Final = 10
+HELD: Final = "held by an archive"
 AT_ONCE: Final = 4
 """How many sites are asked at once."""
 SEED_SECONDS: Final = 60.0
@@ -192,8 +200,7 @@ class DryRun:
         self._context = context
         self._seed_seconds = seed_seconds
         self._all_seconds = all_seconds
-        self._documents = DocumentReader()
-        self._reading = PageReading(asyncio.Event())
+        self._reading = DryReading(context)
 
     def run(self, seeds: Sequence[str], told: Callable[[TriedSeed], None]) -> None:
         """Try seeds, a few sites at once, and tell of each as soon as it is done. Must not be called in a loop."""
@@ -201,14 +208,14 @@ class DryRun:
             with tempfile.TemporaryDirectory(prefix="aah-") as spool:
                 asyncio.run(self._all(seeds, Path(spool), told))
         finally:
-            self._documents.close()
+            self._reading.close()
 
     async def _all(self, seeds: Sequence[str], spool: Path, told: Callable[[TriedSeed], None]) -> None:
         icd = self._context.icd
         client = WireClient(wire_settings(icd, spool))
         polite = PoliteClient(client, icd.politeness, Manners(request_headers(icd), icd.limits.page_bytes))
         choice = SnapshotChoice.of(icd, datetime.now(UTC))
-        sources = open_sources(icd, spool, choice)
+        sources = open_sources(icd, spool, choice, self._context.scope.exclusions.covers)
         asking = _Asking(polite, sources)
         ends = time.monotonic() + self._all_seconds
         gate = asyncio.Semaphore(AT_ONCE)
@@ -263,7 +270,7 @@ class DryRun:
 
     async def _looked(self, lease: Lease, asking: "_Asking", stats: Stats) -> _Looked:
         """Follow a seed's redirects to a page, and note what the crawl would note of each answer."""
-        trail = SeedTrail(CurrentContext(self._context), stats, self._reading)
+        trail = SeedTrail(CurrentContext(self._context), stats, self._reading.pages)
         first, met = lease.url, {lease.url}
         while True:
             try:
@@ -273,7 +280,7 @@ class DryRun:
                 return _Looked(problem=str(error))
             if memento is None:
                 await self._look_for_ids(lease, page, asking.polite)
-            found = await self._analysed(lease, page)
+            found = await self._reading.analysed(lease, page)
             links = discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
             stats.merge(await trail.answered(lease, page, found, links))
             target = links.redirect
@@ -289,33 +296,13 @@ class DryRun:
         if not self._context.scope.drops_sessions:
             return
         try:
-            found = await self._reading.of(page, lambda page: trap_evidence.suspects(page, traps.sessions))
+            found = await self._reading.pages.of(page, lambda page: trap_evidence.suspects(page, traps.sessions))
         except WorkEndedError:
             return  # What is said of the page will be the same.
         url = trap_evidence.page_to_ask(page, lease, found)
         if url:
             with suppress(*NotFetchedError):
                 traps.decide(page.url, found, trap_evidence.links_of(await asking.page(url), page))
-
-    async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
-        if 300 <= page.status < 400 and not page.is_content:
-            return PageAnalysis(analysis.of_redirect(lease, page))
-        try:
-            if self._context.icd.sources.documents and page.status < 300 and is_document(page):
-                transcript = await asyncio.to_thread(self._documents.read, page)
-                page = replace(page, transcript=transcript)
-            return await self._understood(lease, page)
-        except Exception as error:  # Whatever a page may provoke, the others are tried
-            return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
-
-    async def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
-        scored = await scored_page(page, self._reading, self._context)
-        assistance = scored.assistance
-        beside = Beside(embedded_links(page), assistance.failed_actions)
-        metadata = analysis.of_page(lease, page, scored, self._context.icd.relevant_at, beside)
-        return PageAnalysis(
-            metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
-        )
 
     def _described(self, result: SeedResult, looked: _Looked) -> TriedSeed:
         page, found = looked.page, looked.found

@@ -1,4 +1,4 @@
-"""``aah icd try``: the first page of each seed, before anything is crawled.
+"""``aah icd try``: the first page of each seed, or a sample out of archives, before anything is crawled.
 
 The command imports its modules when it runs: help has to answer at once.
 """
@@ -26,16 +26,25 @@ def try_seeds(
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="N", min=1, max=600, help="How long one seed may take.")
     ] = 60.0,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", metavar="N", min=1, max=2000, help="Take N captures out of its archives instead."),
+    ] = None,
 ) -> None:
-    """Look at the first page of each seed as the crawl would, politely; nothing is archived."""
+    """Look at the first page of each seed as the crawl would, politely; nothing is archived.
+
+    With --sample, look each seed up in the archives that the definition names, take captures from there on, and show
+    the most relevant ones, how many would be members, and what is missing.
+    """
     import json
     import sys
 
     from rich.console import Console
 
+    from aahcrawler.crawl.startup.archive_sample import Sampling
     from aahcrawler.crawl.startup.dry_run import DryRun, TriedSeed
     from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
-    from aahcrawler.crawl.startup.dry_run_tables import lines_of, print_table, summary
+    from aahcrawler.crawl.startup.dry_run_tables import lines_of, print_table, summary, tell_notes, tell_sample
     from aahcrawler.segments import DamageError
     from aahcrawler.sources.source import ArchiveFolderError
     from knowledge_base.file_selection import named_folders
@@ -44,6 +53,11 @@ def try_seeds(
 
     with exit_on_error(IcdError, LoadError, DamageError):
         opened = open_dry_run(icd, named_folders(kb) if kb else ())
+    tell_notes(opened.notes, typer.echo, as_json=as_json)
+    if sample is not None:
+        with exit_on_error(ArchiveFolderError):
+            found = tell_sample(Sampling(opened.context, captures=sample), typer.echo, as_json=as_json)
+        raise typer.Exit(0 if found.captures else 1)
     wanted = tuple(seeds or opened.context.icd.seeds)
     if missing := [seed for seed in wanted if seed not in opened.context.icd.seeds]:
         typer.echo(f"{missing[0]}: is no seed of {icd}; write it as `aah icd check` reads it, or add it", err=True)
@@ -56,14 +70,12 @@ def try_seeds(
         if as_json:
             typer.echo(json.dumps({"kind": "seed", **seed.as_json()}, ensure_ascii=False))
         elif is_table:
-            typer.echo(f"{len(tried)} of {len(wanted)}: {seed.url}: {seed.verdict}", err=True)
+            typer.echo(f"{len(tried)} of {len(wanted)}: {seed.url}: {seed.words}", err=True)
         else:
             for line in lines_of(seed):
                 typer.echo(line)
         sys.stdout.flush()
 
-    for note in opened.notes:
-        typer.echo(json.dumps({"kind": "note", "text": note}) if as_json else note, err=not as_json)
     with exit_on_error(ArchiveFolderError):
         DryRun(opened.context, seed_seconds=seconds).run(wanted, tell)
     if is_table:

@@ -11,6 +11,7 @@ from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.reference_documents import Fetched, fetch_documents, reader
 from aahcrawler.crawl.startup.store_opening import browser_notes
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.scope import Scope
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.traps.traps import Traps
@@ -43,7 +44,7 @@ def open_dry_run(path: Path, folders: tuple[Path, ...] = ()) -> OpenedDryRun:
         fetched = fetch_documents(icd, Path(spool), lambda _: None, reader(helper.knowledge_base))
     texts = {document.url: fetched.texts.get(document.url, "") for document in icd.document_urls()}
     topic = build_topic(icd, texts)
-    scope = Scope(icd, taken_down=TakenDown.of(icd.output))
+    scope = Scope(icd, taken_down=TakenDown.of(icd.output), exclusions=Exclusions.of(icd.output))
     context = CrawlContext(icd, lambda: helper, analysers(icd, topic), scope, topic=topic, traps=Traps(icd.traps))
     return OpenedDryRun(context, tuple(_notes(icd, fetched)))
 

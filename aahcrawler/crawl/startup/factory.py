@@ -62,6 +62,7 @@ from aahcrawler.crawl.startup.store_opening import (
 from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import conceal, keep_events
 from aahcrawler.credentials.given import Credentials, read_credentials
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.helper import ApplicationAwareHelper
@@ -210,12 +211,13 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     """
     begun, knowledge, credentials = datetime.now(UTC), sources.knowledge, read_credentials(icd)
     _prepare(icd, folder, knowledge, credentials, opening)
-    captures = _open_sources(icd, folder)
+    scope = _scope(icd, folder)
+    captures = _open_sources(icd, folder, scope)
     kept = _open_archive(icd, folder, opening, others)
     keep = partial(archive_exchange, kept.archive, kept.history, folder.run.number)
     topic_learner = open_topic(icd, folder, keep, others.topic, lambda: knowledge.helper.knowledge_base)
     scored_by = analysers(icd, topic_learner.topic)
-    connection, scope = _connection(icd, folder, opening, others.crawl), _scope(icd, folder)
+    connection = _connection(icd, folder, opening, others.crawl)
     scores = opening.enter_context(open_score_log(icd, folder, kept.named))
     opening.enter_context(synced(kept.archive, kept.objects, scores))
     lessons = _recall_scores(icd, folder, connection.frontier, scores)
@@ -256,11 +258,11 @@ def _prepare(
     repair_folder(folder)
 
 
-def _open_sources(icd: Icd, folder: CrawlFolder) -> SourcedCaptures:
+def _open_sources(icd: Icd, folder: CrawlFolder, scope: Scope) -> SourcedCaptures:
     """Open the archives that captures come from; what is newest in them is told by when the crawl began."""
     begun = folder.run.begun_at or datetime.now(UTC)
     try:
-        return open_sources(icd, folder.root, SnapshotChoice.of(icd, begun))
+        return open_sources(icd, folder.root, SnapshotChoice.of(icd, begun), scope.exclusions.covers)
     except ArchiveFolderError as error:
         raise CrawlRefusedError(str(error)) from error
 
@@ -339,9 +341,9 @@ def _finish_takedown(folder: CrawlFolder) -> None:
 
 
 def _scope(icd: Icd, folder: CrawlFolder) -> Scope:
-    """Return the scope without what was taken out of the folder's archive."""
+    """Return the scope without what was taken out of the folder's archive, and what the institution excludes."""
     try:
-        return Scope(icd, taken_down=TakenDown.of(folder.root))
+        return Scope(icd, taken_down=TakenDown.of(folder.root), exclusions=Exclusions.of(folder.root))
     except DamageError as error:
         raise CrawlRefusedError(str(error)) from error
 

@@ -276,7 +276,7 @@ def open_topic(
     texts = dict(kept.texts)
     wanted = [document for document in icd.document_urls() if document.url not in texts]
     if wanted:
-        fetched = fetch_documents(icd, folder.spool, keep, reader(knowledge_base()))
+        fetched = fetch_documents(icd, folder.spool, keep, reader(knowledge_base()), folder.root)
         if fetched.mistakes:
             raise IcdError(fetched.mistakes)
         texts |= fetched.texts

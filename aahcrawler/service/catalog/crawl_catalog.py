@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 from aahcrawler import urls
 from aahcrawler.crawls import frontier_name, is_import, number, started
 from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.frontier.hops import Hop, extended
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.layout import CREATED, DEFINITION, DELETED, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
+from aahcrawler.layout import CREATED, DEFINITION, DELETED, EXCLUSIONS, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
 from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown
@@ -52,8 +53,8 @@ class Target:
 class Admission:
     """The rules of one definition. Names are not looked up: a name's IP address is judged when it is fetched."""
 
-    def __init__(self, icd: Icd, taken_down: TakenDown | None = None) -> None:
-        self._scope = Scope(icd, taken_down=taken_down)
+    def __init__(self, icd: Icd, taken_down: TakenDown | None = None, exclusions: Exclusions | None = None) -> None:
+        self._scope = Scope(icd, taken_down=taken_down, exclusions=exclusions)
         self._addresses = IpPolicy(
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
@@ -254,15 +255,24 @@ class Catalog:
                 yield from filter(_is_crawl, inner)
 
     def _read(self, folder: Path) -> Crawl:
-        written = _written(folder)
-        stamp = _stamp(_definition(folder)), _stamp(folder / TOMBSTONES), _stamp(written)
+        written, excluded = _written(folder), folder.parent / EXCLUSIONS
+        stamp = tuple(map(_stamp, (_definition(folder), folder / TOMBSTONES, written, excluded)))
         with self._lock:
             kept = self._known.get(folder)
             if kept is None or kept[0] != stamp:
                 icd = _as_described(_read_definition(folder), written)
-                crawl = Crawl(folder, icd, Admission(icd, TakenDown.of(folder)), number(folder))
-                kept = self._known[folder] = stamp, crawl
+                admission = Admission(icd, TakenDown.of(folder), _exclusions(folder))
+                kept = self._known[folder] = stamp, Crawl(folder, icd, admission, number(folder))
         return kept[1]
+
+
+def _exclusions(folder: Path) -> Exclusions:
+    """Return what holds for a crawl; nothing where the file cannot be read, since no crawl starts then anyway."""
+    try:
+        return Exclusions.of(folder)
+    except DamageError as error:
+        _logger.warning("%s", error)
+        return Exclusions()
 
 
 def _is_crawl(folder: Path) -> bool:

@@ -28,7 +28,8 @@ _WRITTEN: Final = frozenset({"seeds", "topic.keywords", "operator", "contact", "
 """The fields that a first text has by itself; others are changes of it."""
 _SUGGESTED: Final = frozenset({"limits.pages", "limits.time"})
 """The fields that stay as they are suggested where nothing is written; without any limit a crawl might never end."""
-_EXAMPLE: Final = Wish(("https://forum.example.org/",), "archive@example.org")
+EXAMPLE: Final = Wish(("https://forum.example.org/",), "archive@example.org")
+"""What has no mistakes: by it a form is laid out in which nothing is written yet."""
 
 
 def routes(site: Site) -> APIRouter:
@@ -57,9 +58,9 @@ class _NewCrawlHandlers:
 
     def empty(self, session: Session) -> Response:
         """Return the page with nothing but what is known: who crawled last."""
-        last = self._last(session)
+        last = last_definition(self._site, session)
         who = {} if last is None else {"operator": last.operator, "contact": last.contact}
-        return self._shown(session, Form(who), form_view(first_text(_EXAMPLE)), is_new=True)
+        return self._shown(session, Form(who), form_view(first_text(EXAMPLE)), is_new=True)
 
     def sent(self, session: Session, form: Form) -> Response:
         """Return what comes of the answers; where they have mistakes, the page with each of them at its field."""
@@ -104,13 +105,6 @@ class _NewCrawlHandlers:
         )
         return first_text(wish)
 
-    def _last(self, session: Session) -> Icd | None:
-        """Return the definition of the crawl that was begun last, for who may see it."""
-        if Role.READ not in session.caller.roles:
-            return None
-        crawls = [crawl for crawl in self._helm.reach.crawls() if crawl.folder is not None and not crawl.is_import]
-        return max(crawls, key=_begun_at).icd if crawls else None
-
     def _shown(
         self,
         session: Session,
@@ -130,6 +124,15 @@ class _NewCrawlHandlers:
         shown["is_more_open"] = not is_new and any(path.partition(".")[0] not in EXPERT for path in mistaken)
         values = {"form": form, "view": view, "seeds": seeds or SeedList(), "trial": trial}
         return self._site.page(session, "new.html", **values, **shown)
+
+
+def last_definition(site: Site, session: Session) -> Icd | None:
+    """Return the definition of the crawl that was begun last, for who may see it; None where there is none."""
+    if Role.READ not in session.caller.roles:
+        return None
+    every = site.instruments.helm.reach.crawls()
+    crawls = [crawl for crawl in every if crawl.folder is not None and not crawl.is_import]
+    return max(crawls, key=_begun_at).icd if crawls else None
 
 
 def _is_answered(form: Form) -> bool:

@@ -14,6 +14,8 @@ from online_analysis.icd import Icd
 
 _WHOLE: Final = frozenset({"archive.target", "scoring.entity_model", "scoring.post_to"})
 _NAMES: Final = frozenset({"ca_file", "client_certificate", "client_key", "cookies_file", "env", "file"})
+_ARCHIVES: Final = "archive"
+"""How archives of this machine are named among the sources of captures."""
 _PROBLEM = "reaches this machine's own files or secrets"
 _ADVICE = "write it into the file of the definition on the machine itself, or leave it out"
 
@@ -24,14 +26,19 @@ def machine_fields(icd: Icd) -> Mapping[str, object]:
     return {**found, **{f"file {name}": name for name in icd.file_names}}
 
 
-def refuse_machine_fields(icd: Icd, before: Icd | None = None) -> None:
+def refuse_machine_fields(icd: Icd, before: Icd | None = None, own: Set[str] = frozenset()) -> None:
     """Raise ``ProblemError`` where a definition that came by the network reaches what is this machine's own.
 
-    What it did ``before`` it may go on to do, and where it names secrets the rest of ``network`` stays as well, which
-    says to whom they are sent.
+    Files and archives that are ``own`` came with it, or were chosen among those of the service. What it did ``before``
+    it may go on to do, and where it names secrets the rest of ``network`` stays as well, which says to whom they are
+    sent.
     """
     allowed = {} if before is None else machine_fields(before)
-    new = [name for name, value in machine_fields(icd).items() if name not in allowed or allowed[name] != value]
+    new = [
+        name
+        for name, value in machine_fields(icd).items()
+        if not all(each in own for each in _named(value)) and (name not in allowed or allowed[name] != value)
+    ]
     if before is not None and any(name.startswith("network.") for name in allowed) and before.network != icd.network:
         new.append("network")
     if new:
@@ -39,8 +46,13 @@ def refuse_machine_fields(icd: Icd, before: Icd | None = None) -> None:
         raise ProblemError(BAD_DEFINITION, f"{', '.join(new)}: {_PROBLEM}; {_ADVICE}", mistakes=mistakes)
 
 
+def _named(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value if isinstance(value, str) else None]
+
+
 def _reaching(value: object, path: str) -> Iterator[tuple[str, object]]:
-    if path in _WHOLE or path.rpartition(".")[2] in _NAMES:
+    name = path.rpartition(".")[2]
+    if path in _WHOLE or name in _NAMES or (name == _ARCHIVES and path.startswith("captures.")):
         if value:
             yield path, value
     elif isinstance(value, dict):

@@ -231,11 +231,13 @@ def _meaning(held: HeldDefinition, text: str) -> Icd:
     if held.file is None:
         return unpacked(Definition(text.encode(), held.others or {}), held.icd.output)
     folder, allowed = held.file.parent, frozenset(held.icd.file_names)
-    return Icd.parse(text.encode(), held.file, place=_place(folder, allowed))
+    archives = frozenset(path for source in held.icd.captures.sources for path in source.archive)
 
+    def place(name: str) -> Path:
+        found = folder / name
+        return found if name in allowed or str(found.absolute()) in archives else folder / "missing" / "file"
 
-def _place(folder: Path, allowed: frozenset[str]) -> Callable[[str], Path]:
-    return lambda name: folder / name if name in allowed else folder / "missing" / "file"
+    return Icd.parse(text.encode(), held.file, place=place)
 
 
 def _write_file(file: Path, before: str, text: str) -> None:

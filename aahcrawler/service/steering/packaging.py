@@ -70,6 +70,19 @@ class Packing:
         return cls(crawl.id, asked, (folder,), folder / EXPORTS / f"{crawl.id}-kept.{ending}", f"package:{ending}")
 
     @classmethod
+    def of_members(cls, crawl: Crawl, ending: KeptFile) -> "Packing | None":
+        """Return the packing of the members of a collection about an event, None where this machine has none of it."""
+        folder, threshold = crawl.folder, crawl.icd.relevant_at
+        if folder is None or threshold is None:
+            return None
+        score = ("--score", f">={threshold}")
+        asked = (*_exported(folder)[:-1], *score, "--wacz")
+        if ending == "warc.gz":
+            asked = ("select", "--json", str(folder.absolute()), *score, "--to")
+        file = folder / EXPORTS / f"{crawl.id}-members.{ending}"
+        return cls(crawl.id, asked, (folder,), file, f"members:{ending}")
+
+    @classmethod
     def of_collection(cls, file: CollectionFile, collection: Collection) -> "Packing":
         """Return the packing of a collection."""
         folders = tuple(file.folder(name) for name in collection.crawls)

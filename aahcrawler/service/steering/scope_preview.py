@@ -7,6 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import REFUSED
@@ -75,7 +76,9 @@ def preview_scope(
     def work(progress: Progress) -> ScopePreview:
         try:
             taken_down = TakenDown.of(crawl.folder) if crawl.folder is not None else None
-            return _judged(reach, crawl, Scope(wanted, taken_down=taken_down), shown, progress)
+            exclusions = Exclusions.of(crawl.folder) if crawl.folder is not None else None
+            scope = Scope(wanted, taken_down=taken_down, exclusions=exclusions)
+            return _judged(reach, crawl, scope, shown, progress)
         except DamageError as error:
             raise ProblemError(CONFLICT, f"a file of the crawl is damaged: {error}") from error
 

@@ -40,6 +40,7 @@ class SeedTried(Shown):
 
     url: str
     verdict: str
+    words: str
     gives: bool
     detail: str = ""
     ended_at: str = ""

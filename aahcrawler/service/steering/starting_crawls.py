@@ -1,7 +1,9 @@
 """A crawl is started, asked to end, or created."""
 
 import os
-from contextlib import suppress
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from typing import Final
@@ -133,12 +135,27 @@ def create(
         raise ProblemError(CONFLICT, f"there is a crawl {icd.id} already: change its definition, or write another id")
     if reach.shared is not None:
         return _submit_new(reach, by, icd, text, begin=begin)
-    folder = _folder_for(reach, icd)
-    _write_new(folder, _with_output(text, folder))
-    crawl = reach.crawl(icd.id)
-    note(crawl, by, "create", {"title": icd.title}, {"folder": folder.name})
+    crawl = establish(reach, caller, NewCrawl(icd, text))
     begun = start(reach, definitions, processes, crawl, by) if begin else None
     return Created(id=icd.id, title=icd.title, started=begun, detail=begun.detail if begun else "it can be started")
+
+
+@dataclass(frozen=True, slots=True)
+class NewCrawl:
+    """A crawl that is to be: what defines it, as text too, and the files beside that by their paths in its folder."""
+
+    icd: Icd
+    text: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def establish(reach: CrawlRegistry, caller: Caller, new: NewCrawl) -> Crawl:
+    """Make the folder of a crawl, which is not started. Raise ``ProblemError`` where that cannot be done."""
+    folder = folder_for(reach, new.icd.id)
+    _write_new(folder, _with_output(new.text, folder), new.files)
+    crawl = reach.crawl(new.icd.id)
+    note(crawl, caller.name, "create", {"title": new.icd.title}, {"folder": folder.name})
+    return crawl
 
 
 def free_id(reach: CrawlRegistry, wanted: str) -> str:
@@ -170,17 +187,18 @@ def _with_output(text: str, folder: Path) -> str:
         raise refused(error, "the definition has mistakes") from None
 
 
-def _folder_for(reach: CrawlRegistry, icd: Icd) -> Path:
+def folder_for(reach: CrawlRegistry, name: str) -> Path:
+    """Return the folder of a crawl that is to be made. Raise ``ProblemError`` where this service holds no others."""
     place = reach.catalog.place_for_new()
     if place is None:
         raise ProblemError(
             CONFLICT, "this service was given folders of single crawls; start it with a folder that is to hold several"
         )
-    return (place / icd.id).absolute()
+    return (place / name).absolute()
 
 
-def _write_new(folder: Path, text: str) -> None:
-    """Write the definition of a new crawl into a folder of its own, which must not be there."""
+def _write_new(folder: Path, text: str, files: Mapping[str, bytes]) -> None:
+    """Write the definition of a new crawl, the last of its files, into a folder of its own, which must not be there."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
@@ -188,14 +206,14 @@ def _write_new(folder: Path, text: str) -> None:
     except OSError as error:
         raise ProblemError(CONFLICT, f"no folder can be made for the crawl: {error.strerror}") from error
     try:
-        with open(folder / CREATED, "x", encoding="utf-8", opener=private) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        for name, content in {**files, CREATED: text.encode()}.items():
+            (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
+            with open(folder / name, "xb", opener=private) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
     except OSError as error:
-        (folder / CREATED).unlink(missing_ok=True)
-        with suppress(OSError):
-            folder.rmdir()
+        shutil.rmtree(folder, ignore_errors=True)
         raise ProblemError(CONFLICT, f"the definition cannot be written: {error.strerror}") from error
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry, KnowledgeFolders
+from aahcrawler.service.steering.collection_specifications import Specifications
 from aahcrawler.service.steering.crawl_process import Processes
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.long_jobs import Jobs
@@ -20,6 +21,7 @@ class SteeringService:
     jobs: Jobs
     trials: SeedTrials
     packages: Packages
+    specifications: Specifications
 
     @classmethod
     def of(cls, reach: CrawlRegistry) -> "SteeringService":
@@ -28,9 +30,10 @@ class SteeringService:
         def knowledge() -> KnowledgeFolders:
             return reach.knowledge
 
-        return cls(
-            reach, HeldDefinitions(reach), Processes(knowledge), Jobs(), SeedTrials(knowledge), Packages(knowledge)
-        )
+        definitions, processes, jobs = HeldDefinitions(reach), Processes(knowledge), Jobs()
+        specifications = Specifications(reach, definitions, processes, jobs, knowledge)
+        trials, packages = SeedTrials(knowledge), Packages(knowledge)
+        return cls(reach, definitions, processes, jobs, trials, packages, specifications)
 
     def close(self) -> None:
         """Give up the jobs that are under way. Crawls that were started go on."""

@@ -163,6 +163,7 @@ _REMEDIES: Final = {
     "spam": "its host is in scoring.spam_hosts; take it out",
     "too_deep": "scope.depth is too small for it; make it larger",
     "form": "it is what a form sends, and sources.forms is off; that can be changed while the crawl is stopped",
+    "excluded": "exclusions.txt, beside the folders of crawls, excludes it from all of them",
     "private_address": "it leads to a private address; network.allow_private can be changed while the crawl is stopped",
 }
 

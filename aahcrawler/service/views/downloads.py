@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from aahcrawler.layout import ARCHIVE, REMOVING, REPORT, WARC
+from aahcrawler.layout import ARCHIVE, NQUADS, OBJECTS, REMOVING, REPORT, WARC
 from aahcrawler.replay.recorded_responses import ByteRange, asked_range
 from aahcrawler.segments import no_link
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -98,6 +98,25 @@ def report(crawl: Crawl) -> Download:
     return Download(f"{crawl.id}-report.html", len(content), iter((content,)))
 
 
+def statements(crawl: Crawl) -> Download:
+    """Return the complete segments of N-Quads as one, which a gzip reader reads on end.
+
+    Raise ``ProblemError`` where a takedown is under way.
+    """
+    folder = _folder(crawl)
+    _refuse_takedown(folder)
+    files = []
+    for path in sorted((folder / OBJECTS).glob(f"*.{NQUADS}")):
+        stat = path.stat(follow_symlinks=False)
+        files.append(ArchiveFile(path, stat.st_size, stat.st_mtime))
+
+    def pieces() -> Iterator[bytes]:
+        for each in files:
+            yield from _pieces(each, (folder,))
+
+    return Download(f"{crawl.id}.nq.gz", sum(each.size for each in files), pieces())
+
+
 def package(made: ArchiveFile, folders: Sequence[Path], asked: str) -> Download:
     """Return a package of the crawls in ``folders``, or the part of it that a field ``Range`` asks for."""
     for folder in folders:
@@ -157,11 +176,14 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _Rows = tuple[Sequence[BaseModel], str | None]
 
 
-def page_table(indexes: PageIndexes, crawl: Crawl) -> Iterator[bytes]:
-    """Return all captures of pages, the newest first. Raise ``ProblemError`` where the index is not complete yet."""
+def page_table(indexes: PageIndexes, crawl: Crawl, wanted: PageFilter | None = None) -> Iterator[bytes]:
+    """Return all captures of pages, or those that are wanted, the newest first.
+
+    Raise ``ProblemError`` where the index is not complete yet.
+    """
 
     def some(asked: Asked, after: str) -> _Rows:
-        found = page_list(asked, PageFilter(), after, _AT_ONCE)
+        found = page_list(asked, wanted or PageFilter(), after, _AT_ONCE)
         return found.pages, found.next
 
     return _table(indexes, crawl, PageShown, some)

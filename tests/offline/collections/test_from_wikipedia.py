@@ -137,6 +137,24 @@ def test_what_is_not_found_is_told_and_left_open(tmp_path: Path) -> None:
     assert {each.partition(":")[0] for each in definition.missing} == {"event", "topic", "scoring.relevant"}
 
 
+def test_references_that_are_all_alike_are_told(tmp_path: Path) -> None:
+    same = [replace(each, document=replace(each.document, parts=HAD[0].document.parts)) for each in HAD]
+    told = define(Materials(event_page(text=STORIES[0]), CHANGE, references=tuple(same)), SOUGHT)
+    assert loaded(told, tmp_path).scoring.relevant == pytest.approx(1.0, abs=1e-3)
+    assert [each for each in told.missing if each.startswith("scoring.relevant: the references say nearly the same")]
+
+
+def test_a_reference_whose_text_is_in_another_language_is_left_out(tmp_path: Path) -> None:
+    spanish = replace(HAD[0].document, language="es", parts=(DocumentPart("content", "La presa se rompió. " * 20),))
+    short = replace(HAD[1].document, language="es")
+    had_in = (replace(HAD[0], document=spanish), replace(HAD[1], document=short), *HAD[2:])
+    icd = loaded(define(Materials(event_page(), CHANGE, references=had_in), SOUGHT), tmp_path)
+    assert icd.seeds == tuple(each.cited.url for each in HAD[1:]), "a short text does not tell its language"
+    assert len(icd.file_texts) == 5
+    every = define(Materials(event_page(), CHANGE, references=had_in), replace(SOUGHT, all_references=True))
+    assert HAD[0].cited.url in loaded(every, tmp_path / "every").seeds
+
+
 def test_all_references_are_seeds_where_that_is_wished(tmp_path: Path) -> None:
     icd = loaded(define(Materials(event_page()), replace(SOUGHT, all_references=True)), tmp_path)
     assert icd.seeds[-1] == "https://es.example.org/presa"

@@ -1,0 +1,258 @@
+"""The page on which a collection out of archives is begun: what the event is, where captures come from, a dry run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final
+
+import yaml
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import JsonValue
+
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.new_crawl_page import EXAMPLE, last_definition
+from aahcrawler.service.cockpit.package_pages import PATIENCE
+from aahcrawler.service.cockpit.sign_in import Said, Session
+from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
+from aahcrawler.service.steering import starting_crawls
+from aahcrawler.service.steering.collection_specifications import MAX_SAMPLE, USUAL_LIMITS, Specification, job_key
+from aahcrawler.service.steering.long_jobs import UNDER_WAY, JobView
+from aahcrawler.service.views.event_sources import article_read, linked_addresses
+from aahcrawler.service.web.noted_acts import note_did
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.service.web.roles import Role
+from aahcrawler.tallies import plural
+from online_analysis.icd.field_words import EVENT_KINDS, FIELD_WORDS
+from online_analysis.icd.form_view import FormView, form_changes, form_view
+from online_analysis.icd.new_definition import first_text, suggested_id
+from online_analysis.icd.seed_list import SeedList, read_seed_list
+
+BETWEEN: Final = "---"
+"""A line of its own that parts pasted texts from one another."""
+_HERE: Final = ("new", "collection")
+_ARCHIVE: Final = "archive:"
+_SAMPLE: Final = 100
+_FIRST: Final[Mapping[str, str]] = {
+    "scoring.relevant": "0.5",
+    "scoring.follow": "0.5",
+    "scoring.relevance.combination": "gated",
+    "scope.depth": "5",
+    "limits.pages": str(USUAL_LIMITS["pages"]),
+    "limits.time": str(USUAL_LIMITS["time"]),
+}
+"""What stands on the page at first."""
+_OTHER_SOURCES: Final = (("cdx", "server"), ("cdx", "replay"), ("memento", "timegate"), ("memento", "timemap"))
+_EMPTY: Final = "id: collection\n"
+JobName = Annotated[str, Path(max_length=100)]
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of the page."""
+    router = APIRouter(prefix="/new/collection")
+    desk = _NewCollectionHandlers(site)
+
+    @router.get("")
+    def begin(session: Operating, _: Reading) -> Response:
+        return desk.empty(session)
+
+    @router.post("")
+    def go_on(session: Operating, _: Reading, form: Sent) -> Response:
+        return desk.sent(session, form)
+
+    @router.get("/sample/{name}/{job}")
+    def follow(
+        session: Operating,
+        name: Annotated[str, Path(max_length=100)],
+        job: JobName,
+        whole: Annotated[bool, Query(description="As a page, for browsers without scripts.")] = False,
+    ) -> Response:
+        shown = _sample(name, site.instruments.helm.jobs.wait(job_key(name), job, PATIENCE))
+        if whole:
+            return site.page(session, "sample_page.html", in_form=False, **shown)
+        return site.part(session, "sample.html", in_form=True, **shown)
+
+    return router
+
+
+class _NewCollectionHandlers:
+    """Takes what is said of an event, tries it on the archives, and has the collection made."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._helm = site.instruments.helm
+
+    def empty(self, session: Session) -> Response:
+        """Return the page with what is usual, and who crawled last."""
+        last = last_definition(self._site, session)
+        who = {} if last is None else {"operator": last.operator, "contact": last.contact}
+        return self._shown(session, Form({**_FIRST, **who}), is_new=True)
+
+    def sent(self, session: Session, form: Form) -> Response:
+        """Return what comes of the form; where it has mistakes, the page with each of them at its field."""
+        job: JobView | None = None
+        try:
+            match form.get("action"):
+                case "article":
+                    form = self._with_article(session, form)
+                case "propose":
+                    form = self._with_proposed(session, form)
+                case "sample":
+                    job = self._begun(session, form)
+                case "cancel":
+                    self._helm.jobs.cancel(job_key(form.get("id")), form.get("job"))
+                    session.tell(Said("The dry run is given up.", "good"))
+                case "make":
+                    name, asked = self._asked(form)
+                    _, started = self._helm.specifications.put(session.caller, name, asked, begin=True)
+                    detail = started.detail if started is not None else "it was made before"
+                    return then(session, address("crawls", name), Said(f"{name}: {detail}"))
+        except ProblemError as problem:
+            session.tell(said_of(problem))
+        return self._shown(session, form, job=job)
+
+    def _begun(self, session: Session, form: Form) -> JobView:
+        name, asked = self._asked(form)
+        wanted = form.get("captures") or str(_SAMPLE)
+        if not wanted.isascii() or not wanted.isdigit() or not 1 <= int(wanted[:6]) <= MAX_SAMPLE:
+            raise ProblemError(BAD_SEARCH, f"write a number of captures from 1 to {MAX_SAMPLE:,}")
+        begun = self._helm.specifications.sample(session.caller, name, asked, int(wanted))
+        note_did(name, "sample")
+        return self._helm.jobs.wait(job_key(name), begun.id, PATIENCE)
+
+    def _with_article(self, session: Session, form: Form) -> Form:
+        """Return a form with what a saved article tells; what was written before stays."""
+        if not form.document:
+            raise ProblemError(BAD_SEARCH, "choose the saved article first")
+        read = article_read(form.document)
+        fields = dict(form.fields)
+        told = {"title": read.title, "event.start": read.start, "event.end": read.end}
+        fields |= {name: value for name, value in told.items() if value and not form.get(name)}
+        fields["text"] = f"\n{BETWEEN}\n".join(filter(None, (form.raw("text").strip(), read.text)))
+        fields["seeds"] = _joined(form.raw("seeds"), read.references)
+        when = f"from {read.start} to {read.end}" if read.start else "of which no infobox tells the date"
+        session.tell(
+            Said(f"The article is on an event {when}, and has {plural(len(read.references), 'reference')}.", "good")
+        )
+        return Form(fields)
+
+    def _with_proposed(self, session: Session, form: Form) -> Form:
+        """Return a form with the addresses that reference documents link to among the seeds."""
+        crawls = {crawl.id: crawl for crawl in self._archives()}
+        chosen = [crawls[name] for name in _chosen(form) if name in crawls]
+        found = [*read_seed_list(form.raw("text")).seeds]
+        found += linked_addresses(chosen, form.raw("topic.documents").split())
+        if not found:
+            raise ProblemError(BAD_SEARCH, "neither the texts nor the archived documents have links to other sites")
+        seeds = _joined(form.raw("seeds"), found)
+        session.tell(Said(f"{plural(len(seeds.splitlines()), 'seed')}; a dry run looks them up.", "good"))
+        return Form({**form.fields, "seeds": seeds})
+
+    def _asked(self, form: Form) -> tuple[str, Specification]:
+        """Return the name and the specification that a form asks for."""
+        seeds = read_seed_list(form.raw("seeds")).seeds
+        name = form.get("id") or starting_crawls.free_id(self._helm.reach, suggested_id(form.get("title"), seeds))
+        return name, Specification(definition=_definition(form), texts=_texts(form))
+
+    def _archives(self) -> Sequence[Crawl]:
+        return [crawl for crawl in self._helm.reach.crawls() if crawl.folder is not None and crawl.has_begun]
+
+    def _shown(self, session: Session, form: Form, *, job: JobView | None = None, is_new: bool = False) -> Response:
+        name, asked = self._asked(form)
+        view = form_view(first_text(EXAMPLE)) if is_new else _view(name, asked)
+        fields = {each.field.path: each for section in view.sections for each in section.fields}
+        values: dict[str, object] = {
+            "form": form,
+            "view": view,
+            "fields": fields,
+            "seeds": read_seed_list(form.raw("seeds")) if form.raw("seeds").strip() else SeedList(),
+            "archives": [(each, f"{_ARCHIVE}{each.id}") for each in self._archives()],
+            "may_read": Role.READ in session.caller.roles,
+            "others": _other_fields(),
+            "has_others": any(form.get(field) for field, _, _ in _other_fields()) or bool(form.get("live")),
+            "kinds": EVENT_KINDS,
+            "is_new": is_new,
+            "name": form.get("id") if is_new or not asked.definition.get("title") else name,
+            "number": form.get("captures") or str(_SAMPLE),
+            "between": BETWEEN,
+            "in_form": True,
+        }
+        shown = {"job": None} if job is None else _sample(name, job)
+        return self._site.page(session, "new_collection.html", **{**values, **shown})
+
+
+def _sample(name: str, job: JobView) -> dict[str, object]:
+    at = address(*_HERE, "sample", name, job.id)
+    return {"job": job, "name": name, "job_at": at, "page_at": f"{at}?whole=1", "is_under_way": job.state in UNDER_WAY}
+
+
+def _view(name: str, asked: Specification) -> FormView:
+    """Return the form of a specification, with its mistakes; archives and texts are not looked at."""
+    fields = {"id": name, "limits": dict(USUAL_LIMITS), **asked.definition}
+    return form_view(yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=110))
+
+
+def _definition(form: Form) -> dict[str, JsonValue]:
+    """Return the fields of a definition that a form fills in."""
+    texts = list(_texts(form))
+    wanted = {name: value for name, value in form.fields.items() if name not in ("id", "seeds", "output")}
+    definition: dict[str, JsonValue] = {}
+    for path, value in form_changes(_EMPTY, wanted).items():
+        _put(definition, path.split("."), value)
+    definition["seeds"] = list(read_seed_list(form.raw("seeds")).seeds)
+    _put(definition, ["scope", "sites"], "anywhere")
+    written = form.raw("topic.documents").split()
+    if texts or written:
+        _put(definition, ["topic", "documents"], [*texts, *written])
+    if sources := _sources(form):
+        _put(definition, ["captures", "sources"], sources)
+    return definition
+
+
+def _put(fields: dict[str, JsonValue], path: Sequence[str], value: object) -> None:
+    for step in path[:-1]:
+        inner = fields.setdefault(step, {})
+        assert isinstance(inner, dict)  # noqa: S101 - the paths are those of fields
+        fields = inner
+    fields[path[-1]] = value  # type: ignore[assignment]
+
+
+def _sources(form: Form) -> list[JsonValue]:
+    """Return the sources in the order in which they are asked: archives here, then others, the live web last."""
+    sources: list[JsonValue] = []
+    if chosen := _chosen(form):
+        sources.append({"archive": list[JsonValue](chosen)})
+    for kind in ("cdx", "memento"):
+        given = {part: form.get(f"captures.{kind}.{part}") for of, part in _OTHER_SOURCES if of == kind}
+        if any(given.values()):
+            sources.append({kind: {part: url for part, url in given.items() if url}})
+    return [*sources, "live"] if sources and form.get("live") else sources
+
+
+def _other_fields() -> Sequence[tuple[str, str, str]]:
+    """Return the fields of archives elsewhere, with what they are called and what they mean."""
+    found = []
+    for kind, part in _OTHER_SOURCES:
+        words = FIELD_WORDS[f"captures.sources.{kind}.{part}"]
+        label = words.label if kind == "memento" else f"CDX server: {words.label.lower()}"
+        found.append((f"captures.{kind}.{part}", label, words.help))
+    return found
+
+
+def _chosen(form: Form) -> list[str]:
+    return [name.removeprefix(_ARCHIVE) for name in form.fields if name.startswith(_ARCHIVE)]
+
+
+def _texts(form: Form) -> dict[str, str]:
+    """Return the pasted texts by the names of files."""
+    parts: list[list[str]] = [[]]
+    for line in form.raw("text").splitlines():
+        if line.strip() == BETWEEN:
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    texts = [text for part in parts if (text := "\n".join(part).strip())]
+    return {f"text-{number:03}.txt": text for number, text in enumerate(texts, 1)}
+
+
+def _joined(written: str, more: Sequence[str]) -> str:
+    """Return a list of seeds with those that it has not yet."""
+    known = read_seed_list(written).seeds if written.strip() else ()
+    return "\n".join(dict.fromkeys((*known, *more)))
