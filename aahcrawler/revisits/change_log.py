@@ -59,6 +59,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_LISTED: Final = 100
 """Dates of one list in a line: a takedown takes out whole lines."""
 _GONE: Final = frozenset({404, 410})
+_NEARLY: Final = 1_000
+"""Milliseconds by which two moments of one visit may differ."""
 _CHANGED: Final = frozenset({ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE})
 
 
@@ -435,10 +437,15 @@ def _against(before: _Known | None, seen: VisitRecord) -> tuple[ChangeState, Cha
 
 def _of_page(before: _Known, seen: VisitRecord) -> tuple[ChangeState, ChangeKind | None]:
     """Return what became of a page that answered both times."""
-    texts = None if before.text is None or seen.text is None else before.text == seen.text
-    is_rendered = seen.rendered or before.record.rendered
-    is_same = texts if is_rendered else seen.payload is not None and seen.payload == before.payload
-    if is_same or (seen.said is ChangeState.UNCHANGED and not (is_rendered and texts is False)):
+    is_readable = before.text is not None and seen.text is not None and before.record.reader == seen.reader
+    texts = before.text == seen.text if is_readable else None
+    # A visit that a crash had repeated was compared with the capture that the first one was compared with.
+    is_repeated = seen.compared is not None and seen.compared + _NEARLY < before.record.at
+    if seen.rendered or before.record.rendered:
+        is_same = bool(is_repeated and texts)
+    else:
+        is_same = seen.payload is not None and seen.payload == before.payload
+    if is_same or seen.said is ChangeState.UNCHANGED:
         return ChangeState.UNCHANGED, None
     kind = seen.kind
     if kind is None and texts is not None:

@@ -171,6 +171,8 @@ class VisitRecord(BaseModel):
     to: str = ""
     soft: bool = False
     """Whether the page is one that stands for an error, whatever its status (a soft 404)."""
+    reader: str = ""
+    """What identifies the reader of the text: what different readers make of it tells nothing."""
     rendered: bool = False
     """Whether scripts made the page, so that the payload does not tell whether it changed."""
     new: tuple[str, ...] = ()

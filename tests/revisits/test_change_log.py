@@ -110,10 +110,11 @@ def test_a_page_that_scripts_make_is_told_by_its_text(tmp_path: Path) -> None:
     kept(
         tmp_path,
         page(0, "shell", text="x", rendered=True),
-        page(1, "other shell", text="x", rendered=True),
-        page(2, "other shell", text="y", rendered=True),
+        page(1, "other shell", text="x", rendered=True, said=UNCHANGED),
+        page(2, "other shell", text="y", rendered=True, said=CHANGED, compared=day(1)),
+        page(2.1, "third shell", text="y", rendered=True, said=CHANGED, compared=day(1)),
     )
-    assert states(tmp_path) == [(NEW, None), (UNCHANGED, None), (CHANGED, ChangeKind.CONTENT)]
+    assert states(tmp_path) == [(NEW, None), (UNCHANGED, None), (CHANGED, ChangeKind.CONTENT), (UNCHANGED, None)]
 
 
 def test_visits_are_chosen_by_url_time_state_and_kind(tmp_path: Path) -> None:
