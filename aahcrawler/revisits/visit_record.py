@@ -56,6 +56,15 @@ class DateSource(StrEnum):
     """Nothing but the visits before and after it."""
 
 
+class ChangeFormat(StrEnum):
+    """Formats in which the log is written for others."""
+
+    TSV = "tsv"
+    CSV = "csv"
+    JSONL = "jsonl"
+    ATOM = "atom"
+
+
 @dataclass(frozen=True, slots=True)
 class Dating:
     """When a change happened: after the one moment, and no later than the other, by the source.
