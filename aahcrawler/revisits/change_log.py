@@ -4,7 +4,8 @@ Files of a crawl that only grow, in ``changes/``: gzip-compressed lines of JSON 
 itself. They are read through an index that is derived from them, in which each visit stands beside the one before it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -58,6 +59,9 @@ __all__ = [
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_LISTED: Final = 100
 """Dates of one list in a line: a takedown takes out whole lines."""
+MAX_LOOKED_AT: Final = 5_000
+"""Visits that are looked at for one page of a list."""
+_NEWEST: Final = "visit.at DESC, visit.id DESC"
 _GONE: Final = frozenset({404, 410})
 _NEARLY: Final = 1_000
 """Milliseconds by which two moments of one visit may differ."""
@@ -194,6 +198,14 @@ class _Known:
     text: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ListedVisit:
+    """A visit, and the record of the visit that it is compared with, empty where that is not in the log."""
+
+    visit: Visit
+    before: str
+
+
 class ChangeIndex(DerivedIndex[bytes]):
     """The index of the log of changes of a crawl's folder."""
 
@@ -310,11 +322,38 @@ class ChangeIndex(DerivedIndex[bytes]):
 
     def visits(self, wanted: WantedVisits = WantedVisits()) -> Iterator[Visit]:
         """Yield the visits that are wanted, the oldest first."""
-        yield from self._chosen(wanted, "visit.at, visit.id")
+        yield from filter(wanted.admits, map(self._visit, self._rows(_conditions(wanted), "visit.at, visit.id")))
 
     def newest(self, wanted: WantedVisits = WantedVisits()) -> Iterator[Visit]:
         """Yield the visits that are wanted, the newest first."""
-        yield from self._chosen(wanted, "visit.at DESC, visit.id DESC")
+        yield from filter(wanted.admits, map(self._visit, self._rows(_conditions(wanted), _NEWEST)))
+
+    def listed(self, wanted: WantedVisits, after: int, most: int) -> tuple[list["ListedVisit"], int]:
+        """Return up to ``most`` visits that are wanted, the newest first, and the place after which to go on.
+
+        The first call is made with the place 0, and there is no more where 0 is returned. A call looks at
+        ``MAX_LOOKED_AT`` visits at most, and so may find less than there is behind its place.
+        """
+        behind = "(visit.at, visit.id) < (SELECT at, id FROM visit WHERE id = ?)"
+        conditions = [*_conditions(wanted), *([(behind, after)] if after else [])]
+        found = list[ListedVisit]()
+        rows = self._rows(conditions, f"{_NEWEST} LIMIT {MAX_LOOKED_AT}").fetchall()
+        for row in rows:
+            visit = self._visit(row)
+            if wanted.admits(visit):
+                found.append(ListedVisit(visit, self._record_before(visit)))
+            if len(found) == most:
+                return found, row[0] if row is not rows[-1] or len(rows) == MAX_LOOKED_AT else 0
+        return found, rows[-1][0] if len(rows) == MAX_LOOKED_AT else 0
+
+    def _record_before(self, visit: Visit) -> str:
+        if visit.previous is None:
+            return ""
+        row = self.base.execute(
+            "SELECT record FROM visit WHERE page = (SELECT id FROM page WHERE url = ?) AND at = ?",
+            (visit.url, milliseconds(visit.previous)),
+        ).fetchone()
+        return "" if row is None else VisitRecord.model_validate_json(row[0]).record
 
     def last_visits(self) -> Iterator[Visit]:
         """Yield the last visit of each URL, in the order in which URLs were first visited."""
@@ -341,19 +380,9 @@ class ChangeIndex(DerivedIndex[bytes]):
         }
         return {place: evidence for place, evidence in found.items() if evidence.is_volatile(place)}
 
-    def _chosen(self, wanted: WantedVisits, order: str) -> Iterator[Visit]:
-        conditions: list[tuple[str, object]] = []
-        if wanted.url is not None:
-            conditions.append(("page = (SELECT id FROM page WHERE url = ?)", wanted.url))
-        if wanted.text:
-            conditions.append(("page IN (SELECT id FROM page WHERE instr(lower(url), lower(?)))", wanted.text))
-        if wanted.since is not None:
-            conditions.append(("visit.at >= ?", milliseconds(wanted.since)))
-        if wanted.until is not None:
-            conditions.append(("visit.at < ?", milliseconds(wanted.until)))
+    def _rows(self, conditions: Sequence[tuple[str, object]], order: str) -> sqlite3.Cursor:
         where = " WHERE " + " AND ".join(condition for condition, _ in conditions) if conditions else ""
-        rows = self.base.execute(f"{_SELECT}{where} ORDER BY {order}", [value for _, value in conditions])
-        yield from filter(wanted.admits, map(self._visit, rows))
+        return self.base.execute(f"{_SELECT}{where} ORDER BY {order}", [value for _, value in conditions])
 
     def _visit(self, row: Row) -> Visit:
         _, at, crawl, state, kind, previous, payload, text, line = row
@@ -412,6 +441,18 @@ class ChangeIndex(DerivedIndex[bytes]):
             if seen.shown is not None:
                 told.append((DateSource.CONTENT, _moment(seen.shown)))
         return dated(found.previous, found.at, told)
+
+
+def _conditions(wanted: WantedVisits) -> list[tuple[str, object]]:
+    """Return the conditions in SQL that visits have to meet, each with its value."""
+    given: list[tuple[str, object]] = [
+        ("page = (SELECT id FROM page WHERE url = ?)", wanted.url),
+        ("page IN (SELECT id FROM page WHERE instr(lower(url), lower(?)))", wanted.text or None),
+        ("visit.at >= ?", None if wanted.since is None else milliseconds(wanted.since)),
+        ("visit.at < ?", None if wanted.until is None else milliseconds(wanted.until)),
+        ("state = ?", next(iter(wanted.states)) if len(wanted.states) == 1 else None),
+    ]
+    return [(condition, value) for condition, value in given if value is not None]
 
 
 def _against(before: _Known | None, seen: VisitRecord) -> tuple[ChangeState, ChangeKind | None]:
