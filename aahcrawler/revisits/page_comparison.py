@@ -156,12 +156,12 @@ def _lines(tree: Element) -> Iterator[tuple[Element, str]]:
                 continue
             if is_edge:
                 blocks.append(node)
-            text = node.text
+            piece = node.text
         else:
             if is_edge:
                 blocks.pop()
-            text = node.tail if node is not tree else None
-        if text:
-            pieces.append(text)
+            piece = node.tail if node is not tree else None
+        if piece:
+            pieces.append(piece)
     if text := fold("".join(pieces)):
         yield blocks[-1], text

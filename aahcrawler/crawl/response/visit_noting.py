@@ -24,9 +24,8 @@ from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.revisits.change_evidence import http_date
-from aahcrawler.revisits.change_log import milliseconds
 from aahcrawler.revisits.page_comparison import Difference, compared, content_of, template_of
-from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord, milliseconds
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.webobject import WebObject
 

@@ -5,8 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import AwareDatetime
 
-from aahcrawler.revisits.change_log import WantedVisits
-from aahcrawler.revisits.visit_record import ChangeKind, ChangeState
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, WantedVisits
 from aahcrawler.service.api.queue_routes import After, Part, example_of
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.catalog.gateway import AskingAgain

@@ -5,8 +5,7 @@ from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from aahcrawler.revisits.change_log import WantedVisits
-from aahcrawler.revisits.visit_record import ChangeKind, ChangeState
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, WantedVisits
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.views.change_list import ChangeList, ChangesQuery
 from aahcrawler.urls import canonicalize

@@ -8,8 +8,8 @@ from typing import Final
 
 from aahcrawler.derived_index import coverage
 from aahcrawler.revisits.change_feed import atom_feed, row_of, told
-from aahcrawler.revisits.change_log import ChangeIndex, ListedVisit, WantedVisits
-from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, DateSource
+from aahcrawler.revisits.change_index import ChangeIndex, ListedVisit
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, DateSource, WantedVisits
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refused_links import INDEXED_SECONDS, Coverage

@@ -13,8 +13,8 @@ from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.layout import CHANGES, FRONTIER, INDEXES, LOG, REFUSED, SCORES, SUMMARY
 from aahcrawler.refusals import RefusalLog
-from aahcrawler.revisits.change_log import ChangeLog, milliseconds
-from aahcrawler.revisits.visit_record import VisitRecord
+from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.scores import Findings, Leads, ScoreLog, Source, Terms
 from online_analysis.icd import Icd
 from tests.service.asking import begun

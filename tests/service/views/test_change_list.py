@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.layout import CHANGES
-from aahcrawler.revisits.change_log import WantedVisits
-from aahcrawler.revisits.visit_record import ChangeState
+from aahcrawler.revisits.visit_record import ChangeState, WantedVisits
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.views.change_list import ChangeList, ChangesQuery
 from aahcrawler.service.web.problems import ProblemError
