@@ -76,6 +76,7 @@ class ChangeFormat(StrEnum):
     CSV = "csv"
     JSONL = "jsonl"
     ATOM = "atom"
+    NQ = "nq"
 
 
 @dataclass(frozen=True, slots=True)
