@@ -83,8 +83,10 @@ def _write_logs(folder: Path, icd: Icd) -> None:
     with ChangeLog(folder / CHANGES, icd.id, 1, lambda: NOW) as changes:
         at = milliseconds(NOW)
         for number, payload in enumerate("aabbc"):
-            known = {"payload": payload, "text": payload, "record": f"urn:uuid:{number}"}
-            changes.visited(VisitRecord(url=FRONT, at=at + number, status=200, **known))
+            record = f"urn:uuid:{number}"
+            changes.visited(
+                VisitRecord(url=FRONT, at=at + number, status=200, payload=payload, text=payload, record=record)
+            )
         changes.visited(VisitRecord(url=FAILED, at=at + 3, status=503))
     with ScoreLog(folder / SCORES, icd.id, Terms(1, icd.scoring), lambda: NOW) as scores:
         scores.offered(Source.SEED, [(FRONT, 1.0)])
