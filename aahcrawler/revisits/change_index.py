@@ -7,7 +7,7 @@ has shown of the site until then.
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
@@ -32,7 +32,6 @@ from aahcrawler.revisits.visit_record import (
     ChangeKind,
     ChangeState,
     DateSource,
-    Dating,
     Listed,
     Place,
     Visit,
@@ -44,6 +43,8 @@ from aahcrawler.revisits.visit_record import (
 
 MAX_LOOKED_AT: Final = 5_000
 """Visits that are looked at for one page of a list."""
+_LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
+_OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
 _GONE: Final = frozenset({404, 410})
 _NEARLY: Final = 1_000
@@ -54,7 +55,8 @@ _TABLES: Final = (
     "CREATE TABLE page (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, last INTEGER, at INTEGER NOT NULL)",
     """CREATE TABLE visit (
   id INTEGER PRIMARY KEY, page INTEGER NOT NULL, at INTEGER NOT NULL, crawl INTEGER NOT NULL, state TEXT NOT NULL,
-  kind TEXT, previous INTEGER, payload TEXT, text TEXT, record TEXT NOT NULL
+  kind TEXT, previous INTEGER, payload TEXT, text TEXT, modified INTEGER,
+  record TEXT NOT NULL
 )""",
     "CREATE INDEX visit_by_page ON visit (page, at)",
     "CREATE INDEX visit_by_time ON visit (at)",
@@ -72,7 +74,7 @@ _TABLES: Final = (
     "CREATE TABLE listed (url TEXT, at INTEGER, PRIMARY KEY (url, at)) WITHOUT ROWID",
 )
 _SELECT: Final = """
-SELECT visit.id, visit.at, visit.crawl, state, kind, previous, payload, text, record FROM visit
+SELECT visit.id, visit.at, visit.crawl, state, kind, previous, payload, text, modified, record FROM visit
 """
 Row = tuple[Any, ...]
 
@@ -116,6 +118,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         self._log = folder / CHANGES
         self._volatile: dict[str, frozenset[Place]] = {}
         self._servers: dict[str, ServerDates] = {}
+        self._lists: bool | None = None
 
     # Making it
 
@@ -129,7 +132,7 @@ class ChangeIndex(DerivedIndex[bytes]):
 
     def begin(self) -> None:
         """Forget what was learned of sites, and of which crawls segments are."""
-        self._volatile, self._servers = {}, {}
+        self._volatile, self._servers, self._lists = {}, {}, None
         self._crawls: dict[int, int] = dict(self.base.execute("SELECT segment, number FROM crawl"))
 
     def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
@@ -156,10 +159,12 @@ class ChangeIndex(DerivedIndex[bytes]):
             return  # It was written twice.
         before = self._before(page, seen.at)
         judged = _judged(before, seen)
+        date = http_date(seen.modified)
+        modified = None if date is None else milliseconds(date)
         number = self.base.execute(
-            "INSERT INTO visit (page, at, crawl, record, state, kind, previous, payload, text) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (page, seen.at, crawl, seen.model_dump_json(exclude_defaults=True), *judged),
+            "INSERT INTO visit (page, at, crawl, modified, record, state, kind, previous, payload, text) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (page, seen.at, crawl, modified, seen.model_dump_json(exclude_defaults=True), *judged),
         ).lastrowid
         known = self.base.execute(
             "UPDATE page SET last = ?, at = ? WHERE id = ? AND at <= ?", (number, seen.at, page, seen.at)
@@ -167,7 +172,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         if not known.rowcount:
             self._judge_after(page, seen.at)
         if seen.status is not None and seen.status < 400:
-            self._learn_dates(seen, before, judged)
+            self._learn_dates(seen, modified, before, judged)
             self._learn_places(seen, page, judged.state)
 
     def _judge_after(self, page: int, at: int) -> None:
@@ -195,11 +200,10 @@ class ChangeIndex(DerivedIndex[bytes]):
         ).fetchone()
         return None if row is None else _Known(VisitRecord.model_validate_json(row[0]), row[1], row[2])
 
-    def _learn_dates(self, seen: VisitRecord, before: _Known | None, found: "_Judged") -> None:
-        modified = http_date(seen.modified)
+    def _learn_dates(self, seen: VisitRecord, modified: int | None, before: _Known | None, found: "_Judged") -> None:
         if modified is None or seen.status == 304:
             return
-        judged = {"told", judged_date(milliseconds(modified), seen.asked_at or seen.at)}
+        judged = {"told", judged_date(modified, seen.asked_at or seen.at)}
         former = None if before is None else before.record.modified
         if found.state is ChangeState.UNCHANGED and former not in {None, seen.modified}:
             judged.add("idle")
@@ -301,62 +305,64 @@ class ChangeIndex(DerivedIndex[bytes]):
         return self.base.execute(f"{_SELECT}{where} ORDER BY {order}", [value for _, value in conditions])
 
     def _visit(self, row: Row) -> Visit:
-        _, at, crawl, state, kind, previous, payload, text, line = row
+        _, at, crawl, state, kind, previous, payload, text, modified, line = row
         seen = VisitRecord.model_validate_json(line)
-        found = Visit(
-            seen.url,
-            moment_at(at),
-            seen.seconds,
-            seen.status,
-            ChangeState(state),
-            None if kind is None else ChangeKind(kind),
-            seen.etag,
-            seen.modified,
-            payload,
-            text,
-            seen.size,
-            seen.requests,
-            seen.record,
-            seen.reason,
-            crawl,
-            None if previous is None else moment_at(previous),
+        is_volatile = kind in _OF_PLACES and self._says_nothing(seen)
+        before, moment = None if previous is None else moment_at(previous), moment_at(at)
+        return Visit(
+            url=seen.url,
+            at=moment,
+            seconds=seen.seconds,
+            status=seen.status,
+            state=ChangeState(state),
+            kind=ChangeKind.TEMPLATE if is_volatile else None if kind is None else ChangeKind(kind),
+            etag=seen.etag,
+            last_modified=seen.modified,
+            byte_digest=payload,
+            text_digest=text,
+            size=seen.size,
+            requests=seen.requests,
+            record_id=seen.record,
+            reason=seen.reason,
+            crawl=crawl,
+            previous=before,
+            volatile=is_volatile,
             moved_to=seen.to,
             new=seen.new,
             edited=seen.edited,
             deleted=seen.deleted,
+            dated=dated(before, moment, self._told(seen, state, modified)) if state in _CHANGED else None,
         )
-        if found.kind in {ChangeKind.CONTENT, ChangeKind.LINKS} and self._says_nothing(seen):
-            found = replace(found, kind=ChangeKind.TEMPLATE, volatile=True)
-        return replace(found, dated=self._dated(found, seen)) if found.state in _CHANGED else found
 
     def _says_nothing(self, seen: VisitRecord) -> bool:
         """Return whether all that differs are places of the template that mean nothing."""
-        is_of_objects = bool(seen.new or seen.edited or seen.deleted)
-        return (
-            bool(seen.places)
-            and not is_of_objects
-            and self._known_volatile(seen.template).issuperset(seen.places or ())
-        )
+        if not seen.places or seen.new or seen.edited or seen.deleted:
+            return False
+        return self._known_volatile(seen.template).issuperset(seen.places)
+
+    def _told(self, seen: VisitRecord, state: str, modified: int | None) -> Iterator[tuple[DateSource, datetime]]:
+        """Yield what is told of when a page changed, what is believed first before all others."""
+        if state == ChangeState.GONE:
+            return
+        if modified is not None and self.server_dates(seen.url).are_trusted:
+            yield DateSource.LAST_MODIFIED, moment_at(modified)
+        if self._has_lists:
+            (listed,) = self.base.execute(_LISTED, (seen.url, seen.at)).fetchone()
+            if listed is not None:
+                yield DateSource.LISTED, moment_at(listed)
+        if seen.shown is not None:
+            yield DateSource.CONTENT, moment_at(seen.shown)
+
+    @property
+    def _has_lists(self) -> bool:
+        if self._lists is None:
+            self._lists = self.base.execute("SELECT 1 FROM listed LIMIT 1").fetchone() is not None
+        return self._lists
 
     def _known_volatile(self, template: str) -> frozenset[Place]:
         if template not in self._volatile:
             self._volatile[template] = frozenset(self.volatile_places(template))
         return self._volatile[template]
-
-    def _dated(self, found: Visit, seen: VisitRecord) -> Dating:
-        told: list[tuple[DateSource, datetime]] = []
-        if found.state is not ChangeState.GONE:
-            modified = http_date(seen.modified)
-            if modified is not None and self.server_dates(seen.url).are_trusted:
-                told.append((DateSource.LAST_MODIFIED, modified))
-            listed = self.base.execute(
-                "SELECT max(at) FROM listed WHERE url = ? AND at <= ?", (seen.url, seen.at)
-            ).fetchone()[0]
-            if listed is not None:
-                told.append((DateSource.LISTED, moment_at(listed)))
-            if seen.shown is not None:
-                told.append((DateSource.CONTENT, moment_at(seen.shown)))
-        return dated(found.previous, found.at, told)
 
 
 def _conditions(wanted: WantedVisits) -> list[tuple[str, object]]:
