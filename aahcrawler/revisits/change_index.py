@@ -411,15 +411,16 @@ def _of_page(before: _Known, seen: VisitRecord) -> tuple[ChangeState, ChangeKind
     """Return what became of a page that answered both times."""
     is_readable = before.text is not None and seen.text is not None and before.record.reader == seen.reader
     texts = before.text == seen.text if is_readable else None
-    # A visit that a crash had repeated was compared with the capture that the first one was compared with.
-    is_repeated = seen.compared is not None and seen.compared + _NEARLY < before.record.at
+    # A crawl compares with what was there before it began: not with its own visits, of a page that is fetched again.
+    is_older = seen.compared is not None and seen.compared + _NEARLY < before.record.at
+    is_of_another = is_older or seen.said is ChangeState.NEW
     if seen.rendered or before.record.rendered:
-        is_same = bool(is_repeated and texts)
+        is_same = is_of_another and bool(texts)
     else:
         is_same = seen.payload is not None and seen.payload == before.payload
-    if is_same or seen.said is ChangeState.UNCHANGED:
+    if is_same or (seen.said is ChangeState.UNCHANGED and not is_of_another):
         return ChangeState.UNCHANGED, None
-    kind = seen.kind
+    kind = None if is_of_another else seen.kind
     if kind is None and texts is not None:
         kind = ChangeKind.TEMPLATE if texts else ChangeKind.CONTENT
     return ChangeState.CHANGED, kind
