@@ -42,10 +42,20 @@ _TOKEN: Final = re.compile(r"\b(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])[0-9a-zA-Z]{12,}\b"
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """The content of a page: its lines of text by the path of tags they stand at, and where its links lead."""
+    """The content of a page: its lines of text by the path of tags they stand at, and its links as they are written.
+
+    ``base`` is what links are relative to.
+    """
 
     lines: Mapping[str, Counter[str]]
-    links: frozenset[str]
+    links: frozenset[str] = frozenset()
+    base: str = ""
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """The URLs that the links lead to, without what tokens in them say."""
+        found = (resolve(self.base, reference) for reference in self.links)
+        return frozenset(_TOKEN.sub("#", url) for url in found if url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,7 @@ def content_of(page: Page) -> PageContent:
     What stands around the content is left out, unless nothing else is there. Time is linear in the size of the page.
     """
     if not page.is_html:
-        return PageContent({"": Counter(filter(None, map(fold, page.text.splitlines())))}, frozenset())
+        return PageContent({"": Counter(filter(None, map(fold, page.text.splitlines())))})
     zones, hidden, paths = Zones(page.tree), Hidden(page.tree), TagPaths()
     known: dict[Element, bool] = {}
     lines: dict[str, Counter[str]] = {}
@@ -80,8 +90,8 @@ def content_of(page: Page) -> PageContent:
             known[block] = zones.of(block) not in _AROUND and not hidden.covers(block)
         (lines if known[block] else around).setdefault(paths.of(block), Counter())[text] += 1
     links = (link for link in islice(page.tree.iter("a", "area"), MAX_NODES) if zones.of(link) not in _AROUND)
-    found = {resolve(page.base_url, reference) for link in links if (reference := link.get("href"))}
-    return PageContent(lines or around, frozenset(_TOKEN.sub("#", url) for url in found if url))
+    references = frozenset(reference for link in links if (reference := link.get("href")))
+    return PageContent(lines or around, references, page.base_url)
 
 
 def compared(former: PageContent, now: PageContent) -> Difference | None:
@@ -95,7 +105,8 @@ def compared(former: PageContent, now: PageContent) -> Difference | None:
         paths = dict.fromkeys((*former.lines, *now.lines))
         places = [place for path in paths if (place := _place(path, former, now)) is not None]
         return Difference(ChangeKind.CONTENT, tuple(places) if len(places) <= MAX_PLACES else None)
-    return Difference(ChangeKind.TEMPLATE if former.links == now.links else ChangeKind.LINKS, ())
+    is_same = (former.links, former.base) == (now.links, now.base) or former.targets == now.targets
+    return Difference(ChangeKind.TEMPLATE if is_same else ChangeKind.LINKS, ())
 
 
 def template_of(url: str, application: str | None, level: str | None) -> str:
