@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,9 +38,9 @@ TOTAL_PATIENCE: Final = 120.0
 class NotTakenError(Exception):
     """None of the sources has a URL, for ``reason``.
 
-    ``failed`` says what became of it where archives could not be asked. ``seconds`` is for how long they want to be left
-    in peace, ``rest`` for how long those that failed are asked nothing; ``is_answered`` says whether others
-    could tell that they have nothing.
+    ``failed`` says what became of it where archives could not be asked. ``seconds`` is for how long they want to be
+    left in peace, ``rest`` for how long those that failed are asked nothing; ``is_answered`` says whether others could
+    tell that they have nothing.
     """
 
     def __init__(self, reason: str, failed: Resolution | None = None) -> None:

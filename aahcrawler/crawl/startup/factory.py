@@ -49,6 +49,7 @@ from aahcrawler.crawl.startup.store_opening import (
     crawl_info,
     described,
     join_frontier,
+    open_change_log,
     open_frontier,
     open_history,
     open_refusal_log,
@@ -68,6 +69,7 @@ from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED, REMOVING
 from aahcrawler.objects.writer import ObjectWriter
+from aahcrawler.revisits.change_log import ChangeLog
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons, ScoreLog
 from aahcrawler.segments import DamageError
@@ -202,6 +204,7 @@ class ArchiveStores:
     history: History
     archive: WarcWriter
     objects: ObjectWriter
+    changes: ChangeLog
 
 
 def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, others: Others) -> Job:
@@ -219,7 +222,7 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     scored_by = analysers(icd, topic_learner.topic)
     connection = _connection(icd, folder, opening, others.crawl)
     scores = opening.enter_context(open_score_log(icd, folder, kept.named))
-    opening.enter_context(synced(kept.archive, kept.objects, scores))
+    opening.enter_context(synced(kept.archive, kept.objects, kept.changes, scores))
     lessons = _recall_scores(icd, folder, connection.frontier, scores)
     known = _seed(icd, folder, Seeder(connection.frontier, scope, scores), kept.history, begun)
     traps_file = opening.enter_context(closing(TrapsFile(folder.root, folder.run.number)))
@@ -278,7 +281,8 @@ def _open_archive(icd: Icd, folder: CrawlFolder, opening: ExitStack, others: Oth
     opening.enter_context(archive)
     objects = ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size, described=described(icd))
     opening.enter_context(objects)
-    return ArchiveStores(named, delivery, history, archive, objects)
+    changes = opening.enter_context(open_change_log(icd, folder, named))
+    return ArchiveStores(named, delivery, history, archive, objects, changes)
 
 
 def _recall_scores(icd: Icd, folder: CrawlFolder, frontier: RedisControl, scores: ScoreLog) -> Lessons | None:
@@ -314,6 +318,7 @@ def _stores(
         ip_locks=connection.ip_locks(opening),
         revive=connection.revive,
         refusals=opening.enter_context(open_refusal_log(icd, folder, kept.named)),
+        changes=kept.changes,
         blocking=frontier,
         revisiting=frontier,
         sessions=frontier,

@@ -40,6 +40,7 @@ TABS: Final = (
     ("collected", "Collection"),
     ("seeds", "Seeds"),
     ("failures", "Not fetched"),
+    ("changes", "Changes"),
     ("exclusions", "Exclusions"),
     ("studio", "Studio"),
     ("definition", "Definition"),

@@ -1,0 +1,93 @@
+"""The log of changes: every visit of a page, with what it cost and what it found.
+
+Files of a crawl that only grow, in ``changes/``: gzip-compressed lines of JSON (``visit_record``), of each worker for
+itself. They are read through an index that is derived from them, in which each visit stands beside the one before it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.derived_index import coverage
+from aahcrawler.layout import CHANGE_LOG, CHANGES
+from aahcrawler.revisits.change_index import ChangeIndex
+from aahcrawler.revisits.visit_record import (
+    ENTRY,
+    FORMAT,
+    Begin,
+    ChangeKind,
+    ChangeState,
+    Entry,
+    Listed,
+    Visit,
+    VisitRecord,
+    WantedVisits,
+    milliseconds,
+)
+from aahcrawler.segments import DamageError, SegmentedOutput, SegmentWriter, Series
+
+__all__ = ["ChangeKind", "ChangeLog", "ChangeState", "Visit", "last_visits", "opened_changes", "visits"]
+
+_MOST_LISTED: Final = 100
+"""Dates of one list in a line: a takedown takes out whole lines."""
+
+
+class ChangeLog(SegmentedOutput):
+    """Appends visits to segments of a crawl's folder, each as a gzip member of its own.
+
+    When a method returns, its line is with the operating system (``aahcrawler.segments``). Methods raise
+    ``DiskFullError`` when there is no room, ``SegmentError`` for other troubles of the disk; nothing was changed then,
+    and the same call may be made again. Not for two threads at once.
+    """
+
+    def __init__(
+        self, folder: Path, crawl: str, number: int, clock: Callable[[], datetime], *, size: int = 1 << 30
+    ) -> None:
+        series = Series(folder, crawl, CHANGE_LOG, limit=size)
+        super().__init__(SegmentWriter(series, clock, lambda _: (_line(Begin(format=FORMAT, crawl=number)),)))
+
+    def visited(self, visit: VisitRecord) -> None:
+        """Keep a visit."""
+        self._segments.append((_line(visit),))
+
+    def listed(self, via: str, at: datetime, changed: Mapping[str, datetime]) -> None:
+        """Keep when the list ``via``, read at ``at``, says that pages of its site changed, by canonical URL."""
+        dates = [(url, milliseconds(moment)) for url, moment in changed.items()]
+        parts = [dict(dates[begin : begin + _MOST_LISTED]) for begin in range(0, len(dates), _MOST_LISTED)]
+        if parts:
+            self._segments.append(*((_line(Listed(via=via, at=milliseconds(at), listed=part)),) for part in parts))
+
+
+def _line(entry: Entry) -> bytes:
+    return ENTRY.dump_json(entry, exclude_defaults=True) + b"\n"
+
+
+def visits(folder: Path, url: str | None = None, since: datetime | None = None) -> Iterator[Visit]:
+    """Yield the visits of a crawl's folder, the oldest first: all, or those of a canonical URL, from a moment on.
+
+    A folder without a log has none. Raise ``DamageError`` for a log that cannot be read, ``sqlite3.Error`` and
+    ``OSError`` for an index that cannot be made.
+    """
+    with opened_changes(folder) as index:
+        yield from index.visits(WantedVisits(url, since))
+
+
+def last_visits(folder: Path) -> Mapping[str, Visit]:
+    """Return the last visit of each URL of a crawl's folder. Raises as ``visits`` does."""
+    with opened_changes(folder) as index:
+        return {visit.url: visit for visit in index.last_visits()}
+
+
+@contextmanager
+def opened_changes(folder: Path) -> Iterator["ChangeIndex"]:
+    """Open the index of a crawl's folder when it holds all of the log. Raises as ``visits`` does."""
+    with ChangeIndex(folder) as index:
+        while not index.catch_up():
+            pass
+        if damaged := coverage(index.base).damaged:
+            raise DamageError(
+                f"{folder / CHANGES}: {'; '.join(damaged)}; move it elsewhere, the rest can still be read"
+            )
+        yield index
