@@ -19,6 +19,7 @@ from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.definition_commands import definition_app
 from aahcrawler.operating.takedown_command import takedown_app
+from aahcrawler.schedule.commands import schedule_app
 from offline.collection_commands import collection_app
 from offline.commands import store_app
 from offline.enrich_command import enrich_app
@@ -47,6 +48,7 @@ kb_app.add_typer(entry_app)
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(frontier_app)
+app.add_typer(schedule_app)
 app.add_typer(takedown_app)
 app.add_typer(store_app)
 app.add_typer(selection_app)

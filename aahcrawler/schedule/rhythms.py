@@ -217,9 +217,11 @@ class Adaptive(Section):
         policy = POLICIES[self.policy](Bounds(*(each / _DAY for each in (self.least, self.greatest, self.first))))
         before: datetime | None = None
         for visit in past.visits:
-            if before is not None and visit.changed is not None:
+            if before is None:
+                before = visit.begun_at
+            elif visit.changed is not None:
                 policy.observe(PageVisit((visit.begun_at - before) / _DAY, visit.changed))
-            before = visit.begun_at
+                before = visit.begun_at
         return timedelta(days=policy.days)
 
 
