@@ -20,9 +20,7 @@ schedule_app = typer.Typer(
 
 ScheduleFile = Annotated[
     Path,
-    typer.Option(
-        "--file", "-f", metavar="FILE", help="The schedule; crawls run in its folder, with its log."
-    ),
+    typer.Option("--file", "-f", metavar="FILE", help="The schedule; crawls run in its folder, with its log."),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a crawl in the schedule.")]
 _DEFAULT = Path("schedule.yaml")

@@ -68,7 +68,6 @@ class _Open:
     """A visit that has not ended: its process while it runs, and else from when on it is tried again."""
 
     visit: Visit
-    folder: Path
     child: Child | None = None
     again_at: datetime | None = None
     said: str = ""
@@ -119,13 +118,8 @@ class Scheduler:
         """Take up the visits that were under way when another process like this one ended."""
         now = self._clock.now()
         for visit in self._log.open_visits():
-            entry = self._schedule.crawls.get(visit.entry)
-            try:
-                folder = self._folders.of(entry) if entry else self._folders.folder
-            except IcdError:
-                folder = self._folders.folder
-            child = self._crawls.running(visit.entry, folder)
-            self._open[visit.entry] = _Open(visit, folder, child, now)
+            child = self._crawls.running(visit.entry, visit.folder)
+            self._open[visit.entry] = _Open(visit, child, now)
             logger.info("%s: visit %d is taken up%s", visit.entry, visit.number, ", its crawl still runs" * bool(child))
 
     @property
@@ -194,12 +188,11 @@ class Scheduler:
             return
         told = self._crawls.told(folder)
         known = self._open.get(name)
-        if known is not None and told.is_over and told.mark != known.visit.was:  # It was made while nobody looked.
+        if known is not None and self._is_made(known.visit):  # While nobody looked.
             self._conclude(name, known, now, told)
             return
         if known is None:
-            known = self._open[name] = _Open(self._begun(name, now, told.mark), folder)
-        known.folder = folder
+            known = self._open[name] = _Open(self._begun(name, now, folder, told.mark))
         try:
             known.child = self._crawls.begin(name, entry, self._woken)
         except OSError as error:
@@ -213,12 +206,16 @@ class Scheduler:
             logger.warning("%s: its definition has mistakes: %s", name, mistakes)
             self._tell(Notice(now, name, "attention", f"its definition has mistakes, and no visit begins:\n{mistakes}"))
 
-    def _begun(self, name: str, now: datetime, mark: str) -> Visit:
+    def _begun(self, name: str, now: datetime, folder: Path, mark: str) -> Visit:
         due = self._next(name, now)
-        visit = self._log.begin(name, due if due.at <= now else None, now, mark)
+        visit = self._log.begin(name, due if due.at <= now else None, now, folder, mark)
         late = f", for {due.moments} due moments" if visit.moments > 1 else ""
         logger.info("%s: visit %d begins%s", name, visit.number, late)
         return visit
+
+    def _is_made(self, visit: Visit) -> bool:
+        told = self._crawls.told(visit.folder)
+        return told.is_over and told.mark != visit.was
 
     def _conclude(self, name: str, each: _Open, now: datetime, told: CrawlTold, code: int = 0) -> None:
         """End a visit that was made."""
@@ -235,18 +232,18 @@ class Scheduler:
         if each.child is None:
             return
         code = each.child.poll()
-        told = self._crawls.told(each.folder)
+        told = self._crawls.told(each.visit.folder)
         if code is None:
             self._tell_of_pause(name, each, now, told)
             return
         each.said, each.child = each.child.said, None
-        if told.is_over and told.mark != each.visit.was:
+        if self._is_made(each.visit):
             self._conclude(name, each, now, told, code)
         elif self._ending:
             logger.info("%s: visit %d goes on next time", name, each.visit.number)
         elif code == 0 and told.mark != each.visit.was and told.state == "stopped":
             self._end(name, each, now, Outcome.STOPPED, told, "it was stopped by somebody; the next visit goes on")
-        elif self._crawls.is_used(each.folder):
+        elif self._crawls.is_used(each.visit.folder):
             each.again_at = now + IN_USE
         else:
             self._failed(name, each, now, code, each.said)
@@ -267,7 +264,7 @@ class Scheduler:
         if failures >= most:
             times = f"{failures} times in a row" if failures > 1 else "again"
             advice = "it is tried once at each due moment"
-            told = self._crawls.told(each.folder)
+            told = self._crawls.told(each.visit.folder)
             self._end(name, each, now, Outcome.FAILED, told, f"failed {times} ({words}); {advice}:\n{said}")
             return
         each.again_at = now + min(self._schedule.retry * 2 ** min(failures - 1, 30), LONGEST_RETRY)

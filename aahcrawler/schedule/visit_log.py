@@ -20,7 +20,7 @@ _TABLES: Final = """
 CREATE TABLE added (entry TEXT PRIMARY KEY, at TEXT NOT NULL);
 CREATE TABLE visit (
     number INTEGER PRIMARY KEY, entry TEXT NOT NULL, due_at TEXT, moments INTEGER NOT NULL,
-    begun_at TEXT NOT NULL, was TEXT NOT NULL
+    begun_at TEXT NOT NULL, folder TEXT NOT NULL, was TEXT NOT NULL
 );
 CREATE INDEX visit_by_entry ON visit (entry, number);
 CREATE TABLE attempt (
@@ -37,7 +37,7 @@ CREATE TABLE wish (number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT N
 """
 _VERSION: Final = 1
 _VISITS: Final = """
-SELECT visit.number, entry, due_at, moments, begun_at, was, ended.* FROM visit LEFT JOIN ended
+SELECT visit.number, entry, due_at, moments, begun_at, folder, was, ended.* FROM visit LEFT JOIN ended
 ON visit.number = ended.visit
 """
 _WANTED: Final = """
@@ -99,7 +99,7 @@ class Found:
 class Visit:
     """A visit: ``due_at`` is None where somebody asked for it; else it stands for so many due ``moments``.
 
-    ``was`` is the mark of the crawl that lay in the folder when it began. ``outcome`` is None while it is under way.
+    ``was`` is the mark of the crawl that lay in ``folder`` when it began. ``outcome`` is None while it is under way.
     """
 
     number: int
@@ -107,6 +107,7 @@ class Visit:
     due_at: datetime | None
     moments: int
     begun_at: datetime
+    folder: Path
     was: str
     outcome: Outcome | None = None
     ended_at: datetime | None = None
@@ -185,12 +186,12 @@ class VisitLog:
             [PastVisit(each.begun_at, _change(each)) for each in told],
         )
 
-    def begin(self, entry: str, due: Due | None, now: datetime, was: str) -> Visit:
+    def begin(self, entry: str, due: Due | None, now: datetime, folder: Path, was: str) -> Visit:
         """Note that a visit begins, before anything is done for it; it grants what somebody wanted."""
-        values = (entry, _text(due.at) if due else None, due.moments if due else 0, _text(now), was)
+        values = (entry, _text(due.at) if due else None, due.moments if due else 0, _text(now), str(folder), was)
         with transaction(self._base):
             added = self._base.execute(
-                "INSERT INTO visit (entry, due_at, moments, begun_at, was) VALUES (?, ?, ?, ?, ?)", values
+                "INSERT INTO visit (entry, due_at, moments, begun_at, folder, was) VALUES (?, ?, ?, ?, ?, ?)", values
             )
             self._base.execute(
                 f"INSERT INTO wish (at, kind, entry) SELECT ?, 'granted', entry FROM ({_WANTED}) WHERE entry = ?",  # noqa: S608
@@ -257,12 +258,12 @@ def _change(visit: Visit) -> bool | None:
 
 
 def _visit(row: sqlite3.Row) -> Visit:
-    number, entry, due_at, moments, begun_at, was, ended, at, outcome, said, *found = row
-    visit = Visit(number, entry, _moment(due_at) if due_at else None, moments, _moment(begun_at), was)
+    number, entry, due_at, moments, begun_at, folder, was, ended, at, outcome, said, *found = row
+    visit = Visit(number, entry, _moment(due_at) if due_at else None, moments, _moment(begun_at), Path(folder), was)
     if ended is None:
         return visit
     told = (Outcome(outcome), _moment(at), said, Found(*found))
-    return Visit(visit.number, entry, visit.due_at, moments, visit.begun_at, was, *told)
+    return Visit(visit.number, entry, visit.due_at, moments, visit.begun_at, visit.folder, was, *told)
 
 
 def _text(moment: datetime) -> str:
