@@ -16,6 +16,7 @@ from aahcrawler.editor.commands import kb_app
 from aahcrawler.editor.entry_commands import entry_app
 from aahcrawler.exits import MISTAKE, exit_on_error, utc_time
 from aahcrawler.layout import REMOVING, SERVICE_LOG
+from aahcrawler.operating.change_command import change_app
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.definition_commands import definition_app
 from aahcrawler.operating.takedown_command import takedown_app
@@ -50,6 +51,7 @@ app.add_typer(archive_app, name="archive")
 app.add_typer(frontier_app)
 app.add_typer(schedule_app)
 app.add_typer(takedown_app)
+app.add_typer(change_app)
 app.add_typer(store_app)
 app.add_typer(selection_app)
 app.add_typer(simulation_app)

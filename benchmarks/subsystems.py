@@ -29,7 +29,6 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.induction": CALLER,
     "aahcrawler.adaptation": "helper: adaptation",
     "aahcrawler.wrapper_induction": "helper: adaptation",
-    "aahcrawler.revisits": OUTSIDE,
     "aahcrawler.webobject": "helper: actions, extraction",
     "py3langid": "helper: language",
     "py3langid.modelio": START,
@@ -83,6 +82,8 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.crawl.response.trap_detection": "traps",
     "aahcrawler.pipeline.links": "links",
     "aahcrawler.refusals": "links",
+    "aahcrawler.revisits": "change log",
+    "aahcrawler.revisits.revisit_policies": OUTSIDE,
     # What is kept
     "aahcrawler.archive": "archive: WARC, index, history",
     "aahcrawler.crawl.capture": "archive: WARC, index, history",

@@ -17,7 +17,19 @@ from aahcrawler.archive.record_access import MAX_METADATA_LENGTH, Record, Record
 from aahcrawler.archive.repair import TORN
 from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.archive.scanning import Header, read_header
-from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, REFUSAL_LOG, REFUSED, SCORE_LOG, SCORES, WARC
+from aahcrawler.layout import (
+    ARCHIVE,
+    CHANGE_LOG,
+    CHANGES,
+    INDEXES,
+    NQUADS,
+    OBJECTS,
+    REFUSAL_LOG,
+    REFUSED,
+    SCORE_LOG,
+    SCORES,
+    WARC,
+)
 from aahcrawler.metadata import MEDIA_TYPE, LinkType, understood
 from aahcrawler.segments import segments
 from aahcrawler.takedown.rewriting import Damaged, Gap, RecordPlace, damaged, walk
@@ -277,10 +289,10 @@ def graph(line: bytes) -> str:
     return line.rpartition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")
 
 
-_LOGS = ((SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG))
+_LOGS = ((SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG), (CHANGES, CHANGE_LOG))
 ENTRIES = b"{"
-"""What the text of each member of the logs of scores and refusals begins with."""
-_NAMED = re.compile(rb'"(?:url|via|failed)":\s*("(?:[^"\\]|\\.)*")')
+"""What the text of each member of the logs of scores, refusals and changes begins with."""
+_NAMED = re.compile(rb'"(?:url|via|failed|to)":\s*("(?:[^"\\]|\\.)*")')
 
 
 def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:

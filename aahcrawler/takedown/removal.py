@@ -38,6 +38,8 @@ from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
     ANNOTATIONS,
     ARCHIVE,
+    CHANGE_LOG,
+    CHANGES,
     FORMER,
     IMPORT_READ,
     INDEXES,
@@ -229,7 +231,7 @@ def finish_begun(crawl: Path) -> bool:
         return False  # Whoever works there has finished it first.
 
 
-_LOGS = ((ARCHIVE, WARC), (OBJECTS, NQUADS), (SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG))
+_LOGS = ((ARCHIVE, WARC), (OBJECTS, NQUADS), (SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG), (CHANGES, CHANGE_LOG))
 
 
 def _alone(crawl: Path) -> AbstractContextManager[None]:
@@ -410,10 +412,11 @@ def _annotations_alone(crawl: Path) -> Iterator[tuple[Path, ...]]:
 
 
 def _page_of(text: bytes) -> Iterator[str]:
-    """Yield the URL that an entry of a score log or refusals log is about."""
+    """Yield the URLs that an entry of a log is about: of scores, of refusals, or of changes."""
     entry = json.loads(text)
-    named = (entry.get(name) for name in ("url", "via", "failed")) if isinstance(entry, dict) else ()
-    yield from (url for url in named if isinstance(url, str))
+    if isinstance(entry, dict):
+        yield from (url for name in ("url", "via", "failed", "to") if isinstance(url := entry.get(name), str))
+        yield from entry.get("listed", ())
 
 
 def _remove_store(store: Path) -> None:

@@ -13,6 +13,7 @@ from fastwarc.warc import ArchiveIterator
 
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, read
 from aahcrawler.objects import vocabulary as v
+from aahcrawler.revisits.change_log import ChangeKind, ChangeState, Visit, visits
 from tests.crawl.board import FIELDS, FLOOD, a_month_later, board, know
 from tests.crawl.crawling import EndedRun, aah, rows, running, summary, write_icd
 from tests.crawl.site import Asked, Site, serving
@@ -154,6 +155,31 @@ def test_every_page_is_counted_by_what_became_of_it(months: Months) -> None:
     assert [found["application"] for found in months.summaries] == [{"Tiny Board": n} for n in (8, 7, 7)]
     assert months.summaries[1]["type"] == {"text/html": 7}
     assert months.summaries[1]["status"] == {"200": 5, "301": 1, "304": 5, "404": 1, "410": 1}
+
+
+def test_every_visit_is_in_the_log_of_changes(months: Months) -> None:
+    crawls: list[dict[str, Visit]] = [{}, {}, {}]
+    for visit in visits(months.crawl):
+        crawls[visit.crawl - 1][visit.url.removeprefix(months.url(""))] = visit
+    first, second, third = crawls
+    assert {visit.state for visit in first.values()} == {ChangeState.NEW}
+    told = {path: (visit.state, visit.kind) for path, visit in second.items()}
+    assert told == {
+        **dict.fromkeys((*UNCHANGED, "/old"), (ChangeState.UNCHANGED, None)),
+        **dict.fromkeys(("/t/edited", "/t/moved"), (ChangeState.CHANGED, ChangeKind.CONTENT)),
+        **dict.fromkeys(("/t/gone", "/t/lost"), (ChangeState.GONE, ChangeKind.GONE)),
+        "/t/new": (ChangeState.NEW, None),
+    }
+    assert {visit.state for visit in third.values()} == {ChangeState.UNCHANGED}
+    unmodified, changed, moved = second["/t/tag"], second["/t/edited"], second["/t/moved"]
+    assert (unmodified.status, unmodified.byte_digest) == (304, first["/t/tag"].byte_digest)
+    assert changed.edited == (months.url("/t/edited#p7"),)
+    assert (moved.new, moved.deleted) == ((months.url("/t/moved#p12"),), (months.url("/t/moved#p8"),))
+    assert changed.previous == first["/t/edited"].at
+    assert first["/old"].moved_to == months.url("/t/tag")
+    assert all(visit.seconds is not None and visit.requests == 1 and visit.size for visit in second.values())
+    written = {record.headers["WARC-Record-ID"] for record in records(months, 2) if record.kind != "request"}
+    assert {visit.record_id for visit in second.values()} <= {name.strip("<>") for name in written}
 
 
 def test_what_is_known_is_not_kept_twice(months: Months) -> None:

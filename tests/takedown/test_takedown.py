@@ -4,11 +4,15 @@ import fcntl
 import gzip
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from aahcrawler.layout import STORE
+from aahcrawler.layout import CHANGE_LOG, CHANGES, STORE
+from aahcrawler.revisits.change_log import ChangeLog, visits
+from aahcrawler.revisits.visit_record import VisitRecord
+from aahcrawler.segments import lines, segments
 from aahcrawler.tombstones import read_tombstones
 from tests.crawl.crawling import aah, rows, running, summary
 from tests.crawl.site import Site, html, links, serving
@@ -17,7 +21,7 @@ from tests.crawl.world import define
 from tests.enrichment.archives import LONG, write_posts
 from tests.takedown.floods import WORD, contents, holds, indexed, removed, url
 
-STEPS = 16
+STEPS = 17
 """How often the takedown of the tests replaces or deletes a file."""
 KILLING = """
 import os
@@ -48,9 +52,19 @@ cli.main()
 def test_a_page_is_in_no_file_any_more_and_all_else_is_as_before(folder: Path) -> None:
     before = archived(folder)
     assert holds(folder, WORD)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    with ChangeLog(folder / CHANGES, "another", 1, lambda: at) as log:
+        log.visited(VisitRecord(url=url("/moved"), at=0, status=301, to=url("/2")))
+        log.listed(url("/sitemap.xml"), at, {url("/2"): at, url("/1"): at})
+        log.listed(url("/feed.xml"), at, {url("/1"): at})
+    visited = {visit.url for visit in visits(folder)}
     ended = removed(folder, "--url", url("/2"))
     assert ended.code == 0, ended.err
     assert not holds(folder, WORD)
+    assert {visit.url for visit in visits(folder)} == visited - {url("/2"), url("/moved")}
+    left = b"".join(line for path in segments(folder / CHANGES, CHANGE_LOG) for line in lines(path))
+    assert url("/2").encode() + b'"' not in left
+    assert url("/feed.xml").encode() in left
     del before[url("/2")]
     assert archived(folder) == before
     assert url("/2") not in indexed(folder)

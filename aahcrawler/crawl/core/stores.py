@@ -26,6 +26,7 @@ from aahcrawler.frontier.protocol import Frontier
 from aahcrawler.frontier.session_store import LocalSessionStore, SessionStore
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.refusals import RefusalLog
+from aahcrawler.revisits.change_log import ChangeLog
 from aahcrawler.scores import ScoreLog
 from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import WireError
@@ -61,6 +62,8 @@ class Stores:
     revive: Callable[[], None] = not_revived
     refusals: RefusalLog | None = None
     """Keeps the links that were refused; None where nobody does."""
+    changes: ChangeLog | None = None
+    """Keeps what visits found; None where nobody does."""
     blocking: Blocking | None = None
     """Keeps URLs from being fetched, and lets them go; None where nobody can."""
     revisiting: Revisiting | None = None

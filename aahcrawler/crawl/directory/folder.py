@@ -21,6 +21,7 @@ from aahcrawler.crawls import Started, is_import
 from aahcrawler.frontier.server.server_process import lender_of
 from aahcrawler.layout import (
     ARCHIVE,
+    CHANGES,
     DEFINITION,
     FRONTIER,
     INDEXES,
@@ -184,6 +185,11 @@ class CrawlFolder:
     def scores(self) -> Path:
         """The folder of the score log."""
         return self.root / SCORES
+
+    @property
+    def changes(self) -> Path:
+        """The folder of the log of changes."""
+        return self.root / CHANGES
 
     @property
     def refused(self) -> Path:

@@ -46,6 +46,7 @@ from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import UrlLists
+from aahcrawler.crawl.response.visit_noting import AnswerVisit, VisitNoting
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, Rescore, State
@@ -123,6 +124,7 @@ class ResponseSteps:
     sessions: SiteSessions
     budgets: DomainBudgets
     session_probing: SessionProbing
+    visit_noting: VisitNoting
     rendering: PageRendering | None = None
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
@@ -388,6 +390,8 @@ class ResponseHandler:
         group = "blocked" if state is State.BLOCKED else "error"
         is_failure = state is State.FAILED or reason in DENIED
         kept = await self._keep_failed(lease, reason) if is_failure else {}
+        if state is State.FAILED and reason != NO_CAPTURE:
+            await self._steps.visit_noting.failed(lease, reason)
         await self._steps.listings.failed(lease, reason)
         counts = {f"{group}:{reason}": 1.0, **kept, **self._steps.seed_trail.failed(lease, state, reason)}
         await self._commit(lease, state, (), Outcome(reason, counts))
@@ -420,6 +424,8 @@ class ResponseHandler:
         noted = trail.failed(lease, State.FAILED, told) if last else await trail.tried(lease, told, page)
         learned = self._fetching.politeness.learned(lease.url)
         kept = await self._keep_failed(lease, reason) if last else {}
+        if last:
+            await self._steps.visit_noting.failed(lease, reason)
         outcome = Outcome(reason, {f"error:{reason}" if last else "retries": 1.0, **kept, **noted}, pause, learned)
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         state = await self._writer.call(self._frontier.retry, lease, outcome)
@@ -513,14 +519,17 @@ class ResponseHandler:
         return discovered
 
     async def _write(self, record: AnswerRecord) -> None:
-        """Write refused links, the capture, and its triples, in this order; count what was written."""
+        """Write refused links, the capture, its triples and the visit, in this order; count what was written."""
         lease, found, stats = record.lease, record.found, record.stats
         await self._keep_refused(record)
         capture = await self._writer.archive(record.response.exchange, record.annotations)
+        visit = AnswerVisit(lease, record.response, record.page, record.comparison, record.look, found, capture)
         if found is not None and (lease.is_page or found.metadata.objects):
             stated = await self._describe(record, found, capture)
             self._count(record, found, stated)
             stats.merge(await self._writer.hand_on(stated, found.metadata.objects))
+            visit = replace(visit, changes=stated.changes)
+        await self._steps.visit_noting.answered(visit)
         stats.merge(await self._steps.seed_trail.answered(lease, record.page, found, record.discovered))
         logger.info("%s %d %s", lease.url, record.page.status, record.comparison.change or lease.kind)
 
@@ -600,7 +609,9 @@ class ResponseHandler:
         stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, lease.purpose: 1})
         stats.merge(_coding_fault(lease, response))
         listed = await self._steps.url_lists.understood(lease, page, stats) if page.status < 300 else ()
-        await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
+        annotations = Annotations(identified(page.body, declared=page.media_type))
+        capture = await self._writer.archive(response.exchange, annotations)
+        await self._steps.visit_noting.listed(lease, response, capture, listed)
         if 300 <= page.status < 400:
             offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
             offers = await self._steps.listings.redirected(lease, offers)

@@ -34,6 +34,7 @@ from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import SessionProbing
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
+from aahcrawler.crawl.response.visit_noting import VisitNoting
 from aahcrawler.credentials.given import NONE as NO_CREDENTIALS
 from aahcrawler.credentials.given import Credentials
 from aahcrawler.wire.settings import WireSettings
@@ -118,6 +119,7 @@ def assemble(
         sessions,
         budgets,
         SessionProbing(current, writer, fetching, sessions, reading),
+        VisitNoting(writer, recrawl, reading),
         PageRendering(current, fetching, visits, recrawl, opened, reading),
         reporting.peer_export,
         rereading,

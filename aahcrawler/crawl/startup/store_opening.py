@@ -37,8 +37,9 @@ from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.server_process import end_orphan
-from aahcrawler.layout import NQUADS, REFUSAL_LOG, SCORE_LOG, WARC
+from aahcrawler.layout import CHANGE_LOG, NQUADS, REFUSAL_LOG, SCORE_LOG, WARC
 from aahcrawler.refusals import RefusalLog
+from aahcrawler.revisits.change_log import ChangeLog
 from aahcrawler.scope import Scope, Spelling
 from aahcrawler.scores import (
     MAX_PAGES,
@@ -81,6 +82,12 @@ def open_refusal_log(icd: Icd, folder: CrawlFolder, named: str) -> RefusalLog:
     """Open the log of refused links; its files are ``named`` so."""
     number = folder.run.number
     return RefusalLog(folder.refused, named, number, lambda: datetime.now(UTC), size=icd.archive.size)
+
+
+def open_change_log(icd: Icd, folder: CrawlFolder, named: str) -> ChangeLog:
+    """Open the log of changes; its files are ``named`` so."""
+    number = folder.run.number
+    return ChangeLog(folder.changes, named, number, lambda: datetime.now(UTC), size=icd.archive.size)
 
 
 def begin_delivery(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Delivery | None:
@@ -223,6 +230,7 @@ def repair_folder(folder: CrawlFolder) -> None:
         (folder.objects, NQUADS),
         (folder.scores, SCORE_LOG),
         (folder.refused, REFUSAL_LOG),
+        (folder.changes, CHANGE_LOG),
     )
     for at, extension in written:
         for recovered in recover(at, extension):

@@ -1,0 +1,211 @@
+"""Keep what each visit of a page found, for the log of changes."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha1
+from typing import Final
+
+from aahcrawler.archive.records import labelled_digest
+from aahcrawler.archive.writer import WrittenCapture
+from aahcrawler.crawl.browsing.page_rendering import Rendering
+from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.fetch.download_handler import CapturedResponse
+from aahcrawler.crawl.health.outages import is_local
+from aahcrawler.crawl.lease.lease_source import StoppedError
+from aahcrawler.exchange import Exchange
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.metadata import LinkType, Metadata
+from aahcrawler.objects.versions import Changes
+from aahcrawler.page import Page
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.score import ScoredPage
+from aahcrawler.revisits.change_evidence import http_date
+from aahcrawler.revisits.change_log import milliseconds
+from aahcrawler.revisits.page_comparison import Difference, compared, content_of, template_of
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord
+from aahcrawler.traps.path_shape import Trap
+from aahcrawler.webobject import WebObject
+
+logger = logging.getLogger(__name__)
+
+_SAME: Final = Difference(ChangeKind.TEMPLATE, ())
+_MAX_OBJECTS: Final = 200
+"""Objects of each kind of change that are named; all of them are in the triples."""
+_MAX_FIELD: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerVisit:
+    """A visit that was answered, and what came of it.
+
+    ``found`` is None for what leads nowhere by itself, ``changes`` where nobody can tell what became of its objects.
+    """
+
+    lease: Lease
+    response: CapturedResponse
+    page: Page
+    comparison: RecrawlComparison
+    look: Rendering
+    found: PageAnalysis | None
+    capture: WrittenCapture
+    changes: Changes | None = None
+
+
+class VisitNoting:
+    """Adds visits of pages, and of lists of pages, to the log of changes; requisites are visited for their pages."""
+
+    def __init__(self, writer: StoreWriter, recrawl: Recrawl, reading: PageReading) -> None:
+        self._writer = writer
+        self._recrawl = recrawl
+        self._reading = reading
+
+    async def answered(self, visit: AnswerVisit) -> None:
+        """Keep a visit that was answered, with what of the page differs from its former capture."""
+        log = self._writer.stores.changes
+        if log is None or not visit.lease.is_page:
+            return
+        is_changed = visit.comparison.change is Change.CHANGED
+        await self._writer.write(log.visited, _record(visit, await self._difference(visit) if is_changed else None))
+
+    async def failed(self, lease: Lease, reason: str) -> None:
+        """Keep that a page was asked for and gave no answer."""
+        log = self._writer.stores.changes
+        if log is not None and lease.is_page:
+            at = milliseconds(datetime.now(UTC))
+            seen = VisitRecord(url=lease.url, at=at, reason=reason, requests=max(lease.attempt, 1))
+            await self._writer.write(log.visited, seen)
+
+    async def listed(
+        self, lease: Lease, response: CapturedResponse, capture: WrittenCapture, pieces: Sequence[ScoredPage]
+    ) -> None:
+        """Keep a visit of a list, and when it says that pages have changed."""
+        log = self._writer.stores.changes
+        if log is None:
+            return
+        at = capture.date
+        outlinks = (outlink for piece in pieces for outlink in piece.assistance.document.outlinks)
+        told = {each.url: each.date for each in outlinks if each.date is not None and each.date <= at}
+        await self._writer.write(log.listed, lease.url, at, told)
+        await self._writer.write(log.visited, VisitRecord.model_validate(_of_exchange(lease, response, capture)))
+
+    async def _difference(self, visit: AnswerVisit) -> Difference | None:
+        """Compare the page with its former capture; None where that cannot be read any more."""
+        former, page = visit.comparison.former, visit.comparison.page
+        if former is None or not _is_comparable(page):
+            return None
+        try:
+            before = self._recrawl.page_of(former)
+            if before.body == page.body:  # It came in another content coding.
+                return _SAME
+            return compared(await self._reading.of(before, content_of), await self._reading.of(page, content_of))
+        except UnreadableCaptureError:
+            return None
+        except StoppedError:
+            raise
+        except WorkEndedError as error:
+            logger.warning("%s: not compared with its former capture: %s", visit.lease.url, error)
+        except Exception as error:  # Whatever a page may provoke, the crawl goes on.
+            if is_local(error):
+                raise
+            logger.exception("%s: not compared with its former capture", visit.lease.url)
+        return None
+
+
+def _is_comparable(page: Page) -> bool:
+    return page.is_html or page.is_json or page.media_type.startswith("text/") or page.media_type.endswith("xml")
+
+
+def _record(visit: AnswerVisit, difference: Difference | None) -> VisitRecord:
+    lease, comparison, look, changes = visit.lease, visit.comparison, visit.look, visit.changes or Changes()
+    metadata = visit.found.metadata if visit.found is not None else Metadata()
+    fields = _of_exchange(lease, visit.response, visit.capture)
+    former, note = comparison.former, look.note
+    if note is not None:
+        fields["requests"] = visit.response.exchange.is_fetched + note.requests
+        fields["seconds"] = round(float(str(fields.get("seconds") or 0.0)) + note.seconds, 3)
+    if comparison.unmodified and former is not None:
+        fields["payload"] = labelled_digest(former.digest)
+    said = None if comparison.change is None else ChangeState(comparison.change)
+    kind = None if difference is None else difference.kind
+    return VisitRecord.model_validate(
+        {
+            **fields,
+            "status": visit.page.status,
+            "said": said,
+            "kind": ChangeKind.CONTENT if kind is not None and changes else kind,
+            "compared": None if former is None else milliseconds(former.last_seen),
+            "shown": _shown(visit, metadata.objects),
+            "text": _text_of(visit.found),
+            "template": template_of(lease.url, metadata.application, metadata.level),
+            "places": None if difference is None else difference.places,
+            "to": _redirect(visit.page, metadata),
+            "soft": metadata.trap == Trap.SOFT_404,
+            "rendered": comparison.page.rendered,
+            "reader": metadata.understood_by[:8],
+            "new": changes.added[:_MAX_OBJECTS],
+            "edited": changes.edited[:_MAX_OBJECTS],
+            "deleted": changes.deleted[:_MAX_OBJECTS],
+        }
+    )
+
+
+def _of_exchange(lease: Lease, response: CapturedResponse, capture: WrittenCapture) -> dict[str, object]:
+    """Return what an answer itself says of a visit."""
+    exchange, headers = response.exchange, {name.lower(): value for name, value in response.wire_headers}
+    asked_at = http_date(headers.get("date"))
+    return {
+        "url": lease.url,
+        "at": milliseconds(capture.date),
+        "seconds": round(response.captured.elapsed, 3) if exchange.is_fetched else None,
+        "status": response.status,
+        "etag": _field(headers, "etag"),
+        "modified": _field(headers, "last-modified"),
+        "asked_at": None if asked_at is None else milliseconds(asked_at),
+        "payload": labelled_digest(exchange.payload_digest) if _has_payload(exchange, response.status) else None,
+        "size": exchange.response_size if exchange.memento is None else 0,
+        "requests": int(exchange.is_fetched),
+        "record": capture.record_id,
+    }
+
+
+def _field(headers: Mapping[str, str], name: str) -> str | None:
+    return headers.get(name, "")[:_MAX_FIELD] or None
+
+
+def _has_payload(exchange: Exchange, status: int) -> bool:
+    return bool(exchange.payload_digest) and status != 304
+
+
+def _text_of(found: PageAnalysis | None) -> str | None:
+    """Return the digest of the text of a page's content, None where it has none or was not looked at again."""
+    document = None if found is None else found.document
+    text = "" if document is None else document.text
+    return sha1(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() if text else None
+
+
+def _redirect(page: Page, metadata: Metadata) -> str:
+    """Return where a redirect leads, empty for what is none."""
+    if page.is_content or not 300 <= page.status < 400:
+        return ""
+    return next((link.url for link in metadata.links if link.type is LinkType.REDIRECT), "")
+
+
+def _shown(visit: AnswerVisit, objects: Sequence[WebObject]) -> int | None:
+    """Return the newest date that a page gives for what is new on it: of its objects, else of its text."""
+    named = {*visit.changes.added, *visit.changes.edited} if visit.changes else None
+    dates = [
+        value
+        for each in objects
+        if named is None or each.iri in named
+        for name in ("modified", "date")
+        for value in each.properties.get(name, ())
+        if isinstance(value, datetime) and value.tzinfo is not None
+    ]
+    document = visit.found.document if visit.found is not None else None
+    if not dates and document is not None and document.times is not None and document.times.shown is not None:
+        dates = [document.times.shown]
+    return milliseconds(max(dates)) if dates else None

@@ -1,0 +1,70 @@
+"""``aah changes``: what became of the pages of a crawl, visit by visit.
+
+The command imports its modules when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import exit_on_error, utc_time
+from aahcrawler.revisits.visit_record import ChangeFormat, ChangeKind, ChangeState
+
+change_app = typer.Typer()
+
+
+@change_app.command()
+def changes(
+    crawl: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True)],
+    url: Annotated[str | None, typer.Option("--url", help="The visits of this URL alone.")] = None,
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Visits from this time on, in UTC.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Visits before this time, in UTC.")] = "",
+    state: Annotated[
+        list[ChangeState] | None, typer.Option("--state", help="What was found. Each may be given several times.")
+    ] = None,
+    kind: Annotated[
+        list[ChangeKind] | None, typer.Option("--kind", help="What of a page changed. As often as is needed.")
+    ] = None,
+    telling: Annotated[
+        bool, typer.Option("--telling", help="Only visits after which a page is another one for its readers.")
+    ] = False,
+    output_format: Annotated[
+        ChangeFormat, typer.Option("--format", help="The format of the output.")
+    ] = ChangeFormat.TSV,
+) -> None:
+    """Write the visits of a crawl's pages, the oldest first: what each found, when it changed, and what it cost.
+
+    A feed has the newest first. The crawl may be running.
+    """
+    from sqlite3 import Error
+
+    from aahcrawler.layout import DEFINITION
+    from aahcrawler.revisits.change_feed import write_changes
+    from aahcrawler.revisits.change_log import WantedVisits, opened_changes
+    from aahcrawler.segments import DamageError
+    from aahcrawler.urls import canonicalize
+
+    wanted = WantedVisits(
+        None if url is None else canonicalize(url) or url,
+        _moment(since),
+        _moment(until),
+        frozenset(state or ()),
+        frozenset(kind or ()),
+        telling=telling,
+    )
+    with exit_on_error(DamageError, OSError, Error):
+        if not (crawl / DEFINITION).exists():
+            raise DamageError(f"{crawl}: is no folder of a crawl; name the folder that a definition calls `output`")
+        with opened_changes(crawl) as index:
+            found = index.newest(wanted) if output_format is ChangeFormat.ATOM else index.visits(wanted)
+            sys.stdout.reconfigure(newline="")  # type: ignore[union-attr]
+            write_changes(found, output_format, sys.stdout, crawl.resolve().name)
+
+
+def _moment(text: str) -> datetime | None:
+    written = utc_time(text)
+    return datetime.fromisoformat(written).replace(tzinfo=UTC) if written else None

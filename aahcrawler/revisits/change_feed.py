@@ -1,0 +1,151 @@
+"""Visits as rows of a table, lines of JSON, and entries of an Atom feed (RFC 4287)."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Final, TextIO
+from uuid import NAMESPACE_URL, uuid5
+
+from lxml import etree
+
+from aahcrawler.revisits.visit_record import ChangeFormat, ChangeKind, ChangeState, Dating, Visit
+
+_ATOM: Final = "http://www.w3.org/2005/Atom"
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_BREAKS: Final = dict.fromkeys(map(ord, "\t\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), " ")
+_LINE_BREAKS: Final = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+_DATED: Final = ("changed_after", "changed_before", "dated_by")
+COLUMNS: Final = (*(field.name for field in fields(Visit) if field.name != "dated"), *_DATED)
+"""The names of the columns of a table."""
+
+
+def row_of(visit: Visit) -> dict[str, object]:
+    """Return a visit as a row: moments as ISO 8601, IRIs as a list, what is not known as None."""
+    row: dict[str, object] = {}
+    for name in COLUMNS[: -len(_DATED)]:
+        value = getattr(visit, name)
+        row[name] = _text(value) if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
+    dated = visit.dated
+    after = None if dated is None or dated.after is None else _text(dated.after)
+    return {**row, **dict(zip(_DATED, (after, dated and _text(dated.before), dated and dated.by), strict=True))}
+
+
+def write_changes(visits: Iterable[Visit], output: ChangeFormat, out: TextIO, named: str) -> None:
+    """Write visits; ``named`` is the crawl's name, for the feed. Of CSV, open ``out`` with ``newline=""``.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front; line breaks and tabs in values of
+    TSV become spaces.
+    """
+    match output:
+        case ChangeFormat.JSONL:
+            out.writelines(
+                json.dumps(row_of(visit), ensure_ascii=False).translate(_LINE_BREAKS) + "\n" for visit in visits
+            )
+        case ChangeFormat.CSV:
+            writer = csv.writer(out, lineterminator="\r\n")
+            writer.writerow(COLUMNS)
+            writer.writerows(map(_cells, visits))
+        case ChangeFormat.TSV:
+            out.write("\t".join(COLUMNS) + "\n")
+            out.writelines("\t".join(cell.translate(_BREAKS) for cell in _cells(visit)) + "\n" for visit in visits)
+        case ChangeFormat.ATOM:
+            out.write(atom_feed(visits, named).decode())
+
+
+def atom_feed(visits: Iterable[Visit], named: str, address: str = "") -> bytes:
+    """Return an Atom feed of visits in UTF-8, in their order; ``address`` is where it is had, empty for nowhere.
+
+    An entry's id is made of the URL and the moment of its visit, so that readers know it again.
+    """
+    entries = list(map(_entry, visits))
+    feed = etree.Element(f"{{{_ATOM}}}feed", nsmap={None: _ATOM})
+    updated = max((entry.findtext(f"{{{_ATOM}}}updated", "") for entry in entries), default=_text(_BEGINNING))
+    _add(feed, "id", uuid5(NAMESPACE_URL, f"aahcrawler:changes:{named}").urn)
+    _add(feed, "title", f"Changes: {named}")
+    _add(feed, "updated", updated)
+    _add(_add(feed, "author"), "name", "AAHCrawler")
+    if address:
+        _add(feed, "link", rel="self", href=address)
+    feed.extend(entries)
+    return etree.tostring(feed, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+
+
+def told(visit: Visit) -> str:
+    """Return in words what a visit found.
+
+    >>> at = datetime(2026, 1, 2, tzinfo=UTC)
+    >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, ChangeKind.LINKS))
+    'changed in its links'
+    """
+    if visit.state is ChangeState.FAILED:
+        return f"failed: {visit.reason or f'status {visit.status}'}"
+    objects: Mapping[str, int] = {"new": len(visit.new), "edited": len(visit.edited), "gone": len(visit.deleted)}
+    counted = ", ".join(f"{number} {name}" for name, number in objects.items() if number)
+    return "".join(
+        (
+            str(visit.state),
+            _KINDS.get(visit.kind, "") if visit.kind is not None else "",
+            f" to {visit.moved_to}" if visit.kind is ChangeKind.MOVED and visit.moved_to else "",
+            " (what differs there differs on nearly every visit)" if visit.volatile else "",
+            f"; web objects: {counted}" if counted else "",
+        )
+    )
+
+
+_BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_KINDS: Final = {
+    ChangeKind.CONTENT: " in its content",
+    ChangeKind.TEMPLATE: " in its template only",
+    ChangeKind.LINKS: " in its links",
+    ChangeKind.MOVED: ": it has moved",
+}
+
+
+def _entry(visit: Visit) -> etree._Element:
+    entry = etree.Element(f"{{{_ATOM}}}entry")
+    at = _text(visit.at)
+    _add(entry, "id", uuid5(NAMESPACE_URL, f"{visit.url} {at}").urn)
+    _add(entry, "title", f"{visit.state}: {visit.url}")
+    _add(entry, "updated", at)
+    _add(entry, "link", rel="alternate", href=visit.url)
+    for name in filter(None, (visit.state, visit.kind)):
+        _add(entry, "category", term=name)
+    _add(entry, "summary", f"{told(visit)}{_when(visit.dated)}")
+    return entry
+
+
+def _when(dated: Dating | None) -> str:
+    if dated is None:
+        return ""
+    if dated.after == dated.before:
+        return f". Changed at {_text(dated.before)} ({dated.by})"
+    between = (
+        f"before {_text(dated.before)}" if dated.after is None else f"{_text(dated.after)} to {_text(dated.before)}"
+    )
+    return f". Changed {between} ({dated.by})"
+
+
+def _add(parent: etree._Element, name: str, text: str = "", **attributes: str) -> etree._Element:
+    found = etree.SubElement(parent, f"{{{_ATOM}}}{name}", {key: _plain(value) for key, value in attributes.items()})
+    if text:
+        found.text = _plain(text)
+    return found
+
+
+def _plain(text: str) -> str:
+    """Return a text without what XML cannot hold."""
+    return "".join(
+        sign for sign in text if sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff"
+    )
+
+
+def _cells(visit: Visit) -> Iterator[str]:
+    for value in row_of(visit).values():
+        text = " ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+        yield f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,167 @@
+"""What of a page differs between two captures of it: the text of its content, the links in it, or what surrounds it.
+
+Menus, sidebars, advertising and footers surround the content, as far as markup shows them (``aahcrawler.page.zones``).
+Both captures are read in the same way, without what is known of their software: an edit of that knowledge is no change
+of a page. Web objects are compared elsewhere (``aahcrawler.objects.versions``).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Final
+from urllib.parse import urlsplit
+
+from lxml.etree import _Element as Element
+from lxml.etree import iterwalk
+
+from aahcrawler.page import Page
+from aahcrawler.page.dates import MAX_LENGTH, read_date
+from aahcrawler.page.text import BLOCKS, UNREAD, TagPaths, fold
+from aahcrawler.page.zones import Hidden, Zone, Zones
+from aahcrawler.revisits.change_evidence import server_of
+from aahcrawler.revisits.visit_record import ChangeKind, Place
+from aahcrawler.urls import resolve
+
+MAX_NODES: Final = 400_000
+"""Beginnings and ends of elements that are looked at."""
+MAX_PLACES: Final = 20
+"""Places of a page that are told. Where more differ, the page itself has changed, and none is told."""
+_LINES: Final = BLOCKS | {"td", "th"}
+_AROUND: Final = frozenset({Zone.SIDE, Zone.MENU, Zone.DROPPED})
+_MAX_MASKED: Final = 2_000
+_NOW: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""Against which relative dates are read, of which only matters that they are dates."""
+_NUMBER: Final = re.compile(r"\d+(?:[.,:/'\u00a0\u202f-]?\d+)*")
+_TOKEN: Final = re.compile(r"\b(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])[0-9a-zA-Z]{12,}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """The content of a page: its lines of text by the path of tags they stand at, and where its links lead."""
+
+    lines: Mapping[str, Counter[str]]
+    links: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two captures of a page, and the places where the text of its content does.
+
+    ``places`` is None where it differs in more of them than are told.
+    """
+
+    kind: ChangeKind
+    places: tuple[Place, ...] | None
+
+
+def content_of(page: Page) -> PageContent:
+    """Return the content of a page of HTML; of a text of another type all of its lines, and no links.
+
+    What stands around the content is left out, unless nothing else is there. Time is linear in the size of the page.
+    """
+    if not page.is_html:
+        return PageContent({"": Counter(filter(None, map(fold, page.text.splitlines())))}, frozenset())
+    zones, hidden, paths = Zones(page.tree), Hidden(page.tree), TagPaths()
+    known: dict[Element, bool] = {}
+    lines: dict[str, Counter[str]] = {}
+    around: dict[str, Counter[str]] = {}
+    for block, text in _lines(page.tree):
+        if block not in known:
+            known[block] = zones.of(block) not in _AROUND and not hidden.covers(block)
+        (lines if known[block] else around).setdefault(paths.of(block), Counter())[text] += 1
+    links = (link for link in islice(page.tree.iter("a", "area"), MAX_NODES) if zones.of(link) not in _AROUND)
+    found = {resolve(page.base_url, reference) for link in links if (reference := link.get("href"))}
+    return PageContent(lines or around, frozenset(_TOKEN.sub("#", url) for url in found if url))
+
+
+def compared(former: PageContent, now: PageContent) -> Difference:
+    """Return what differs between two captures of a page whose bytes differ."""
+    if former.lines != now.lines:
+        paths = dict.fromkeys((*former.lines, *now.lines))
+        places = [place for path in paths if (place := _place(path, former, now)) is not None]
+        return Difference(ChangeKind.CONTENT, tuple(places) if len(places) <= MAX_PLACES else None)
+    return Difference(ChangeKind.TEMPLATE if former.links == now.links else ChangeKind.LINKS, ())
+
+
+def template_of(url: str, application: str | None, level: str | None) -> str:
+    """Return a name of what a page was made by: its server and the level of its application, or the shape of its URL.
+
+    >>> template_of("http://a.test/viewtopic.php?t=5", "phpBB", "thread")
+    'a.test phpBB/thread'
+    >>> template_of("http://a.test/news/2026/a-harbour?id=5&p=2", None, None)
+    'a.test /news/#/*?id&p'
+    """
+    if application and level:
+        return f"{server_of(url)} {application}/{level}"
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        return ""
+    *above, last = split.path.split("/")
+    folders = [re.sub(r"\d+", "#", name) for name in above[:3]]
+    suffix = "." + last.rpartition(".")[2] if "." in last else ""
+    shape = "/".join((*folders, f"*{suffix}" if last else ""))
+    names = "&".join(sorted({field.partition("=")[0] for field in split.query.split("&") if field}))
+    return f"{split.netloc} {shape}{'?' + names if names else ''}"
+
+
+def _place(path: str, former: PageContent, now: PageContent) -> Place | None:
+    """Return how a place differs, None where it does not."""
+    before, after = former.lines.get(path, Counter[str]()), now.lines.get(path, Counter[str]())
+    if before == after:
+        return None
+    gone, came = before - after, after - before
+    is_one = before.total() == after.total() == 1
+    numbers = gone.total() == came.total() and _masked(gone) == _masked(came)
+    return Place(path, numbers, is_one)
+
+
+def _masked(texts: Counter[str]) -> Counter[str]:
+    found = Counter[str]()
+    for text, number in texts.items():
+        found[_mask(text)] += number
+    return found
+
+
+def _mask(text: str) -> str:
+    """Return a text without what numbers, times and tokens in it say; one that is long is left as it is.
+
+    >>> _mask("1,204 views"), _mask("3 hours ago") == _mask("2 days ago"), _mask("id 5f3a9c0b1d2e7f")
+    ('# views', True, 'id #')
+    """
+    if len(text) > _MAX_MASKED:
+        return text
+    if len(text) <= MAX_LENGTH and read_date(text, now=_NOW) is not None:
+        return "#"
+    return _NUMBER.sub("#", _TOKEN.sub("#", text))
+
+
+def _lines(tree: Element) -> Iterator[tuple[Element, str]]:
+    """Yield the lines of text that readers see, each with the block that it stands in, in document order."""
+    blocks, pieces = [tree], list[str]()
+    walk = iterwalk(tree, events=("start", "end", "comment", "pi"))
+    for event, node in islice(walk, MAX_NODES):
+        tag = node.tag
+        is_edge = tag in _LINES and node is not tree
+        if is_edge and pieces:
+            if text := fold("".join(pieces)):
+                yield blocks[-1], text
+            pieces.clear()
+        if event == "start":
+            if tag in UNREAD:
+                walk.skip_subtree()
+                continue
+            if is_edge:
+                blocks.append(node)
+            text = node.text
+        else:
+            if is_edge:
+                blocks.pop()
+            text = node.tail if node is not tree else None
+        if text:
+            pieces.append(text)
+    if text := fold("".join(pieces)):
+        yield blocks[-1], text

@@ -1,0 +1,93 @@
+"""What of a page differs between two captures of it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from aahcrawler.page import Headers, Page
+from aahcrawler.revisits.page_comparison import MAX_PLACES, Difference, compared, content_of
+from aahcrawler.revisits.visit_record import ChangeKind, Place
+
+URL = "http://a.test/page"
+BODY = """<!doctype html><html><body><nav><a href="/a">Home</a> <a href="/b">News of today</a></nav>
+<main><h1>The harbour</h1><div class="text"><p>It froze over in <b>January</b>.</p><p>Nobody <!-- ? -->came.</p>
+<p>See <a href="/ships?sid=0123456789abcdef0123">the ships</a>.</p></div>
+<p class="stats">Read 1,204 times, 3 hours ago</p></main>
+<aside class="sidebar"><p>Weather: rain</p></aside><footer>Made in 0.31 s</footer><script>var x = 1</script>
+</body></html>"""
+
+
+def page(body: str, media_type: str = "text/html; charset=utf-8") -> Page:
+    headers = Headers((("Content-Type", media_type),))
+    return Page(URL, 200, headers, body.encode(), datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def difference(*changes: tuple[str, str]) -> Difference:
+    after = BODY
+    for old, new in changes:
+        assert old in after
+        after = after.replace(old, new)
+    return compared(content_of(page(BODY)), content_of(page(after)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("rain", "sunshine"),
+        ("0.31 s", "0.29 s"),
+        ("News of today", "News of tomorrow"),
+        ("var x = 1", "var x = 2"),
+        ('class="text"', 'class="text" data-token="x"'),
+        ("?sid=0123456789abcdef0123", "?sid=fedcba98765432109876"),
+        ("<b>January</b>", "<i>January</i>"),
+        (" <!-- ? -->", "  <!-- another comment -->"),
+        ('"/b"', '"/c"'),
+    ],
+)
+def test_what_surrounds_the_content_is_of_the_template(change: tuple[str, str]) -> None:
+    assert difference(change) == Difference(ChangeKind.TEMPLATE, ())
+
+
+@pytest.mark.parametrize("change", [("/ships?", "/boats?"), ("the ships</a>.", 'the ships</a><a href="/x"></a>.')])
+def test_links_of_the_content_are_told_from_its_text(change: tuple[str, str]) -> None:
+    assert difference(change) == Difference(ChangeKind.LINKS, ())
+
+
+def test_an_edit_is_a_change_of_content_at_its_place() -> None:
+    found = difference(("Nobody", "Everybody"))
+    assert found == Difference(ChangeKind.CONTENT, (Place("html/body/main/div.text/p", numbers=False, alone=False),))
+
+
+@pytest.mark.parametrize(
+    ("change", "numbers"),
+    [
+        (("1,204", "98"), True),
+        (("3 hours", "14 hours"), True),
+        (("Read 1,204 times, 3 hours ago", "Nobody reads this"), False),
+    ],
+)
+def test_a_place_where_numbers_alone_differ_is_told_as_such(change: tuple[str, str], numbers: bool) -> None:
+    (place,) = difference(change).places or ()
+    assert place == Place("html/body/main/p.stats", numbers=numbers, alone=True)
+
+
+def test_a_line_more_is_no_other_number() -> None:
+    (place,) = difference(("<p>Nobody", "<p>Nobody</p><p>5</p><p>")).places or ()
+    assert not place.numbers
+
+
+def test_a_page_that_differs_in_many_places_tells_none() -> None:
+    sections = "".join(f'<div class="x{chr(97 + number)}"><p>Words</p></div>' for number in range(MAX_PLACES + 1))
+    found = compared(*(content_of(page(f"<body>{sections.replace('Words', word)}")) for word in ("One", "Two")))
+    assert found == Difference(ChangeKind.CONTENT, None)
+
+
+def test_a_page_of_nothing_but_menus_is_compared_by_them() -> None:
+    former, now = (content_of(page(f"<body><nav><li>{word}</li></nav>")) for word in ("One", "Two"))
+    assert compared(former, now).kind is ChangeKind.CONTENT
+
+
+def test_other_texts_are_compared_line_by_line() -> None:
+    former, now = (content_of(page(text, "text/plain")) for text in ("a\nb\n", "a \r\nb"))
+    assert compared(former, now).kind is ChangeKind.TEMPLATE
+    assert compared(former, content_of(page("a\nc", "text/plain"))).kind is ChangeKind.CONTENT
