@@ -140,3 +140,33 @@ def show_log(
         found = visit_rows(log, name, number)
     write = write_json if as_json else write_visits
     write(found, sys.stdout)
+
+
+@schedule_app.command()
+def plan(
+    parallel: Annotated[
+        int | None, typer.Option("--parallel", metavar="N", min=1, max=1000, help="As if N crawls ran at once.")
+    ] = None,
+    days: Annotated[float, typer.Option("--days", min=0.01, max=3660, help="Days to look ahead.")] = 1.0,
+    file: ScheduleFile = _DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """Say when visits begin and end by how long they took before, and which do not fit before they are due again."""
+    from datetime import UTC, datetime, timedelta
+
+    from aahcrawler.schedule.child_crawls import CrawlFolders
+    from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_plan import expected_seconds, planned
+    from aahcrawler.schedule.schedule_tables import write_plan, write_plan_json
+    from aahcrawler.schedule.visit_log import LogError, VisitLog
+    from online_analysis.icd import IcdError
+
+    at = datetime.now(UTC)
+    with exit_on_error(IcdError, LogError):
+        schedule = Schedule.load(file)
+        folders = CrawlFolders(file.absolute().parent)
+        with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+            seconds = {name: expected_seconds(log, name, folders.of(each)) for name, each in schedule.crawls.items()}
+            found = planned(schedule, log, seconds, at, at + timedelta(days=days), parallel)
+    write = write_plan_json if as_json else write_plan
+    write(found, sys.stdout)

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from aahcrawler.schedule.rhythms import Due, in_words
 from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.schedule_plan import Plan
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 
 
@@ -111,3 +112,26 @@ def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:
 
 def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else "-"
+
+
+def write_plan(plan: Plan, out: TextIO) -> None:
+    """Write the visits of a plan a line each, with tabs between columns, and how busy the schedule is."""
+    out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\n")
+    for each in plan.visits:
+        ends, takes = ("?", "?") if each.seconds is None else (_minute(each.ends_at), f"{each.seconds / 60:.1f}")
+        fits = "?" if each.seconds is None else "yes" if each.fits else f"no: due again at {_minute(each.next_at)}"
+        out.write(f"{each.name}\t{_minute(each.due_at)}\t{_minute(each.begins_at)}\t{ends}\t{takes}\t{fits}\n")
+    late = sum(each.begins_at > each.due_at and each.due_at >= plan.now for each in plan.visits)
+    missed = sum(not each.fits for each in plan.visits)
+    unknown = sum(each.seconds is None for each in plan.visits)
+    said = f"visits: {len(plan.visits):,}; too long for their rhythm: {missed:,}; begun late: {late:,}"
+    busy = f"{plan.parallel} crawls at once, busy {plan.load:.0%} of the time"
+    out.write(f"{said}; {busy}{f'; of {unknown:,} nobody knows how long they take' if unknown else ''}\n")
+
+
+def write_plan_json(plan: Plan, out: TextIO) -> None:
+    """Write the visits of a plan as JSON."""
+    rows = [{**asdict(each), "ends_at": each.ends_at, "fits": each.fits} for each in plan.visits]
+    content = {"parallel": plan.parallel, "load": round(plan.load, 4), "until": plan.until, "visits": rows}
+    json.dump(content, out, indent=1, default=datetime.isoformat, ensure_ascii=False)
+    out.write("\n")
