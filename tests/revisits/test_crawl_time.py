@@ -45,10 +45,10 @@ def test_sites_are_visited_beside_one_another() -> None:
     assert simulated_seconds([]) == 0.0
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 40), st.floats(0.01, 5), st.floats(0, 5)), min_size=1, max_size=8),
-    st.integers(1, 8),
-)
+SITES = st.lists(st.tuples(st.integers(1, 40), st.floats(0.01, 5), st.floats(0, 5)), min_size=1, max_size=8)
+
+
+@given(SITES, st.integers(1, 8))
 def test_a_crawl_takes_no_less_than_its_slowest_site_and_no_more_than_all_in_turn(
     sites: list[tuple[int, float, float]], slots: int
 ) -> None:
