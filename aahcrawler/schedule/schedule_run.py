@@ -14,9 +14,9 @@ from filelock import FileLock, Timeout
 
 from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses
 from aahcrawler.schedule.schedule_file import Schedule
-from aahcrawler.schedule.scheduler import Clock, Notice, Scheduler
 from aahcrawler.schedule.telling import Teller
 from aahcrawler.schedule.visit_log import VisitLog
+from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from urllib.error import HTTPError
 
 from aahcrawler import __version__
 from aahcrawler.schedule.schedule_file import Mail, Tell, Webhook
-from aahcrawler.schedule.scheduler import Notice
+from aahcrawler.schedule.visit_scheduler import Notice
 from online_analysis.icd.secrets import SecretError
 
 logger = logging.getLogger(__name__)

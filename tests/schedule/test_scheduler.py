@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from aahcrawler.schedule.child_crawls import Child, CrawlFolders, CrawlTold, SeedTold
 from aahcrawler.schedule.schedule_file import Entry, Schedule
-from aahcrawler.schedule.scheduler import Notice, Scheduler
 from aahcrawler.schedule.visit_log import ALL, Outcome, Visit, VisitLog, Wish
+from aahcrawler.schedule.visit_scheduler import Notice, Scheduler
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.schedule.schedule_file import Schedule, Tell
-from aahcrawler.schedule.scheduler import Notice
 from aahcrawler.schedule.telling import MAX_NOTICES, SIGNATURE, Teller
 from aahcrawler.schedule.visit_log import Found, Outcome
+from aahcrawler.schedule.visit_scheduler import Notice
 from tests.crawl.crawling import until
 from tests.crawl.site import Reply, Site, serving
 
