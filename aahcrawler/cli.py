@@ -106,8 +106,23 @@ def crawl(
     workers: Annotated[
         int, typer.Option("--workers", metavar="N", min=1, max=100, help="The number of processes that fetch.")
     ] = 1,
+    revisits: Annotated[
+        str,
+        typer.Option(
+            "--revisits",
+            metavar="RHYTHM",
+            help="Visit known pages only where they are due: {least: 1 h, greatest: 365 days}. One process alone.",
+        ),
+    ] = "",
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
+    from aahcrawler.schedule.schedule_file import page_rhythm
+    from online_analysis.icd import IcdError
+
+    if revisits and workers > 1:
+        raise typer.BadParameter("with --revisits one process crawls; leave out --workers")
+    with exit_on_error(IcdError):
+        rhythm = page_rhythm(revisits) if revisits else None
     from aahcrawler.crawl.health.process_memory import uncollected
 
     with uncollected():
@@ -117,7 +132,7 @@ def crawl(
         from aahcrawler.crawl.cluster.supervisor import run_supervised
 
         raise typer.Exit(run_supervised(icd, project_settings(), workers, accept_changes=accept_changes))
-    raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes))
+    raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes, revisits=rhythm))
 
 
 @icd_app.command("check")

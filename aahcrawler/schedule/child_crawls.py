@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -125,8 +126,11 @@ class ChildCrawls(Protocol):
         """Return the process of an entry that runs although whoever started it is gone; None where there is none."""
         ...
 
-    def begin(self, name: str, entry: Entry, ended: Callable[[], None]) -> Child:
-        """Start the crawl of an entry; ``ended`` is called by another thread when it ends. Raise ``OSError``."""
+    def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
+        """Start the crawl of an entry, which is due again in a while.
+
+        ``ended`` is called by another thread when it ends. Raise ``OSError``.
+        """
         ...
 
 
@@ -154,7 +158,7 @@ class CrawlProcesses:
         log = self._log(name)
         return _Orphan(log, folder) if _is_locked(log) else None
 
-    def begin(self, name: str, entry: Entry, ended: Callable[[], None]) -> Child:
+    def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
         """See ``ChildCrawls``."""
         self.logs.mkdir(exist_ok=True)
         path = self._log(name)
@@ -162,7 +166,7 @@ class CrawlProcesses:
             fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
             log.truncate(0)
             process = subprocess.Popen(
-                [*self.program, "crawl", entry.definition, *_options(entry)],
+                [*self.program, "crawl", entry.definition, *_options(entry, within)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -176,9 +180,14 @@ class CrawlProcesses:
         return self.logs / f"{name}.log"
 
 
-def _options(entry: Entry) -> list[str]:
-    workers = ["--workers", str(entry.workers)] if entry.workers > 1 else []
-    return [*workers, *(["--accept-changes"] if entry.accept_changes else [])]
+def _options(entry: Entry, within: timedelta) -> list[str]:
+    options = ["--workers", str(entry.workers)] if entry.workers > 1 else []
+    if entry.accept_changes:
+        options.append("--accept-changes")
+    if entry.pages is not None:
+        fitting = entry.pages if entry.pages.within else entry.pages.model_copy(update={"within": within})
+        options += ["--revisits", fitting.model_dump_json()]
+    return options
 
 
 def _await(process: subprocess.Popen[bytes], ended: Callable[[], None]) -> None:

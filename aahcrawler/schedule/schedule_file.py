@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr, ValidationError, model_validator
 
+from aahcrawler.schedule.page_rhythms import PageRhythm
 from aahcrawler.schedule.rhythms import Rhythmic
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
@@ -71,11 +72,21 @@ class Tell(Section):
 
 
 class Entry(Rhythmic):
-    """A definition that is crawled again and again, by so many processes that fetch."""
+    """A definition that is crawled again and again, by so many processes that fetch.
+
+    With ``pages`` each known page has a rhythm of its own, and is left alone where it is not due.
+    """
 
     definition: str = Field(min_length=1, max_length=1000, examples=["flood-forum.yaml"])
     workers: int = Field(default=1, ge=1, le=100, examples=["2"])
     accept_changes: bool = Field(default=False, examples=["yes"])
+    pages: PageRhythm | None = Field(default=None, examples=["{least: 1 h, greatest: 365 days}"])
+
+    @model_validator(mode="after")
+    def _one_process(self) -> Self:
+        if self.pages is not None and self.workers > 1:
+            raise refuse("has rhythms of pages, which one process alone can follow", "leave out `workers` or `pages`")
+        return self
 
 
 class Schedule(Section):
@@ -116,6 +127,15 @@ class Schedule(Section):
     def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
         """Place a problem in the file."""
         return self._source.mistake(path, problem, advice)
+
+
+def page_rhythm(text: str) -> PageRhythm:
+    """Read a rhythm of pages, ``{least: 1 h, greatest: 365 days}``. Raise ``IcdError`` with every mistake in it."""
+    source = read_source(f"revisits: {text}".encode("utf-8", "replace"), "--revisits", "a rhythm", "`{least: 1 h}`")
+    try:
+        return PageRhythm.model_validate(source.data.get("revisits"))
+    except ValidationError as error:
+        raise IcdError([*source.mistakes, *mistakes_of(error, PageRhythm, source, ("revisits",))]) from None
 
 
 def _without_empty(data: Mapping[str, Value]) -> dict[str, Value]:

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 SEED_GAVE_NOTHING: Final = 3
 """The exit code of a crawl that ended, and somebody has something to mend."""
 LONGEST_RETRY: Final = timedelta(hours=1)
+MINUTE: Final = timedelta(minutes=1)
 IN_USE: Final = timedelta(seconds=30)
 """After how long a folder is looked at again in which a crawl runs that somebody else has started."""
 MISTAKEN: Final = timedelta(minutes=5)
@@ -194,7 +195,8 @@ class Scheduler:
         if known is None:
             known = self._open[name] = _Open(self._begun(name, now, folder, told.mark))
         try:
-            known.child = self._crawls.begin(name, entry, self._woken)
+            within = max(MINUTE, self._next(name, now).at - now)
+            known.child = self._crawls.begin(name, entry, within, self._woken)
         except OSError as error:
             self._failed(name, known, now, MISTAKE, f"its process cannot be started: {error}")
 

@@ -22,6 +22,7 @@ _WORDS: Final[Mapping[str, str]] = {
     Refusal.SCHEME: "no http or https URL",
     Refusal.TOO_LONG: "too long an address",
     Refusal.TAKEN_DOWN: "taken down",
+    Refusal.NOT_DUE: "not due to be visited again",
     Refusal.FORM: "a form",
     Refusal.SPAM: "a spam host",
     Refusal.DENIED: "denied by scope.deny",

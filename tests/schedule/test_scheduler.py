@@ -95,8 +95,9 @@ class World:
         process = self.processes.get(name)
         return process if process is not None and process.poll() is None else None
 
-    def begin(self, name: str, entry: Entry, ended: Callable[[], None]) -> Child:  # noqa: ARG002
+    def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:  # noqa: ARG002
         assert entry.definition == f"{name}.yaml"
+        assert MINUTE <= within <= HOUR
         assert self.running(name, Path(name)) is None, "two crawls in one folder"
         before, self.begun = self.folders.get(name, CrawlTold()), self.begun + 1
         number = before.crawl + before.is_over if before.crawl else 1

@@ -207,7 +207,8 @@ class ConfigReload:
         elif ranker is None or not icd.scoring.weights[ranker.name]:
             another = link_ranker(icd.scoring)
             ranker = None if another is None else Lessons(another)
-        fingerprint, scope = self._understood_by(icd), Scope(icd, taken_down=known.scope.taken_down)
+        fingerprint = self._understood_by(icd)
+        scope = Scope(icd, taken_down=known.scope.taken_down, resting=known.scope.resting)
         return replace(known, icd=icd, analysers=analysed_by, scope=scope, ranker=ranker, fingerprint=fingerprint)
 
     def _warn_of_ignored(self, left: tuple[str, ...]) -> None:

@@ -163,6 +163,7 @@ _REMEDIES: Final = {
     "too_deep": "scope.depth is too small for it; make it larger",
     "form": "it is what a form sends, and sources.forms is off; that can be changed while the crawl is stopped",
     "taken_down": "it was taken out of the archive; `aah remove --lift` lets it be fetched again",
+    "not_due": "it is known and not due; crawl without --revisits, or wait for a later run",
     "private_address": "it leads to a private address; network.allow_private can be changed while the crawl is stopped",
 }
 
