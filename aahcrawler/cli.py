@@ -329,6 +329,10 @@ def cockpit(
         bool,
         typer.Option("--count-unfound", help="Count what several readers search for in vain, without who they are."),
     ] = False,
+    schedule: Annotated[
+        Path | None,
+        typer.Option("--schedule", metavar="FILE", help="Show this schedule, which `aah schedule run` looks after."),
+    ] = None,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
     from aahcrawler.crawl.health.process_memory import uncollected
@@ -344,6 +348,7 @@ def cockpit(
             Published(name, replay_name),
             typer.echo,
             counts_unfound=count_unfound,
+            schedule=schedule,
         )
 
 

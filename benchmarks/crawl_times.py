@@ -1,8 +1,9 @@
 """How long recrawls take, and how long they were expected to: on sites of loopback, by the log of the crawl before.
 
-Each class of sites is crawled three times: the first crawl learns what there is, the log of the second is what the third
-is estimated by. ``ours`` simulates the queues of polite crawls at the paces in the log, ``paper`` is the estimate of the
-paper on changes of the Web of Data by the same mean times, and ``error`` what each is beyond the seconds it took.
+Each class of sites is crawled three times: the first crawl learns what there is, and by the log of the first two the
+third is estimated. ``before`` is what the second took, which tells how even the machine is. ``ours`` simulates the
+queues of polite crawls at the paces in the log, ``paper`` is the estimate of the paper on changes of the Web of Data by
+the same mean times, and ``error`` what each is beyond the seconds it took.
 """
 
 import json
@@ -56,14 +57,15 @@ def timed(folder: Path, name: str, wanted: Class) -> Row:
         ports = [served.enter_context(_site(pages, pause)) for pages, pause in wanted.sites]
         seeds = [f"http://127.0.0.1:{port}/" for port in ports]
         (folder / "icd.yaml").write_text(_ICD.format(seeds=json.dumps(seeds), delay=f"{wanted.delay} s"), "utf-8")
-        for _ in range(2):
-            _crawl(folder)
+        _crawl(folder)
+        before = _crawl(folder)
         loads = site_loads(visits(folder / "crawls" / "timed"), queue_of)
         seconds = _crawl(folder)
     ours, paper = simulated_seconds(loads.values()), packed_seconds(_as_paper(loads, wanted.delay), SLOTS)
     return {
         "class": name,
         "urls": sum(load.urls for load in loads.values()),
+        "before": round(before, 1),
         "seconds": round(seconds, 1),
         "ours": round(ours, 1),
         "error": f"{ours / seconds - 1:+.0%}",

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,6 @@ from aahcrawler.crawls import running_process
 from aahcrawler.schedule.child_crawls import CrawlProcesses
 from aahcrawler.schedule.schedule_run import Place, ScheduleRun
 from aahcrawler.schedule.visit_log import Outcome, Visit, VisitLog
-from benchmarks.results import Row
 
 EVERY: Final = timedelta(hours=1)
 PATIENCE: Final = 600.0
@@ -83,7 +82,9 @@ def _start(arguments: Sequence[str]) -> Started:
     return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
-def killed(folder: Path, kills: int, *, seconds: float = 4.0, crawls: int = 3, starts: Starts = _start) -> Row:
+def killed(
+    folder: Path, kills: int, *, seconds: float = 4.0, crawls: int = 3, starts: Starts = _start
+) -> Mapping[str, int]:
     """Crawl a site hour by hour, an hour taking so many seconds, kill what does it, and count what is lost or doubled.
 
     ``lost`` counts due moments that no visit stands for, ``doubled`` crawls beyond one for each visit that was made.
@@ -114,7 +115,7 @@ def _kill(process: Started, folder: Path, names: Sequence[str], *, with_crawls: 
     process.wait()
 
 
-def _counted(place: Place) -> Row:
+def _counted(place: Place) -> Mapping[str, int]:
     moments = visits = made = doubled = lost = 0
     processes = CrawlProcesses(place.folder, place.said)
     with VisitLog.opened(place.log) as log:

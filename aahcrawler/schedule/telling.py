@@ -180,8 +180,8 @@ class _Channel:
         self._way = way
         self._every = every
         self.waiting: list[Notice] = former.waiting if former else []
-        self.others = former.others if former else 0
-        self.not_before = former.not_before if former else 0.0
+        self.others: int = former.others if former else 0
+        self.not_before: float = former.not_before if former else 0.0
         self.has_failed = False
 
     def add(self, notice: Notice) -> None:
