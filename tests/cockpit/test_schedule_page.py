@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from aahcrawler.schedule.visit_log import VisitLog
 from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.service.web.service_log import Damage, read_entries
-from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit, serving
+from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit, dumped, serving, visiting
 from tests.cockpit.shown_crawl import CRAWL, scheduled
+from tests.cockpit.test_every_page import Walk
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +71,12 @@ def test_a_cockpit_without_a_schedule_says_so(tmp_path: Path) -> None:
         assert answer.status == 400
         assert b"start it with --schedule FILE" in answer.body
         assert b'href="/schedule"' not in answer.body
+
+
+@pytest.mark.slow
+def test_it_is_accessible_and_within_its_window(chromium: Browser, cockpit: Cockpit) -> None:
+    with visiting(chromium, cockpit) as visit:
+        walk = Walk(visit, is_full=True)
+        walk.look(visit.goto("/schedule"), "schedule")
+        walk.look(visit.goto("/schedule?text=nothing"), "schedule without a crawl")
+        assert not walk.wrong, dumped(walk.wrong)
