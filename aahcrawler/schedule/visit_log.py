@@ -193,11 +193,19 @@ class VisitLog:
             added = self._base.execute(
                 "INSERT INTO visit (entry, due_at, moments, begun_at, folder, was) VALUES (?, ?, ?, ?, ?, ?)", values
             )
-            self._base.execute(
-                f"INSERT INTO wish (at, kind, entry) SELECT ?, 'granted', entry FROM ({_WANTED}) WHERE entry = ?",  # noqa: S608
-                (_text(now), entry),
-            )
+            self._grant(entry, now)
         return self.visit(added.lastrowid or 0)
+
+    def grant(self, entry: str, now: datetime) -> None:
+        """Note that what somebody wanted is granted by another attempt at a visit that has not ended."""
+        with transaction(self._base):
+            self._grant(entry, now)
+
+    def _grant(self, entry: str, now: datetime) -> None:
+        self._base.execute(
+            f"INSERT INTO wish (at, kind, entry) SELECT ?, 'granted', entry FROM ({_WANTED}) WHERE entry = ?",  # noqa: S608
+            (_text(now), entry),
+        )
 
     def attempted(self, visit: int, now: datetime, code: int, said: str) -> None:
         """Note that an attempt at a visit failed."""

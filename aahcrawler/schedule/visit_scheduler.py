@@ -17,6 +17,7 @@ from aahcrawler.exits import MISTAKE
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Occasion, Schedule
+from aahcrawler.schedule.schedule_plan import expected_seconds
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from online_analysis.icd import IcdError
 
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 SEED_GAVE_NOTHING: Final = 3
 """The exit code of a crawl that ended, and somebody has something to mend."""
 LONGEST_RETRY: Final = timedelta(hours=1)
+SECOND: Final = timedelta(seconds=1)
 MINUTE: Final = timedelta(minutes=1)
 IN_USE: Final = timedelta(seconds=30)
 """After how long a folder is looked at again in which a crawl runs that somebody else has started."""
@@ -99,6 +101,7 @@ class Scheduler:
         self._due: dict[str, Due] = {}
         self._not_before: dict[str, datetime] = {}
         self._mistaken: dict[str, str] = {}
+        self._too_long: set[str] = set()
         self._ending = False
         self._schedule = schedule
         self._added: Mapping[str, datetime] = {}
@@ -194,8 +197,11 @@ class Scheduler:
             return
         if known is None:
             known = self._open[name] = _Open(self._begun(name, now, folder, told.mark))
+        else:
+            self._log.grant(name, now)
         try:
             within = max(MINUTE, self._next(name, now).at - now)
+            self._tell_of_length(name, now, within)
             known.child = self._crawls.begin(name, entry, within, self._woken)
         except OSError as error:
             self._failed(name, known, now, MISTAKE, f"its process cannot be started: {error}")
@@ -214,6 +220,21 @@ class Scheduler:
         late = f", for {due.moments} due moments" if visit.moments > 1 else ""
         logger.info("%s: visit %d begins%s", name, visit.number, late)
         return visit
+
+    def _tell_of_length(self, name: str, now: datetime, within: timedelta) -> None:
+        """Say how long a visit takes, and once that it takes longer than its rhythm allows, until it does not."""
+        expected = expected_seconds(self._log, name)
+        if expected is None:
+            return
+        takes = timedelta(seconds=round(expected))
+        logger.info("%s: takes about %s, and is due again in %s", name, takes, within - within % SECOND)
+        if takes <= within:
+            self._too_long.discard(name)
+        elif name not in self._too_long:
+            self._too_long.add(name)
+            text = f"a visit takes about {takes}, and it is due again in {within - within % SECOND}"
+            advice = "visits then stand for several due moments; give it a longer rhythm, `pages`, or limits"
+            self._tell(Notice(now, name, "attention", f"{text}: {advice}"))
 
     def _is_made(self, visit: Visit) -> bool:
         told = self._crawls.told(visit.folder)

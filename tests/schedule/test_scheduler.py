@@ -166,6 +166,8 @@ def test_a_visit_longer_than_its_interval_overlaps_with_none(world: World) -> No
         scheduler.look()
         world.goes_on(scheduler, 6 * HOUR)
     assert [each.moments for each in world.visits()] == [1, 2, 3]
+    (told,) = (each for each in world.notices if each.occasion == "attention")
+    assert told.text.startswith("a visit takes about 2:30:00, and it is due again in 0:30:00")
 
 
 def test_parallel_crawls_are_bounded_and_begin_in_the_order_in_which_they_are_due(world: World) -> None:
@@ -280,6 +282,20 @@ def test_people_may_have_visits_made_and_paused(world: World) -> None:
         asked.wish(Wish.RESUME, ALL, world.clock.at)
         world.goes_on(scheduler, MINUTE)
     assert sum(each.moments for each in world.visits()) == 4
+
+
+def test_a_visit_that_fails_is_tried_again_once_for_each_time_that_somebody_wants_it(world: World) -> None:
+    world.codes = [1] * 9
+    with world.looked_after() as scheduler, world.log() as asked:
+        scheduler.look()
+        world.goes_on(scheduler, MINUTE)
+        asked.wish(Wish.NOW, "a", world.clock.at)
+        scheduler.look()
+        assert world.begun == 2
+        world.goes_on(scheduler, MINUTE)
+        scheduler.look()
+        assert world.begun == 2
+        assert asked.wanted() == frozenset()
 
 
 def test_a_crawl_that_leaves_the_schedule_is_not_begun_again(world: World) -> None:
