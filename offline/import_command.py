@@ -57,6 +57,7 @@ def import_archives(
     from knowledge_base.loader import LoadError
     from offline.counting import counting
     from offline.import_reading import FirstOutcome, first_reading
+    from offline.imported_changes import note_imported
     from offline.rereading import RereadError
     from online_analysis.icd import Icd, IcdError
 
@@ -83,6 +84,7 @@ def import_archives(
                 seen = partial(count, "captures read")
                 with first_reading(crawl, folders_for(crawl), icd, processes=processes, seen=seen) as reading:
                     outcomes.update(outcome for _, outcome in reading)
+                note_imported(crawl, defined.id)
             write_summary(crawl, defined)
     for file in (file for file, told_of in lines.items() if told_of > _MAX_LINES):
         typer.echo(f"{file}: {lines[file]:,} notes; all of them are in imports.jsonl", err=True)

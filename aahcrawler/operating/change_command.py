@@ -44,7 +44,8 @@ def changes(
 
     from aahcrawler.layout import DEFINITION
     from aahcrawler.revisits.change_feed import write_changes
-    from aahcrawler.revisits.change_log import WantedVisits, opened_changes
+    from aahcrawler.revisits.change_log import opened_changes
+    from aahcrawler.revisits.visit_record import WantedVisits
     from aahcrawler.segments import DamageError
     from aahcrawler.urls import canonicalize
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final
-from urllib.parse import urlsplit
 
 from aahcrawler.revisits.visit_record import DateSource, Dating, Place
 
@@ -93,11 +92,12 @@ def telling_places(places: Iterable[Place], known: frozenset[Place]) -> frozense
 
 
 def server_of(url: str) -> str:
-    """Return host and port of a URL, for which its server answers; empty where it has none."""
-    try:
-        return urlsplit(url).netloc
-    except ValueError:
-        return ""
+    """Return host and port of a canonical URL, for which its server answers; empty where it has none.
+
+    >>> server_of("http://a.test:8080/?x=http://b.test/")
+    'a.test:8080'
+    """
+    return url.partition("://")[2].partition("/")[0]
 
 
 def http_date(written: str | None) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Visits as rows of a table, lines of JSON, and entries of an Atom feed (RFC 4287)."""
+"""Visits as rows of a table, lines of JSON, triples, and entries of an Atom feed (RFC 4287)."""
 
 import csv
 import json
@@ -10,6 +10,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from lxml import etree
 
+from aahcrawler.revisits.change_statements import visit_iri, visit_statements
 from aahcrawler.revisits.visit_record import ChangeFormat, ChangeKind, ChangeState, Dating, Visit
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
@@ -50,6 +51,8 @@ def write_changes(visits: Iterable[Visit], output: ChangeFormat, out: TextIO, na
         case ChangeFormat.TSV:
             out.write("\t".join(COLUMNS) + "\n")
             out.writelines("\t".join(cell.translate(_BREAKS) for cell in _cells(visit)) + "\n" for visit in visits)
+        case ChangeFormat.NQ:
+            out.writelines(visit_statements(visit).decode() for visit in visits)
         case ChangeFormat.ATOM:
             out.write(atom_feed(visits, named).decode())
 
@@ -106,7 +109,7 @@ _KINDS: Final = {
 def _entry(visit: Visit) -> etree._Element:
     entry = etree.Element(f"{{{_ATOM}}}entry")
     at = _text(visit.at)
-    _add(entry, "id", uuid5(NAMESPACE_URL, f"{visit.url} {at}").urn)
+    _add(entry, "id", visit_iri(visit.url, visit.at))
     _add(entry, "title", f"{visit.state}: {visit.url}")
     _add(entry, "updated", at)
     _add(entry, "link", rel="alternate", href=visit.url)

@@ -30,6 +30,8 @@ MAX_NODES: Final = 400_000
 MAX_PLACES: Final = 20
 """Places of a page that are told. Where more differ, the page itself has changed, and none is told."""
 _LINES: Final = BLOCKS | {"td", "th"}
+_UNREAD: Final = (UNREAD - {"head"}) | {"title"}
+"""The parser leaves content in the head of a page that opens no body."""
 _AROUND: Final = frozenset({Zone.SIDE, Zone.MENU, Zone.DROPPED})
 _MAX_MASKED: Final = 2_000
 _NOW: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -57,6 +59,11 @@ class Difference:
     places: tuple[Place, ...] | None
 
 
+def is_comparable(page: Page) -> bool:
+    """Return whether a page is a text of any kind, so that its content can be compared."""
+    return page.is_html or page.is_json or page.media_type.startswith("text/") or page.media_type.endswith("xml")
+
+
 def content_of(page: Page) -> PageContent:
     """Return the content of a page of HTML; of a text of another type all of its lines, and no links.
 
@@ -77,8 +84,13 @@ def content_of(page: Page) -> PageContent:
     return PageContent(lines or around, frozenset(_TOKEN.sub("#", url) for url in found if url))
 
 
-def compared(former: PageContent, now: PageContent) -> Difference:
-    """Return what differs between two captures of a page whose bytes differ."""
+def compared(former: PageContent, now: PageContent) -> Difference | None:
+    """Return what differs between two captures of a page whose bytes differ; None where neither has any text.
+
+    What such a page shows is made elsewhere, by its scripts perhaps, and nobody can tell whether that changed.
+    """
+    if not former.lines and not now.lines:
+        return None
     if former.lines != now.lines:
         paths = dict.fromkeys((*former.lines, *now.lines))
         places = [place for path in paths if (place := _place(path, former, now)) is not None]
@@ -151,17 +163,17 @@ def _lines(tree: Element) -> Iterator[tuple[Element, str]]:
                 yield blocks[-1], text
             pieces.clear()
         if event == "start":
-            if tag in UNREAD:
+            if tag in _UNREAD:
                 walk.skip_subtree()
                 continue
             if is_edge:
                 blocks.append(node)
-            text = node.text
+            piece = node.text
         else:
             if is_edge:
                 blocks.pop()
-            text = node.tail if node is not tree else None
-        if text:
-            pieces.append(text)
+            piece = node.tail if node is not tree else None
+        if piece:
+            pieces.append(piece)
     if text := fold("".join(pieces)):
         yield blocks[-1], text

@@ -6,13 +6,26 @@ who knows all visits: whether the URL changed since the visit before, whether th
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 FORMAT = 1
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def milliseconds(moment: datetime) -> int:
+    """Return a moment in milliseconds since 1970, as the log keeps it."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def moment_at(at: int) -> datetime:
+    """Return the moment of a number of milliseconds since 1970."""
+    return _EPOCH + timedelta(milliseconds=at)
 
 
 class ChangeState(StrEnum):
@@ -63,6 +76,7 @@ class ChangeFormat(StrEnum):
     CSV = "csv"
     JSONL = "jsonl"
     ATOM = "atom"
+    NQ = "nq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +138,31 @@ class Visit:
 
 
 _TELLING = frozenset({ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE})
+
+
+@dataclass(frozen=True, slots=True)
+class WantedVisits:
+    """The visits that are wanted, all where nothing is said: of a URL, in ``[since, until)``, of states and kinds.
+
+    ``text`` is a part of their URLs, in whatever case. ``telling`` leaves out those after which the page is the same
+    for its readers (``Visit.matters``).
+    """
+
+    url: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    states: frozenset[ChangeState] = frozenset()
+    kinds: frozenset[ChangeKind] = frozenset()
+    text: str = ""
+    telling: bool = False
+
+    def admits(self, visit: Visit) -> bool:
+        """Return whether a visit is of the states and kinds that are wanted."""
+        return (
+            (not self.states or visit.state in self.states)
+            and (not self.kinds or visit.kind in self.kinds)
+            and (not self.telling or visit.matters)
+        )
 
 
 class Place(NamedTuple):

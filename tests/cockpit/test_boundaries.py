@@ -248,6 +248,7 @@ def test_a_reader_changes_nothing_and_sees_no_button_that_would(shown: Cockpit) 
         "/objects",
         "/seeds",
         "/failures",
+        "/changes",
         "/exclusions",
         "/studio",
     )

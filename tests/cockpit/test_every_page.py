@@ -38,6 +38,7 @@ PARTS = frozenset(
         "/crawls/{crawl}/live",
         "/crawls/{crawl}/captures/{record}/in-small",
         "/crawls/{crawl}/captures/{record}/{picture}",
+        "/crawls/{crawl}/changes.atom",
         "/crawls/{crawl}/files/archive.tar",
         "/crawls/{crawl}/files/warc/{name}",
         "/crawls/{crawl}/files/report.html",

@@ -14,10 +14,26 @@ from aahcrawler.archive.writer import Identity, WarcWriter
 from aahcrawler.derived_index import DerivedIndex
 from aahcrawler.event_index import EventIndex
 from aahcrawler.frontier.protocol import Offer
-from aahcrawler.layout import ARCHIVE, FORMER, HISTORY, INDEXES, LOG, NQUADS, OBJECTS, REFUSAL_LOG, REFUSED, WARC
+from aahcrawler.layout import (
+    ARCHIVE,
+    CHANGE_LOG,
+    CHANGES,
+    FORMER,
+    HISTORY,
+    INDEXES,
+    LOG,
+    NQUADS,
+    OBJECTS,
+    REFUSAL_LOG,
+    REFUSED,
+    WARC,
+)
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.page_index import PageIndex
 from aahcrawler.refusals import RefusalLog
+from aahcrawler.revisits.change_index import ChangeIndex
+from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_record import ChangeKind, Place, VisitRecord, milliseconds
 from aahcrawler.service.views.refused_links import RefusalsIndex
 from tests.archive.exchanges import INFO, STARTED, exchange_of
 from tests.page_index.test_page_index import AT, capture, post
@@ -132,4 +148,34 @@ class Refusals(Kind):
         return add, log.close
 
 
-KINDS: dict[str, Kind] = {"captures": Captures(), "pages": Pages(), "events": Events(), "refusals": Refusals()}
+class Changes(Kind):
+    folder, extension = CHANGES, CHANGE_LOG
+    questions: ClassVar = {
+        "visits": "SELECT url, visit.at, crawl, state, kind, previous FROM visit JOIN page ON page.id = page",
+        "places": "SELECT template, path, visits, pages FROM place",
+        "servers": "SELECT * FROM server",
+    }
+
+    def index(self, folder: Path) -> DerivedIndex[bytes]:
+        return ChangeIndex(folder)
+
+    def writer(self, folder: Path, name: str) -> tuple[Callable[[int], object], Callable[[], object]]:
+        log, begun = ChangeLog(folder / CHANGES, name, 1, lambda: STARTED), milliseconds(STARTED)
+        places = (Place("html/body/p", numbers=True, alone=True),)
+
+        def add(number: int) -> None:
+            url, at = f"http://{name}.test/{number % 3}", begun + 1_000 * number
+            modified = "Wed, 01 Jan 2020 00:00:00 GMT"
+            seen = VisitRecord(url=url, at=at, status=200, payload=str(number), modified=modified, template=name)
+            log.visited(seen.model_copy(update={"kind": ChangeKind.CONTENT, "places": places}))
+
+        return add, log.close
+
+
+KINDS: dict[str, Kind] = {
+    "captures": Captures(),
+    "pages": Pages(),
+    "events": Events(),
+    "refusals": Refusals(),
+    "changes": Changes(),
+}

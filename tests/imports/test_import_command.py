@@ -15,7 +15,7 @@ from aahcrawler.service.cockpit.site import COOKIE
 from online_analysis.icd import Icd
 from tests.cockpit.cockpit_browser import OPERATOR, READER, serving
 from tests.crawl.crawling import until
-from tests.imports.archives import PAGE, members, pages, record
+from tests.imports.archives import PAGE, Written, members, pages, record
 
 TOPIC = """
 id: floods
@@ -54,6 +54,26 @@ def archive(tmp_path: Path) -> Path:
     path = tmp_path / "dikes.warc.gz"
     path.write_bytes(members([*pages(3), redirect, picture, later]))
     return path
+
+
+def test_captures_of_a_page_tell_what_became_of_it(tmp_path: Path) -> None:
+    def captured(number: int, day: int, answer: bytes) -> Written:
+        return record(number, answer, url="http://dikes.test/1", WARC_Date=f"2012-01-0{day}T00:00:00Z")
+
+    edited = ARTICLE.replace(b"The river has risen, and the dike holds.</p>", b"The dike broke.</p>")
+    around = edited.replace(b"</html>", b"<footer>Made in 2013</footer></html>")
+    archives = [tmp_path / name for name in ("first.warc.gz", "second.warc.gz")]
+    archives[0].write_bytes(members([captured(1, 1, ARTICLE), captured(3, 3, edited), captured(4, 4, around)]))
+    archives[1].write_bytes(members([captured(2, 2, ARTICLE)]))
+    told = []
+    for archive in archives:
+        assert run("import", archive, tmp_path / "imported")[0] == 0
+        told.append([(row["state"], row["kind"]) for row in rows("changes", tmp_path / "imported", "--format=jsonl")])
+    first, second = told
+    assert first == [("new", None), ("changed", "content"), ("changed", "template")]
+    assert second == [("new", None), ("unchanged", None), ("changed", "content"), ("changed", "template")]
+    (changed,) = rows("changes", tmp_path / "imported", "--format=jsonl", "--kind=content")
+    assert (changed["changed_after"], changed["seconds"]) == ("2012-01-02T00:00:00.000Z", None)
 
 
 @pytest.mark.slow

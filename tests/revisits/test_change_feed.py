@@ -26,6 +26,7 @@ from aahcrawler.revisits.visit_record import (
     Visit,
     VisitRecord,
 )
+from tests.offline.shapes import violations
 
 AT = datetime(2026, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC)
 BEFORE = datetime(2026, 2, 1, tzinfo=UTC)
@@ -42,6 +43,7 @@ VISIT = Visit(
     new=("http://a.test/page#1", "http://a.test/page#2"),
     dated=Dating(BEFORE, AT, DateSource.COMPARISON),
 )
+BEGINNINGS = {"tsv": "url\tat\t", "csv": "url,at,", "nq": "<urn:uuid:", "atom": "<?xml"}
 FAILED = Visit("http://b.test/", AT, None, None, ChangeState.FAILED, reason="timeout")
 
 
@@ -71,6 +73,16 @@ def test_lines_of_json_hold_what_is_known() -> None:
     assert first["new"] == list(VISIT.new)
     assert first["etag"] == VISIT.etag
     assert second["seconds"] is second["changed_after"] is None
+
+
+@pytest.mark.slow
+def test_triples_keep_to_the_shapes() -> None:
+    first = replace(
+        VISIT, url="http://c.test/", dated=Dating(None, AT, DateSource.LAST_MODIFIED), record_id="urn:uuid:1"
+    )
+    said = written(ChangeFormat.NQ, VISIT, first, FAILED)
+    assert violations(said.encode()) == []
+    assert violations(said.replace('"comparison"', '"guess"').encode())
 
 
 def test_a_feed_is_read_by_feed_readers() -> None:
@@ -121,7 +133,9 @@ def test_the_command_writes_the_visits_that_are_wanted(crawl: Path) -> None:
     assert listed(crawl, "--kind", "content", "--kind", "links") == [("1", "changed")]
 
 
-@pytest.mark.parametrize(("output", "beginning"), [("tsv", "url\tat\t"), ("csv", "url,at,"), ("atom", "<?xml")])
+@pytest.mark.parametrize(
+    ("output", "beginning"), [("tsv", "url\tat\t"), ("csv", "url,at,"), ("nq", "<urn:uuid:"), ("atom", "<?xml")]
+)
 def test_the_command_writes_each_format(crawl: Path, output: str, beginning: str) -> None:
     ended = CliRunner().invoke(app, ["changes", str(crawl), "--format", output])
     assert ended.exit_code == 0

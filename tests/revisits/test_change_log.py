@@ -12,15 +12,12 @@ from aahcrawler.revisits.change_log import (
     ChangeKind,
     ChangeLog,
     ChangeState,
-    DateSource,
     Visit,
-    WantedVisits,
     last_visits,
-    milliseconds,
     opened_changes,
     visits,
 )
-from aahcrawler.revisits.visit_record import Place, VisitRecord
+from aahcrawler.revisits.visit_record import DateSource, Place, VisitRecord, WantedVisits, milliseconds
 from aahcrawler.segments import DamageError, segments
 
 BEGUN = datetime(2026, 3, 2, 12, 30, 15, tzinfo=UTC)
@@ -97,6 +94,26 @@ def test_a_visit_that_a_crash_had_repeated_tells_no_change_twice(tmp_path: Path)
     kept(tmp_path, second, number=2, name="one")
     kept(tmp_path, second.model_copy(update={"at": day(1.01)}), number=2, name="two")
     assert [(visit.state, visit.crawl) for visit in visits(tmp_path)] == [(NEW, 1), (CHANGED, 2), (UNCHANGED, 2)]
+
+
+def test_a_page_that_a_crawl_fetches_again_is_compared_with_its_own_last_visit(tmp_path: Path) -> None:
+    """The crawl itself compares with the capture of the crawl before, which knew the first text."""
+    former = {"compared": day(0), "said": CHANGED, "kind": ChangeKind.LINKS}
+    again = {"compared": day(0), "said": UNCHANGED}
+    kept(tmp_path, page(0, "a"))
+    first, second = page(7, "b").model_copy(update=former), page(8, "a").model_copy(update=again)
+    kept(tmp_path, first, second, number=2, name="two")
+    assert states(tmp_path) == [(NEW, None), (CHANGED, ChangeKind.LINKS), (CHANGED, ChangeKind.CONTENT)]
+
+
+def test_visits_that_are_read_late_are_told_where_they_stand(tmp_path: Path) -> None:
+    kept(tmp_path, page(0, "a"), page(4, "b"), page(5, "", status=404))
+    assert [state for state, _ in states(tmp_path)] == [NEW, CHANGED, GONE]
+    late = [page(3, "b"), page(-1, "", status=404), page(2, "", status=410)]
+    kept(tmp_path, *late, *late, name="zz")
+    assert [state for state, _ in states(tmp_path)] == [FAILED, NEW, GONE, CHANGED, UNCHANGED, GONE]
+    assert len(last_visits(tmp_path)) == 1
+    assert last_visits(tmp_path)[URL].state is GONE
 
 
 def test_what_was_known_before_the_log_began_holds(tmp_path: Path) -> None:

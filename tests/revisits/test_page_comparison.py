@@ -27,7 +27,13 @@ def difference(*changes: tuple[str, str]) -> Difference:
     for old, new in changes:
         assert old in after
         after = after.replace(old, new)
-    return compared(content_of(page(BODY)), content_of(page(after)))
+    return of_pages(BODY, after)
+
+
+def of_pages(former: str, now: str, media_type: str = "text/html") -> Difference:
+    found = compared(content_of(page(former, media_type)), content_of(page(now, media_type)))
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -78,16 +84,25 @@ def test_a_line_more_is_no_other_number() -> None:
 
 def test_a_page_that_differs_in_many_places_tells_none() -> None:
     sections = "".join(f'<div class="x{chr(97 + number)}"><p>Words</p></div>' for number in range(MAX_PLACES + 1))
-    found = compared(*(content_of(page(f"<body>{sections.replace('Words', word)}")) for word in ("One", "Two")))
+    found = of_pages(*(f"<body>{sections.replace('Words', word)}" for word in ("One", "Two")))
     assert found == Difference(ChangeKind.CONTENT, None)
 
 
 def test_a_page_of_nothing_but_menus_is_compared_by_them() -> None:
-    former, now = (content_of(page(f"<body><nav><li>{word}</li></nav>")) for word in ("One", "Two"))
-    assert compared(former, now).kind is ChangeKind.CONTENT
+    assert of_pages(*(f"<body><nav><li>{word}</li></nav>" for word in ("One", "Two"))).kind is ChangeKind.CONTENT
+
+
+def test_content_that_stands_before_a_body_is_opened_counts() -> None:
+    former = "<html><title>One</title><script>1</script><article><p>It froze over.</p></article></html>"
+    assert of_pages(former, former.replace("over", "")).kind is ChangeKind.CONTENT
+    assert of_pages(former, former.replace("One", "Two")).kind is ChangeKind.TEMPLATE
+
+
+def test_of_a_page_without_text_nobody_can_tell() -> None:
+    former, now = (content_of(page(f"<body><div id=app></div><script>{word}</script>")) for word in ("1", "2"))
+    assert compared(former, now) is None
 
 
 def test_other_texts_are_compared_line_by_line() -> None:
-    former, now = (content_of(page(text, "text/plain")) for text in ("a\nb\n", "a \r\nb"))
-    assert compared(former, now).kind is ChangeKind.TEMPLATE
-    assert compared(former, content_of(page("a\nc", "text/plain"))).kind is ChangeKind.CONTENT
+    assert of_pages("a\nb\n", "a \r\nb", "text/plain").kind is ChangeKind.TEMPLATE
+    assert of_pages("a\nb", "a\nc", "text/plain").kind is ChangeKind.CONTENT

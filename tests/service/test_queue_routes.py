@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from lxml import etree
 from pydantic import BaseModel
 
 from aahcrawler.layout import LOG
@@ -18,6 +19,7 @@ from aahcrawler.service.api.queue_routes import EXAMPLES
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.change_list import ChangesPage
 from aahcrawler.service.views.crawl_findings import SeedsPage
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import EventsPage, LiveFeed, LogLines
@@ -35,6 +37,7 @@ from tests.service.views.folders import QUEUED, serving_frontier, write_crawl
 MODELS = (
     *(CrawlStatus, QueuePage, SitesPage, SitePage, RefusedPage, FailedPage, UrlStory, ScoreHistory, SeedsPage),
     EventsPage,
+    ChangesPage,
 )
 LINE = "2026-11-26T13:00:00.000Z INFO crawl.core http://a.test/new 200 new\n"
 
@@ -62,6 +65,7 @@ def service(folder: Path) -> Iterator[Service]:
         "/sites/a.test",
         "/refused?reason=other_site",
         "/failures",
+        "/changes?state=new&state=changed&since=2026-01-01T00:00:00Z",
         "/seeds",
         f"/story?url={quote(QUEUED)}",
         f"/story/score?url={quote(QUEUED)}",
@@ -74,6 +78,13 @@ def test_each_view_is_answered(service: Service, path: str) -> None:
     answer = service.get(f"/v1/crawls/test{path}")
     assert answer.status == 200, answer.json
     assert answer.json
+
+
+def test_changes_are_given_as_a_feed(service: Service) -> None:
+    answer = service.get("/v1/crawls/test/changes.atom?telling=true")
+    assert answer.headers["content-type"] == "application/atom+xml"
+    titles = [title.text for title in etree.fromstring(answer.body).findall("{*}entry/{*}title")]
+    assert titles == ["changed: http://a.test/", "changed: http://a.test/", "new: http://a.test/"]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
@@ -101,6 +112,9 @@ def test_each_example_of_the_description_is_one(model: type[BaseModel]) -> None:
         (f"/failures?after={'9' * 39}", 400, "leave it out"),
         (f"/log?after={'9' * 39}", 400, "leave it out"),
         (f"/queue?state=due&after={'9' * 39}", 400, "leave it out"),
+        ("/changes?after=x", 400, "leave it out"),
+        ("/changes?state=other", 400, "state"),
+        ("/changes?since=2026-01-01", 400, "since"),
         ("/log?text=%00", 400, "no word"),
         ("/log?level=LOUD", 400, "level"),
         ("/log?text=-x", 400, "no word"),

@@ -24,9 +24,8 @@ from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.revisits.change_evidence import http_date
-from aahcrawler.revisits.change_log import milliseconds
-from aahcrawler.revisits.page_comparison import Difference, compared, content_of, template_of
-from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord
+from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, template_of
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord, milliseconds
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.webobject import WebObject
 
@@ -95,7 +94,7 @@ class VisitNoting:
     async def _difference(self, visit: AnswerVisit) -> Difference | None:
         """Compare the page with its former capture; None where that cannot be read any more."""
         former, page = visit.comparison.former, visit.comparison.page
-        if former is None or not _is_comparable(page):
+        if former is None or not is_comparable(page):
             return None
         try:
             before = self._recrawl.page_of(former)
@@ -113,10 +112,6 @@ class VisitNoting:
                 raise
             logger.exception("%s: not compared with its former capture", visit.lease.url)
         return None
-
-
-def _is_comparable(page: Page) -> bool:
-    return page.is_html or page.is_json or page.media_type.startswith("text/") or page.media_type.endswith("xml")
 
 
 def _record(visit: AnswerVisit, difference: Difference | None) -> VisitRecord:

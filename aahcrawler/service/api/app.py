@@ -13,6 +13,7 @@ from fastapi.requests import HTTPConnection
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.service.api.change_routes import change_routes
 from aahcrawler.service.api.collection_routes import collection_routes
 from aahcrawler.service.api.definition_routes import definition_routes, managing_routes
 from aahcrawler.service.api.intake import (
@@ -116,6 +117,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
     reach, helm = instruments.reach, instruments.helm
     return (
         queue_routes(reach, instruments.states),
+        change_routes(reach),
         live_routes(instruments.live),
         page_routes(reach, instruments.indexes),
         search_routes(reach, instruments.search),

@@ -290,6 +290,33 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         "coverage": _COVERAGE,
         "next": "",
     },
+    "ChangesPage": {
+        "visits": [
+            {
+                "url": "https://forum.example.org/thread/17",
+                "at": "2026-11-26T10:00:00.000Z",
+                "seconds": 0.21,
+                "status": 200,
+                "state": "changed",
+                "kind": "content",
+                "last_modified": "Thu, 26 Nov 2026 08:12:00 GMT",
+                "byte_digest": "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
+                "size": 18422,
+                "requests": 1,
+                "record_id": "urn:uuid:5f9c2e1a-0000-4000-8000-000000000017",
+                "crawl": 2,
+                "previous": "2026-11-19T10:00:00.000Z",
+                "new": ["https://forum.example.org/thread/17#post-9"],
+                "changed_after": "2026-11-26T08:12:00.000Z",
+                "changed_before": "2026-11-26T08:12:00.000Z",
+                "dated_by": "last-modified",
+                "told": "changed in its content; web objects: 1 new",
+                "before": "urn:uuid:5f9c2e1a-0000-4000-8000-000000000009",
+            }
+        ],
+        "coverage": _COVERAGE,
+        "next": "",
+    },
     "UrlStory": {
         "url": "https://forum.example.org/thread/17",
         "site": "example.org",

@@ -38,6 +38,7 @@ TABS: Final = (
     ("archive", "Archive"),
     ("seeds", "Seeds"),
     ("failures", "Not fetched"),
+    ("changes", "Changes"),
     ("exclusions", "Exclusions"),
     ("studio", "Studio"),
     ("definition", "Definition"),

@@ -11,8 +11,10 @@ from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.protocol import UNSCORED, Offer, Outcome, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.layout import FRONTIER, INDEXES, LOG, REFUSED, SCORES, SUMMARY
+from aahcrawler.layout import CHANGES, FRONTIER, INDEXES, LOG, REFUSED, SCORES, SUMMARY
 from aahcrawler.refusals import RefusalLog
+from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.scores import Findings, Leads, ScoreLog, Source, Terms
 from online_analysis.icd import Icd
 from tests.service.asking import begun
@@ -78,6 +80,14 @@ def _write_logs(folder: Path, icd: Icd) -> None:
         refusals.refused(FRONT, "en", {"other_site": offers, "near_duplicate": [_offer("http://a.test/copy", 0.3)]})
         refusals.failed(FAILED, "status 503", "page", FRONT)
         refusals.failed(FAILED, "status 404", "page", FRONT)
+    with ChangeLog(folder / CHANGES, icd.id, 1, lambda: NOW) as changes:
+        at = milliseconds(NOW)
+        for number, payload in enumerate("aabbc"):
+            record = f"urn:uuid:{number}"
+            changes.visited(
+                VisitRecord(url=FRONT, at=at + number, status=200, payload=payload, text=payload, record=record)
+            )
+        changes.visited(VisitRecord(url=FAILED, at=at + 3, status=503))
     with ScoreLog(folder / SCORES, icd.id, Terms(1, icd.scoring), lambda: NOW) as scores:
         scores.offered(Source.SEED, [(FRONT, 1.0)])
         leads = Leads((QUEUED, REFUSED_URL), (0.501, 0.2), {"other_site": [1]})

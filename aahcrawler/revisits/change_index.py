@@ -1,0 +1,430 @@
+"""The index of a log of changes, in which each visit of a URL stands beside the one before it.
+
+It is derived from the log alone, may be removed at any time, and is what all readers of the log ask. What a visit found
+is told when its line is taken in; whether that matters, and when it happened, when it is asked for, by all that the log
+has shown of the site until then.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
+from aahcrawler.layout import CHANGE_LOG, CHANGES, CHANGES_INDEX, INDEXES
+from aahcrawler.revisits.change_evidence import (
+    PlaceEvidence,
+    ServerDates,
+    dated,
+    http_date,
+    judged_date,
+    server_of,
+    telling_places,
+)
+from aahcrawler.revisits.visit_record import (
+    ENTRY,
+    FORMAT,
+    Begin,
+    ChangeKind,
+    ChangeState,
+    DateSource,
+    Listed,
+    Place,
+    Visit,
+    VisitRecord,
+    WantedVisits,
+    milliseconds,
+    moment_at,
+)
+
+MAX_LOOKED_AT: Final = 5_000
+"""Visits that are looked at for one page of a list."""
+_LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
+_OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
+_NEWEST: Final = "visit.at DESC, visit.id DESC"
+_GONE: Final = frozenset({404, 410})
+_NEARLY: Final = 1_000
+"""Milliseconds by which two moments of one visit may differ."""
+_CHANGED: Final = frozenset({ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE})
+_TABLES: Final = (
+    "CREATE TABLE crawl (segment INTEGER PRIMARY KEY, number INTEGER NOT NULL)",
+    "CREATE TABLE page (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, last INTEGER, at INTEGER NOT NULL)",
+    """CREATE TABLE visit (
+  id INTEGER PRIMARY KEY, page INTEGER NOT NULL, at INTEGER NOT NULL, crawl INTEGER NOT NULL, state TEXT NOT NULL,
+  kind TEXT, previous INTEGER, payload TEXT, text TEXT, modified INTEGER,
+  record TEXT NOT NULL
+)""",
+    "CREATE INDEX visit_by_page ON visit (page, at)",
+    "CREATE INDEX visit_by_time ON visit (at)",
+    """CREATE TABLE server (
+  name TEXT PRIMARY KEY, told INTEGER NOT NULL DEFAULT 0, older INTEGER NOT NULL DEFAULT 0,
+  at_request INTEGER NOT NULL DEFAULT 0, ahead INTEGER NOT NULL DEFAULT 0, idle INTEGER NOT NULL DEFAULT 0,
+  missed INTEGER NOT NULL DEFAULT 0
+)""",
+    "CREATE TABLE template (name TEXT PRIMARY KEY, compared INTEGER NOT NULL)",
+    """CREATE TABLE place (
+  id INTEGER PRIMARY KEY, template TEXT NOT NULL, path TEXT NOT NULL, numbers INTEGER NOT NULL, alone INTEGER NOT NULL,
+  visits INTEGER NOT NULL, pages INTEGER NOT NULL, UNIQUE (template, path, numbers, alone)
+)""",
+    "CREATE TABLE place_page (place INTEGER, page INTEGER, PRIMARY KEY (place, page)) WITHOUT ROWID",
+    "CREATE TABLE listed (url TEXT, at INTEGER, PRIMARY KEY (url, at)) WITHOUT ROWID",
+)
+_SELECT: Final = """
+SELECT visit.id, visit.at, visit.crawl, state, kind, previous, payload, text, modified, record FROM visit
+"""
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A visit with what was derived of it: digests that stand for answers which did not repeat them."""
+
+    record: VisitRecord
+    payload: str | None
+    text: str | None
+
+
+class _Judged(NamedTuple):
+    """What a visit found against the one before it, in the order of the columns."""
+
+    state: ChangeState
+    kind: ChangeKind | None
+    previous: int | None
+    payload: str | None
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedVisit:
+    """A visit, and the record of the visit that it is compared with, empty where that is not in the log."""
+
+    visit: Visit
+    before: str
+
+
+class ChangeIndex(DerivedIndex[bytes]):
+    """The index of the log of changes of a crawl's folder."""
+
+    schema: ClassVar = _TABLES
+    version: ClassVar = 1
+    at_once: ClassVar = 2_000
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / INDEXES / CHANGES_INDEX)
+        self._log = folder / CHANGES
+        self._volatile: dict[str, frozenset[Place]] = {}
+        self._servers: dict[str, ServerDates] = {}
+        self._lists: bool | None = None
+
+    # Making it
+
+    def sources(self) -> Iterator[Source]:
+        """Find the segments of the log."""
+        return segment_sources(self._log, CHANGE_LOG)
+
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
+        """Yield the entries of a segment, the first after the line that begins it."""
+        return segment_members(source, begin)
+
+    def begin(self) -> None:
+        """Forget what was learned of sites, and of which crawls segments are."""
+        self._volatile, self._servers, self._lists = {}, {}, None
+        self._crawls: dict[int, int] = dict(self.base.execute("SELECT segment, number FROM crawl"))
+
+    def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
+        """Take in the lines of a member; raise ``ValueError`` for a line that is none of the log."""
+        try:
+            entries = [ENTRY.validate_json(line) for line in entry.splitlines()]
+        except ValidationError as error:
+            raise ValueError("a line is no entry of a change log") from error
+        for each in entries:
+            match each:
+                case Begin(format=version) if version != FORMAT:
+                    raise ValueError("it is of another version")
+                case Begin():
+                    self.base.execute("INSERT OR REPLACE INTO crawl VALUES (?, ?)", (source, each.crawl))
+                    self._crawls[source] = each.crawl
+                case Listed():
+                    self.base.executemany("INSERT OR IGNORE INTO listed VALUES (?, ?)", each.listed.items())
+                case VisitRecord():
+                    self._take_visit(each, self._crawls.get(source, 0))
+
+    def _take_visit(self, seen: VisitRecord, crawl: int) -> None:
+        page = self._page(seen)
+        if self.base.execute("SELECT 1 FROM visit WHERE page = ? AND at = ?", (page, seen.at)).fetchone():
+            return  # It was written twice.
+        before = self._before(page, seen.at)
+        judged = _judged(before, seen)
+        date = http_date(seen.modified)
+        modified = None if date is None else milliseconds(date)
+        number = self.base.execute(
+            "INSERT INTO visit (page, at, crawl, modified, record, state, kind, previous, payload, text) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (page, seen.at, crawl, modified, seen.model_dump_json(exclude_defaults=True), *judged),
+        ).lastrowid
+        known = self.base.execute(
+            "UPDATE page SET last = ?, at = ? WHERE id = ? AND at <= ?", (number, seen.at, page, seen.at)
+        )
+        if not known.rowcount:
+            self._judge_after(page, seen.at)
+        if seen.status is not None and seen.status < 400:
+            self._learn_dates(seen, modified, before, judged)
+            self._learn_places(seen, page, judged.state)
+
+    def _judge_after(self, page: int, at: int) -> None:
+        """Judge the visits anew that stand behind one that was taken in late, up to the next that saw the page."""
+        rows = self.base.execute("SELECT id, record FROM visit WHERE page = ? AND at > ? ORDER BY at", (page, at))
+        for number, line in rows.fetchall():
+            seen = VisitRecord.model_validate_json(line)
+            judged = _judged(self._before(page, seen.at), seen)
+            self.base.execute(
+                "UPDATE visit SET state = ?, kind = ?, previous = ?, payload = ?, text = ? WHERE id = ?",
+                (*judged, number),
+            )
+            if judged.state is not ChangeState.FAILED:
+                break
+
+    def _page(self, seen: VisitRecord) -> int:
+        self.base.execute("INSERT OR IGNORE INTO page (url, at) VALUES (?, ?)", (seen.url, seen.at))
+        return int(self.base.execute("SELECT id FROM page WHERE url = ?", (seen.url,)).fetchone()[0])
+
+    def _before(self, page: int, at: int) -> _Known | None:
+        row = self.base.execute(
+            "SELECT record, payload, text FROM visit WHERE page = ? AND at < ? AND state != 'failed' "
+            "ORDER BY at DESC, id DESC LIMIT 1",
+            (page, at),
+        ).fetchone()
+        return None if row is None else _Known(VisitRecord.model_validate_json(row[0]), row[1], row[2])
+
+    def _learn_dates(self, seen: VisitRecord, modified: int | None, before: _Known | None, found: "_Judged") -> None:
+        if modified is None or seen.status == 304:
+            return
+        judged = {"told", judged_date(modified, seen.asked_at or seen.at)}
+        former = None if before is None else before.record.modified
+        if found.state is ChangeState.UNCHANGED and former not in {None, seen.modified}:
+            judged.add("idle")
+        if found.state is ChangeState.CHANGED and found.kind is ChangeKind.CONTENT and former == seen.modified:
+            judged.add("missed")
+        name = server_of(seen.url)
+        self.base.execute("INSERT OR IGNORE INTO server (name) VALUES (?)", (name,))
+        added = ", ".join(f"{column} = {column} + 1" for column in sorted(judged))
+        self.base.execute(f"UPDATE server SET {added} WHERE name = ?", (name,))  # noqa: S608
+
+    def _learn_places(self, seen: VisitRecord, page: int, state: ChangeState) -> None:
+        if not seen.template or (state is not ChangeState.UNCHANGED and seen.places is None):
+            return
+        self.base.execute(
+            "INSERT INTO template VALUES (?, 1) ON CONFLICT DO UPDATE SET compared = compared + 1", (seen.template,)
+        )
+        if state is ChangeState.UNCHANGED or not seen.places:
+            return
+        for place in sorted(telling_places(seen.places, self._known_volatile(seen.template))):
+            number = self.base.execute(
+                "INSERT INTO place (template, path, numbers, alone, visits, pages) VALUES (?, ?, ?, ?, 1, 0) "
+                "ON CONFLICT DO UPDATE SET visits = visits + 1 RETURNING id",
+                (seen.template, *place),
+            ).fetchone()[0]
+            told = self.base.execute("INSERT OR IGNORE INTO place_page VALUES (?, ?)", (number, page)).rowcount
+            self.base.execute("UPDATE place SET pages = pages + ? WHERE id = ?", (told, number))
+        self._volatile.pop(seen.template, None)
+
+    # Asking it
+
+    def visits(self, wanted: WantedVisits) -> Iterator[Visit]:
+        """Yield the visits that are wanted, the oldest first."""
+        yield from filter(wanted.admits, map(self._visit, self._rows(_conditions(wanted), "visit.at, visit.id")))
+
+    def newest(self, wanted: WantedVisits) -> Iterator[Visit]:
+        """Yield the visits that are wanted, the newest first."""
+        yield from filter(wanted.admits, map(self._visit, self._rows(_conditions(wanted), _NEWEST)))
+
+    def listed(self, wanted: WantedVisits, after: int, most: int) -> tuple[list["ListedVisit"], int]:
+        """Return up to ``most`` visits that are wanted, the newest first, and the place after which to go on.
+
+        The first call is made with the place 0, and there is no more where 0 is returned. A call looks at
+        ``MAX_LOOKED_AT`` visits at most, and so may find less than there is behind its place.
+        """
+        behind = "(visit.at, visit.id) < (SELECT at, id FROM visit WHERE id = ?)"
+        conditions = [*_conditions(wanted), *([(behind, after)] if after else [])]
+        found = list[ListedVisit]()
+        rows = self._rows(conditions, f"{_NEWEST} LIMIT {MAX_LOOKED_AT}").fetchall()
+        for row in rows:
+            visit = self._visit(row)
+            if wanted.admits(visit):
+                found.append(ListedVisit(visit, self._record_before(visit)))
+            if len(found) == most:
+                return found, row[0] if row is not rows[-1] or len(rows) == MAX_LOOKED_AT else 0
+        return found, rows[-1][0] if len(rows) == MAX_LOOKED_AT else 0
+
+    def _record_before(self, visit: Visit) -> str:
+        if visit.previous is None:
+            return ""
+        row = self.base.execute(
+            "SELECT record FROM visit WHERE page = (SELECT id FROM page WHERE url = ?) AND at = ?",
+            (visit.url, milliseconds(visit.previous)),
+        ).fetchone()
+        return "" if row is None else VisitRecord.model_validate_json(row[0]).record
+
+    def knows(self, url: str, at: datetime) -> bool:
+        """Return whether a visit of a URL at a moment is in the log."""
+        row = url, milliseconds(at)
+        found = self.base.execute("SELECT 1 FROM visit JOIN page ON page.id = page WHERE url = ? AND visit.at = ?", row)
+        return found.fetchone() is not None
+
+    def last_visits(self) -> Iterator[Visit]:
+        """Yield the last visit of each URL, in the order in which URLs were first visited."""
+        yield from map(self._visit, self.base.execute(f"{_SELECT} JOIN page ON page.last = visit.id ORDER BY page.id"))
+
+    def server_dates(self, url: str) -> ServerDates:
+        """Return how the dates of a URL's server have held."""
+        name = server_of(url)
+        if name not in self._servers:
+            columns = "told, older, at_request, ahead, idle, missed"
+            row = self.base.execute(f"SELECT {columns} FROM server WHERE name = ?", (name,)).fetchone()  # noqa: S608
+            self._servers[name] = ServerDates(*(row or ()))
+        return self._servers[name]
+
+    def volatile_places(self, template: str) -> Mapping[Place, PlaceEvidence]:
+        """Return the places of a template that mean nothing, and what shows that."""
+        compared = self.base.execute("SELECT compared FROM template WHERE name = ?", (template,)).fetchone()
+        rows = self.base.execute(
+            "SELECT path, numbers, alone, visits, pages FROM place WHERE template = ?", (template,)
+        ).fetchall()
+        found = {
+            Place(path, bool(numbers), bool(alone)): PlaceEvidence(visits, pages, compared[0] if compared else 0)
+            for path, numbers, alone, visits, pages in rows
+        }
+        return {place: evidence for place, evidence in found.items() if evidence.is_volatile(place)}
+
+    def _rows(self, conditions: Sequence[tuple[str, object]], order: str) -> sqlite3.Cursor:
+        where = " WHERE " + " AND ".join(condition for condition, _ in conditions) if conditions else ""
+        return self.base.execute(f"{_SELECT}{where} ORDER BY {order}", [value for _, value in conditions])
+
+    def _visit(self, row: Row) -> Visit:
+        _, at, crawl, state, kind, previous, payload, text, modified, line = row
+        seen = VisitRecord.model_validate_json(line)
+        is_volatile = kind in _OF_PLACES and self._says_nothing(seen)
+        before, moment = None if previous is None else moment_at(previous), moment_at(at)
+        return Visit(
+            url=seen.url,
+            at=moment,
+            seconds=seen.seconds,
+            status=seen.status,
+            state=ChangeState(state),
+            kind=ChangeKind.TEMPLATE if is_volatile else None if kind is None else ChangeKind(kind),
+            etag=seen.etag,
+            last_modified=seen.modified,
+            byte_digest=payload,
+            text_digest=text,
+            size=seen.size,
+            requests=seen.requests,
+            record_id=seen.record,
+            reason=seen.reason,
+            crawl=crawl,
+            previous=before,
+            volatile=is_volatile,
+            moved_to=seen.to,
+            new=seen.new,
+            edited=seen.edited,
+            deleted=seen.deleted,
+            dated=dated(before, moment, self._told(seen, state, modified)) if state in _CHANGED else None,
+        )
+
+    def _says_nothing(self, seen: VisitRecord) -> bool:
+        """Return whether all that differs are places of the template that mean nothing."""
+        if not seen.places or seen.new or seen.edited or seen.deleted:
+            return False
+        return self._known_volatile(seen.template).issuperset(seen.places)
+
+    def _told(self, seen: VisitRecord, state: str, modified: int | None) -> Iterator[tuple[DateSource, datetime]]:
+        """Yield what is told of when a page changed, what is believed first before all others."""
+        if state == ChangeState.GONE:
+            return
+        if modified is not None and self.server_dates(seen.url).are_trusted:
+            yield DateSource.LAST_MODIFIED, moment_at(modified)
+        if self._has_lists:
+            (listed,) = self.base.execute(_LISTED, (seen.url, seen.at)).fetchone()
+            if listed is not None:
+                yield DateSource.LISTED, moment_at(listed)
+        if seen.shown is not None:
+            yield DateSource.CONTENT, moment_at(seen.shown)
+
+    @property
+    def _has_lists(self) -> bool:
+        if self._lists is None:
+            self._lists = self.base.execute("SELECT 1 FROM listed LIMIT 1").fetchone() is not None
+        return self._lists
+
+    def _known_volatile(self, template: str) -> frozenset[Place]:
+        if template not in self._volatile:
+            self._volatile[template] = frozenset(self.volatile_places(template))
+        return self._volatile[template]
+
+
+def _conditions(wanted: WantedVisits) -> list[tuple[str, object]]:
+    """Return the conditions in SQL that visits have to meet, each with its value."""
+    given: list[tuple[str, object]] = [
+        ("page = (SELECT id FROM page WHERE url = ?)", wanted.url),
+        ("page IN (SELECT id FROM page WHERE instr(lower(url), lower(?)))", wanted.text or None),
+        ("visit.at >= ?", None if wanted.since is None else milliseconds(wanted.since)),
+        ("visit.at < ?", None if wanted.until is None else milliseconds(wanted.until)),
+        ("state = ?", next(iter(wanted.states)) if len(wanted.states) == 1 else None),
+    ]
+    return [(condition, value) for condition, value in given if value is not None]
+
+
+def _judged(before: _Known | None, seen: VisitRecord) -> _Judged:
+    """Judge a visit; digests that an answer did not repeat are those of the visit before."""
+    state, kind = _against(before, seen)
+    payload, text = seen.payload, seen.text
+    if before is not None and state is ChangeState.UNCHANGED and payload in {None, before.payload}:
+        payload, text = before.payload, text or before.text
+    return _Judged(state, kind, before.record.at if before is not None else seen.compared, payload, text)
+
+
+def _against(before: _Known | None, seen: VisitRecord) -> tuple[ChangeState, ChangeKind | None]:
+    """Return what a visit found against the one before it that came to an answer."""
+    if seen.status is None or (seen.status >= 400 and seen.status not in _GONE):
+        return ChangeState.FAILED, None
+    if _is_gone(seen):
+        if before is None:
+            is_known = seen.said is ChangeState.GONE
+            return (ChangeState.GONE, ChangeKind.GONE) if is_known else (ChangeState.FAILED, None)
+        is_still = _is_gone(before.record)
+        return (ChangeState.UNCHANGED, None) if is_still else (ChangeState.GONE, ChangeKind.GONE)
+    if before is None:
+        state = seen.said or ChangeState.NEW
+        return state, seen.kind if state is ChangeState.CHANGED else None
+    if _is_gone(before.record):
+        return ChangeState.CHANGED, ChangeKind.CONTENT
+    if seen.to or before.record.to:
+        is_same = seen.to == before.record.to or seen.status == 304
+        return (ChangeState.UNCHANGED, None) if is_same else (ChangeState.CHANGED, ChangeKind.MOVED)
+    return _of_page(before, seen)
+
+
+def _of_page(before: _Known, seen: VisitRecord) -> tuple[ChangeState, ChangeKind | None]:
+    """Return what became of a page that answered both times."""
+    is_readable = before.text is not None and seen.text is not None and before.record.reader == seen.reader
+    texts = before.text == seen.text if is_readable else None
+    # A crawl compares with what was there before it began: not with its own visits, of a page that is fetched again.
+    is_older = seen.compared is not None and seen.compared + _NEARLY < before.record.at
+    is_of_another = is_older or seen.said is ChangeState.NEW
+    if seen.rendered or before.record.rendered:
+        is_same = is_of_another and bool(texts)
+    else:
+        is_same = seen.payload is not None and seen.payload == before.payload
+    if is_same or (seen.said is ChangeState.UNCHANGED and not is_of_another):
+        return ChangeState.UNCHANGED, None
+    kind = None if is_of_another else seen.kind
+    if kind is None and texts is not None:
+        kind = ChangeKind.TEMPLATE if texts else ChangeKind.CONTENT
+    return ChangeState.CHANGED, kind
+
+
+def _is_gone(seen: VisitRecord) -> bool:
+    return seen.status in _GONE or seen.soft

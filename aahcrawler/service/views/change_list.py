@@ -1,0 +1,124 @@
+"""What visits of a crawl's pages found, page by page, and as a feed: from the log of changes (``revisits``)."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from aahcrawler.derived_index import coverage
+from aahcrawler.revisits.change_feed import atom_feed, row_of, told
+from aahcrawler.revisits.change_index import ChangeIndex, ListedVisit
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, DateSource, WantedVisits
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.views.list_place import list_place
+from aahcrawler.service.views.refused_links import INDEXED_SECONDS, Coverage
+from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError, Shown
+
+MOST: Final = 200
+MOST_IN_FEED: Final = 100
+"""Visits that a feed has, the newest."""
+
+
+class VisitShown(Shown):
+    """A visit; its fields are those of ``Visit``, moments as ISO 8601 in UTC, and when the change happened.
+
+    ``told`` says in words what was found, ``before`` is the record of the visit before, empty where there is none.
+    """
+
+    url: str
+    at: str
+    seconds: float | None = None
+    status: int | None = None
+    state: ChangeState
+    kind: ChangeKind | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    byte_digest: str | None = None
+    text_digest: str | None = None
+    size: int = 0
+    requests: int = 0
+    record_id: str = ""
+    reason: str = ""
+    crawl: int = 0
+    previous: str | None = None
+    volatile: bool = False
+    moved_to: str = ""
+    new: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    changed_after: str | None = None
+    changed_before: str | None = None
+    dated_by: DateSource | None = None
+    told: str = ""
+    before: str = ""
+
+
+class ChangesPage(Shown):
+    """Some visits, the newest first. There may be more behind ``next`` although few were found: ask again."""
+
+    visits: tuple[VisitShown, ...]
+    coverage: Coverage
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesQuery:
+    """The visits that are wanted; ``after`` is ``next`` of the page before."""
+
+    wanted: WantedVisits = field(default_factory=WantedVisits)
+    after: str = ""
+    most: int = 50
+
+
+class ChangeList:
+    """The log of changes of a crawl. Each call reads on in it, for a short time."""
+
+    def __init__(self, crawl: Crawl, seconds: float = INDEXED_SECONDS) -> None:
+        self._crawl, self._seconds = crawl, seconds
+
+    def page(self, query: ChangesQuery) -> ChangesPage:
+        """Return some visits, the newest first. Raise ``ProblemError``."""
+        try:
+            place = list_place(query.after)
+        except ValueError:
+            raise ProblemError(BAD_SEARCH, "`after` is not where a page of this listing ended; leave it out") from None
+        with self._index() as index:
+            found, following = index.listed(query.wanted, place, query.most)
+            reached = coverage(index.base)
+        return ChangesPage(
+            visits=tuple(map(_shown, found)),
+            coverage=Coverage(read=reached.covered, of=reached.size),
+            next=str(following or ""),
+        )
+
+    def feed(self, wanted: WantedVisits, address: str) -> bytes:
+        """Return the newest visits that are wanted as an Atom feed, which is had at ``address``."""
+        with self._index() as index:
+            found, place = list[ListedVisit](), 0
+            while len(found) < MOST_IN_FEED:
+                more, place = index.listed(wanted, place, MOST_IN_FEED - len(found))
+                found += more
+                if not place:
+                    break
+        return atom_feed((each.visit for each in found), self._crawl.id, address)
+
+    @contextmanager
+    def _index(self) -> Iterator[ChangeIndex]:
+        folder = self._crawl.folder
+        if folder is None:
+            raise ProblemError(UNAVAILABLE, f"{self._crawl.id} has no folder on this machine, which keeps its changes")
+        index = ChangeIndex(folder)
+        try:
+            with index:
+                index.catch_up(self._seconds)
+                if damaged := "; ".join(coverage(index.base).damaged):
+                    raise ProblemError(DAMAGED, f"the log of changes cannot be read on: {damaged}; move it elsewhere")
+                yield index
+        except sqlite3.Error as error:
+            index.removed_if_damaged(error)
+            raise ProblemError(UNAVAILABLE, "the index of changes is busy; try again in a moment") from error
+
+
+def _shown(listed: ListedVisit) -> VisitShown:
+    return VisitShown.model_validate({**row_of(listed.visit), "told": told(listed.visit), "before": listed.before})
