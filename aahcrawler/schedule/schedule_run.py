@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from filelock import FileLock, Timeout
 from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.telling import Teller
-from aahcrawler.schedule.visit_log import VisitLog
+from aahcrawler.schedule.visit_log import LogError, VisitLog
 from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
 from online_analysis.icd import IcdError
 
@@ -83,6 +84,13 @@ class ScheduleRun:
 
         Raise ``ScheduleBusyError``, ``IcdError`` for mistakes in the file, ``LogError`` and ``OSError``.
         """
+        try:
+            self._run()
+        except sqlite3.Error as error:
+            advice = "make room, or correct its permissions; crawls that run go on, and the next run takes them up"
+            raise LogError(f"{self.place.log}: cannot be written ({error}); {advice}") from error
+
+    def _run(self) -> None:
         self._stamp = self._stamped()
         schedule = Schedule.load(self.place.file)
         teller = Teller(schedule.tell)

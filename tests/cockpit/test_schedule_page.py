@@ -53,7 +53,8 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
     assert cockpit.post("/schedule/acts/resume", {**own, "name": "news"}, cookie).status == 303
     assert cockpit.post("/schedule/acts/pause", {**own, "name": ""}, cookie).status == 303
     with VisitLog.opened(cockpit.place.parent / "schedule.sqlite") as log:
-        assert (log.wanted(), log.paused()) == ({CRAWL}, {""})
+        assert log.wanted() == {CRAWL}
+        assert log.paused() == {""}
     assert "Go on with all" in page(cockpit, OPERATOR)
     assert cockpit.post("/schedule/acts/resume", {**own, "name": ""}, cookie).status == 303
     sent = {"secret": cockpit.form_secret(reader), "name": CRAWL}
