@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.layout import CHANGES, RESTING
-from aahcrawler.revisits.change_log import ChangeLog, milliseconds
-from aahcrawler.revisits.visit_record import VisitRecord
+from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.page_rhythms import PageRhythm, RestingPages, due_pages
 from aahcrawler.schedule.schedule_file import page_rhythm
 from online_analysis.icd import IcdError

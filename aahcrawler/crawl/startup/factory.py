@@ -361,8 +361,10 @@ def _scope(icd: Icd, folder: CrawlFolder, revisits: PageRhythm | None) -> Scope:
     except DamageError as error:
         raise CrawlRefusedError(str(error)) from error
     number, spelling = folder.run.number, Spelling(icd.scope.canonical)
-    if revisits is None or folder.run.start is Start.RESUMED:
+    if folder.run.start is Start.RESUMED:
         return Scope(icd, taken_down=taken_down, resting=RestingPages.of(folder.root, number))
+    if revisits is None:
+        return Scope(icd, taken_down=taken_down)
     seeds = filter(None, map(spelling.url, icd.seeds))
     found = due_pages(folder.root, number, revisits, datetime.now(UTC), seeds)
     write_whole(folder.root / RESTING, found.resting.content())
