@@ -36,7 +36,7 @@ from tests.service.forked_crawls import crawls_forked
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
 RUNS, RESTS = "test", cockpit_crawl.CRAWL
 PAGES = 60
-LISTS = ("pages", "objects", "refused", "failures", "log")
+LISTS = ("pages", "objects", "refused", "failures", "changes", "log")
 RULES = [
     {"kind": "pattern", "text": "/ads/"},
     {"kind": "host", "text": "ads.example.org"},

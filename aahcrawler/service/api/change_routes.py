@@ -1,9 +1,9 @@
 """Routes of the log of changes: what visits of a crawl's pages found, as a list and as a feed."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import AwareDatetime
 
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, WantedVisits
 from aahcrawler.service.api.queue_routes import After, Part, example_of
@@ -11,11 +11,13 @@ from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.views import change_list
 from aahcrawler.service.views.change_list import ChangeList, ChangesPage, ChangesQuery
-from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, NO_CRAWL, UNAVAILABLE, problem_responses
+from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, NO_CRAWL, UNAVAILABLE, ProblemError, problem_responses
 from aahcrawler.urls import MAX_LENGTH, canonicalize
 
 ATOM: Final = "application/atom+xml"
-Moment = Annotated[AwareDatetime | None, Query(examples=["2026-11-26T10:00:00Z"])]
+Moment = Annotated[
+    str, Query(max_length=40, description="In UTC, unless it says otherwise.", examples=["2026-11-26T10:00"])
+]
 _LOGS: Final = problem_responses(NO_CRAWL, BAD_SEARCH, DAMAGED, UNAVAILABLE)
 
 
@@ -28,14 +30,31 @@ class AtomResponse(Response):
 def _wanted_visits(
     url: Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])] = "",
     text: Part = "",
-    since: Moment = None,
-    until: Moment = None,
+    since: Moment = "",
+    until: Moment = "",
     state: Annotated[list[ChangeState] | None, Query(max_length=len(ChangeState), examples=[["changed"]])] = None,
     kind: Annotated[list[ChangeKind] | None, Query(max_length=len(ChangeKind), examples=[["content"]])] = None,
     telling: bool = False,
 ) -> WantedVisits:
     named = (canonicalize(url) or url) if url else None
-    return WantedVisits(named, since, until, frozenset(state or ()), frozenset(kind or ()), text, telling)
+    return WantedVisits(
+        named,
+        _moment("since", since),
+        _moment("until", until),
+        frozenset(state or ()),
+        frozenset(kind or ()),
+        text,
+        telling,
+    )
+
+
+def _moment(name: str, text: str) -> datetime | None:
+    """Return a moment that is asked for, None for none. Raise ``ProblemError``."""
+    try:
+        moment = datetime.fromisoformat(text) if text else None
+        return None if moment is None else moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ProblemError(BAD_SEARCH, f"`{name}` is no time; write 2026-01-31 or 2026-01-31T12:00") from None
 
 
 Wanted = Annotated[WantedVisits, Depends(_wanted_visits)]

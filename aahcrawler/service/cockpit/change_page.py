@@ -11,7 +11,7 @@ from aahcrawler.service.views.change_list import ChangeList, ChangesQuery
 from aahcrawler.urls import canonicalize
 
 ATOM: Final = "application/atom+xml; charset=utf-8"
-ROWS: Final = 25
+ROWS: Final = 15
 """Visits that the list shows at once: more would be longer than three screens."""
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=100)]
