@@ -22,6 +22,7 @@ from aahcrawler.operating.change_command import change_app
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.definition_commands import definition_app
 from aahcrawler.operating.takedown_command import takedown_app
+from aahcrawler.schedule.commands import schedule_app
 from offline.collection_commands import collection_app
 from offline.commands import store_app
 from offline.enrich_command import enrich_app
@@ -51,6 +52,7 @@ kb_app.add_typer(entry_app)
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(frontier_app)
+app.add_typer(schedule_app)
 app.add_typer(takedown_app)
 app.add_typer(change_app)
 app.add_typer(store_app)
@@ -108,8 +110,23 @@ def crawl(
     workers: Annotated[
         int, typer.Option("--workers", metavar="N", min=1, max=100, help="The number of processes that fetch.")
     ] = 1,
+    revisits: Annotated[
+        str,
+        typer.Option(
+            "--revisits",
+            metavar="RHYTHM",
+            help="Visit known pages only where they are due: {least: 1 h, greatest: 365 days}. One process alone.",
+        ),
+    ] = "",
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
+    from aahcrawler.schedule.schedule_file import page_rhythm
+    from online_analysis.icd import IcdError
+
+    if revisits and workers > 1:
+        raise typer.BadParameter("with --revisits one process crawls; leave out --workers")
+    with exit_on_error(IcdError):
+        rhythm = page_rhythm(revisits) if revisits else None
     from aahcrawler.crawl.health.process_memory import uncollected
 
     with uncollected():
@@ -119,7 +136,7 @@ def crawl(
         from aahcrawler.crawl.cluster.supervisor import run_supervised
 
         raise typer.Exit(run_supervised(icd, project_settings(), workers, accept_changes=accept_changes))
-    raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes))
+    raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes, revisits=rhythm))
 
 
 @icd_app.command("check")
@@ -317,6 +334,10 @@ def cockpit(
         bool,
         typer.Option("--count-unfound", help="Count what several readers search for in vain, without who they are."),
     ] = False,
+    schedule: Annotated[
+        Path | None,
+        typer.Option("--schedule", metavar="FILE", help="Show this schedule, which `aah schedule run` looks after."),
+    ] = None,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
     from aahcrawler.crawl.health.process_memory import uncollected
@@ -332,6 +353,7 @@ def cockpit(
             Published(name, replay_name),
             typer.echo,
             counts_unfound=count_unfound,
+            schedule=schedule,
         )
 
 

@@ -1,12 +1,18 @@
 """The crawls of a definition: where in their folder they are known from, and how a frontier's server knows them."""
 
+import os
+import socket
+import subprocess
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
-from aahcrawler.layout import FORMER, IMPORTS, STARTED, SUMMARY
+from aahcrawler.layout import FORMER, IMPORTS, KEEPER, LOCK, STARTED, SUMMARY
 from online_analysis.icd import Icd
+
+_PROC: Final = Path("/proc")
 
 
 class _Numbered(BaseModel):
@@ -37,6 +43,35 @@ def started(root: Path) -> Started | None:
         return Started.model_validate_json((root / STARTED).read_bytes())
     except (OSError, ValidationError):
         return None
+
+
+def running_process(folder: Path | None) -> Started | None:
+    """Return how the crawl was started that runs in a folder on this machine, None where none does.
+
+    Of a process that has the number of one that ended long ago nothing is believed: it has to hold the folder's lock.
+    """
+    found = started(folder) if folder is not None else None
+    if folder is None or found is None or found.host != socket.gethostname():
+        return None
+    return found if found.pid != os.getpid() and _holds(found.pid, folder) else None
+
+
+def _holds(pid: int, folder: Path) -> bool:
+    if not (_PROC / "self" / "fd").is_dir():
+        asked = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False)
+        return b" crawl" in asked.stdout
+    locks = {str(folder.resolve() / name) for name in (LOCK, KEEPER)}
+    try:
+        return any(_target(descriptor) in locks for descriptor in (_PROC / str(pid) / "fd").iterdir())
+    except OSError:
+        return False
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return str(descriptor.readlink())
+    except OSError:
+        return ""
 
 
 def is_import(root: Path) -> bool:

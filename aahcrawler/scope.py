@@ -1,6 +1,6 @@
 """The scope of a crawl: the URLs that it may fetch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from re import IGNORECASE
@@ -42,6 +42,8 @@ class Refusal(CountedName):
     """Its host is on the ICD's list of spam hosts."""
     DENIED = "denied", "excluded by scope.deny"
     """A pattern of ``scope.deny`` matches it."""
+    NOT_DUE = "not_due", "known, and not due to be visited again"
+    """The page is known, and its rhythm leaves it alone in this crawl (``aah crawl --revisits``)."""
     OTHER_SITE = "other_site", "on other sites than the seeds"
     """The URL is on another pay-level domain than the seeds."""
     NOT_ALLOWED = "not_allowed", "not among what scope.allow admits"
@@ -112,9 +114,12 @@ class Scope:
         queue_of: Callable[[str], str] = queue_of,
         taken_down: TakenDown | None = None,
         exclusions: Exclusions | None = None,
+        resting: Container[str] = (),
     ) -> None:
+        """``resting`` are the canonical URLs of pages that are left alone."""
         self.taken_down = taken_down or TakenDown()
         self.exclusions = exclusions or Exclusions()
+        self.resting = resting
         self._seeds = frozenset(map(queue_of, icd.seeds))
         self._sends_forms = icd.sources.forms == "safe"
         self._anywhere = icd.scope.sites == "anywhere"
@@ -191,6 +196,8 @@ class Scope:
         return Refusal.FORM
 
     def _beyond(self, candidate: Candidate) -> Refusal | None:
+        if candidate.url in self.resting:
+            return Refusal.NOT_DUE
         if not self._anywhere and candidate.queue not in self._seeds:
             return Refusal.OTHER_SITE
         if self._allow and not first_match(self._allow, candidate.url):

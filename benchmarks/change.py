@@ -1,17 +1,24 @@
 """When to look again: what each revisit policy finds of the changes of pages, and with how many visits.
 
     python -m benchmarks.change [--seeds N] [--pages N] [--traces FILE.tsv.gz] --json FILE
+    python -m benchmarks.change --kills N --json FILE
+    python -m benchmarks.change --times --json FILE
 
 Pages change over three years as a Poisson process does, at rates drawn as the paper on changes of the Web of Data has
 them (table 2), in bursts, or regularly; ``--traces`` adds real ones (a name and times in Unix seconds for each page,
 the first being the first record). Recall is the changes seen of those made, precision the changes seen for each visit,
 over all pages of a seed. Each policy runs as it is, and with its intervals stretched, or its price set, so that it
 makes as many visits as ``gold``, which knows the mean time between the changes of each page, and a third of them.
+
+With ``--kills`` a schedule of real crawls is killed so many times instead, and what is lost or doubled counted
+(``benchmarks.scheduled``). With ``--times`` sites of loopback are crawled again, and estimates of how long that takes
+compared with how long it took (``benchmarks.crawl_times``).
 """
 
 import argparse
 import gzip
 import math
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +40,9 @@ from aahcrawler.revisits.revisit_policies import (
     StormCrawler,
     Window,
 )
+from benchmarks.crawl_times import CLASSES, timed
 from benchmarks.results import Row, report
+from benchmarks.scheduled import killed
 
 SPAN: Final = 3 * 365.0
 _RATES: Final = (
@@ -206,6 +215,11 @@ def rows(name: str, seeds: Sequence[Sequence[Trace]]) -> Iterator[Row]:
             }
 
 
+def _timed(name: str) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        return timed(Path(folder), name, CLASSES[name])
+
+
 def main() -> None:
     """Run the benchmark from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -213,8 +227,17 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1000, help="seeds under 1000 are for trials")
     parser.add_argument("--pages", type=int, default=300)
     parser.add_argument("--traces", type=Path, help="real changes: a name and times for each page")
+    parser.add_argument("--kills", type=int, default=0, help="kill a schedule so many times instead")
+    parser.add_argument("--times", action="store_true", help="estimate how long recrawls take instead")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
+    if options.kills:
+        with tempfile.TemporaryDirectory() as folder:
+            report([killed(Path(folder), options.kills)], options.json)
+        return
+    if options.times:
+        report([_timed(name) for name in CLASSES], options.json)
+        return
     worlds: dict[str, list[list[Trace]]] = {
         make.__name__: [
             make(np.random.default_rng(seed), options.pages)

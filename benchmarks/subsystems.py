@@ -139,6 +139,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.lending": START,
     "aahcrawler.listening": OUTSIDE,
     "aahcrawler.replay": OUTSIDE,
+    "aahcrawler.schedule": OUTSIDE,
     "aahcrawler.page_index": OUTSIDE,
     "aahcrawler.annotations": OUTSIDE,
     "aahcrawler.search": OUTSIDE,

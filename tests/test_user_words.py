@@ -24,6 +24,7 @@ SPEAKING = [
         "service/steering",
         "operating",
         "editor",
+        "schedule",
     )
     for path in sorted((PROJECT / "aahcrawler" / package).rglob("*.py"))
 ]

@@ -149,6 +149,7 @@ def _short(link: Outlink) -> Outlink:
 
 _OF_THE_WAY = frozenset(
     {
+        Refusal.NOT_DUE,
         Refusal.TOO_DEEP,
         Refusal.LANGUAGE,
         SourceRefusal.NOFOLLOW,

@@ -23,6 +23,7 @@ _WORDS: Final[Mapping[str, str]] = {
     Refusal.TOO_LONG: "too long an address",
     Refusal.TAKEN_DOWN: "taken down",
     Refusal.EXCLUDED: "excluded by the institution",
+    Refusal.NOT_DUE: "not due to be visited again",
     Refusal.FORM: "a form",
     Refusal.SPAM: "a spam host",
     Refusal.DENIED: "denied by scope.deny",

@@ -63,11 +63,13 @@ def serve_cockpit(
     say: Callable[[str], None],
     *,
     counts_unfound: bool = False,
+    schedule: Path | None = None,
 ) -> None:
     """Serve the cockpit until the process is told to end. ``say`` is told its address, and each one-time code.
 
-    With ``counts_unfound`` what several readers search for and do not find is counted, without them. Raise
-    ``RefusedToServeError`` where it cannot be listened on, or would not be safe.
+    With ``counts_unfound`` what several readers search for and do not find is counted, without them. ``schedule`` is
+    the file of a schedule that is shown. Raise ``RefusedToServeError`` where it cannot be listened on, or would not be
+    safe.
     """
     if not places and not os.environ.get(REDIS_URL):
         CRAWLS.mkdir(exist_ok=True)
@@ -86,7 +88,9 @@ def serve_cockpit(
         if is_local:
             tell(sign_in.code)
         log_to_terminal()
-        instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), PagePictures(), unfound)
+        instruments = Instruments.of(
+            CrawlRegistry.of(settings.catalog, settings.shared), PagePictures(), unfound, schedule
+        )
         app = assembled(settings, instruments, names, sign_in)
         server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
         asyncio.run(server.serve(sockets=list(sockets)))

@@ -12,6 +12,7 @@ from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_pictures import PagePictures
+from aahcrawler.service.views.scheduled_crawls import ScheduleDesk
 from aahcrawler.service.views.search_answers import SearchIndexes
 from aahcrawler.service.views.sparql_answers import SparqlProcess
 
@@ -32,6 +33,8 @@ class Instruments:
     search: SearchIndexes = field(default_factory=SearchIndexes)
     unfound: UnfoundSearches | None = None
     """Counts what searches do not find; None where that is not wanted."""
+    schedule: ScheduleDesk | None = None
+    """The schedule that the cockpit shows; None where it was given none."""
     pictures: PagePictures | None = None
     """Makes the pictures that nobody took when a page was captured; None where none are to be made."""
     collected: CollectedViews = field(default_factory=CollectedViews)
@@ -41,7 +44,11 @@ class Instruments:
 
     @classmethod
     def of(
-        cls, reach: CrawlRegistry, pictures: PagePictures | None = None, unfound: UnfoundSearches | None = None
+        cls,
+        reach: CrawlRegistry,
+        pictures: PagePictures | None = None,
+        unfound: UnfoundSearches | None = None,
+        schedule: Path | None = None,
     ) -> "Instruments":
         """Return the instruments for the crawls within reach."""
         states = CrawlStates(reach)
@@ -53,6 +60,7 @@ class Instruments:
             SteeringService.of(reach),
             LiveFeed(reach, states),
             unfound=unfound,
+            schedule=ScheduleDesk(schedule) if schedule is not None else None,
             pictures=pictures,
         )
 

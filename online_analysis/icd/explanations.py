@@ -95,16 +95,16 @@ def _mistake(details: ErrorDetails, model: type[BaseModel], source: Source, at: 
     context = details.get("ctx", {})
     if details["type"] == "icd":
         return source.mistake((*at, *path), str(context["problem"]), str(context["advice"]))
-    problem, advice = _explain(details, model, path, context)
+    problem, advice = _explain(details, model, path, context, source.what)
     return source.mistake((*at, *path), problem, advice)
 
 
 def _explain(
-    details: ErrorDetails, model: type[BaseModel], path: FieldPath, context: Mapping[str, Any]
+    details: ErrorDetails, model: type[BaseModel], path: FieldPath, context: Mapping[str, Any], what: str
 ) -> tuple[str, str]:
     kind = details["type"]
     if kind == "extra_forbidden":
-        return "is no field of an ICD", _nearest(str(path[-1]), _fields(model, path[:-1]))
+        return f"is no field of {what}", _nearest(str(path[-1]), _fields(model, path[:-1]))
     advice = _example(model, path)
     if kind == "missing":
         return "is missing", advice

@@ -24,12 +24,16 @@ NOTHING = {"", "~", "null", "Null", "NULL"}
 
 @dataclass(slots=True)
 class Source:
-    """The content of one ICD file. ``data`` maps field names to strings, lists, mappings, or None for no value."""
+    """The content of one ICD file. ``data`` maps field names to strings, lists, mappings, or None for no value.
+
+    ``what`` is what messages call it; other files that are written like ICDs are read as well.
+    """
 
     file: str
     data: dict[str, Value] = field(default_factory=dict)
     lines: dict[FieldPath, int] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
+    what: str = "an ICD"
 
     def line(self, path: FieldPath) -> int:
         """Return the line of a field, or that of the nearest field around it."""
@@ -40,13 +44,15 @@ class Source:
         return Mistake(self.file, self.line(path), field_name(path), problem, advice)
 
 
-def read_source(content: bytes, file: str) -> Source:
+def read_source(
+    content: bytes, file: str, what: str = "an ICD", begin: str = "`id`, `contact`, `seeds`, `topic`"
+) -> Source:
     """Read an ICD's bytes. Raises IcdError where they are not readable as YAML.
 
     Mistakes that leave the rest readable (a field given twice) are collected in ``Source.mistakes``.
     """
     text = _decode(content, file)
-    source = Source(file)
+    source = Source(file, what=what)
     try:
         data = _Builder(source).document(iter(yaml.parse(text, Loader=LOADER)))
     except yaml.MarkedYAMLError as error:
@@ -54,7 +60,7 @@ def read_source(content: bytes, file: str) -> Source:
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise IcdError([Mistake(file, 1, "", "is no YAML", f"check the file: {error}")]) from error
     if not data:
-        raise IcdError([Mistake(file, 1, "", "is empty", "write an ICD: begin with `id`, `contact`, `seeds`, `topic`")])
+        raise IcdError([Mistake(file, 1, "", "is empty", f"write {what}: begin with {begin}")])
     if not isinstance(data, dict):
         raise IcdError([Mistake(file, 1, "", "holds no fields", "write `name: value` lines, such as `id: my-crawl`")])
     source.data = data

@@ -114,6 +114,7 @@ def serving(
     rates: Rates = UNLIMITED,
     pictures: PagePictures | None = None,
     unfound: UnfoundSearches | None = None,
+    schedule: Path | None = None,
 ) -> Iterator[Cockpit]:
     """Serve a cockpit of the crawls in a folder, in a thread, until the block ends. What it starts is forked."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -124,7 +125,7 @@ def serving(
     )
     names = names_of(listening, Published())
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
-    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), pictures, unfound)
+    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), pictures, unfound, schedule)
     app = assembled(settings, instruments, names, sign_in)
     pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from aahcrawler.service.cockpit.site import COOKIE
 from tests.browsing import launched
 from tests.cockpit.cockpit_browser import READER, Cockpit, serving
-from tests.cockpit.shown_crawl import CRAWL, crawled
+from tests.cockpit.shown_crawl import CRAWL, crawled, scheduled
 from tests.crawl.crawling import until
 from tests.crawl.site import Site
 from tests.crawl.site import serving as serving_site
@@ -33,7 +33,7 @@ def shown(archived_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """Yield a cockpit in which the crawl ``shown`` lies at rest."""
     place, site = tmp_path_factory.mktemp("cockpit") / "crawls", archived_site
     place.mkdir()
-    with serving(place) as cockpit:
+    with serving(place, schedule=scheduled(place.parent)) as cockpit:
         crawled(place, site, cockpit.names.cockpit, cockpit.names.replay)
         cookie = f"{COOKIE}={cockpit.entered(READER)}"
         until(lambda: all(_is_read(cockpit, path, cookie) for path in ("pages", "log", "failures")))

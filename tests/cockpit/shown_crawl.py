@@ -2,12 +2,16 @@
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from aahcrawler.annotations.judgements import Grade, Said, Seen, judge
 from aahcrawler.annotations.judging_samples import Wanted, draw, frame_of, keep
 from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import LOG
+from aahcrawler.schedule.rhythms import Due
+from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.visit_log import Found, Outcome, VisitLog, Wish
 from aahcrawler.service.views.proposed_pages import proposals_file
 from examples.serve import WORLD
 from examples.serve import Site as Recorded
@@ -78,6 +82,24 @@ def crawled(place: Path, site: Site, cockpit: str, replay: str) -> Shown:
     made = Collection(title=f"Harbours {TURNED} {LONG[:120]}", creator=("City Archive",), crawls=(CRAWL, "was-here"))
     CollectionFile(place / "harbours").create(made)
     return Shown(folder, site)
+
+
+def scheduled(folder: Path) -> Path:
+    """Write a schedule whose crawls have been visited, have failed, and are due; return its file."""
+    path, now = folder / "schedule.yaml", datetime.now(UTC)
+    entries = [f"  {name}: {{definition: {name}.yaml, every: 6 h}}" for name in (CRAWL, "town-hall", "z" * 64)]
+    path.write_text("\n".join(["crawls:", *entries, "  news: {definition: news.yaml, at: ['06:00']}"]), "utf-8")
+    with VisitLog.opened(path.with_suffix(".sqlite")) as log:
+        schedule = Schedule.load(path)
+        log.added_at(schedule.crawls, now - timedelta(days=2))
+        for number, outcome in enumerate(Outcome, 1):
+            at = now - timedelta(hours=40 - 6 * number)
+            visit = log.begin(CRAWL, Due(at, number), at, folder, "")
+            log.attempted(visit.number, at, -9, TURNED)
+            log.end(visit.number, at, outcome, f"{TURNED} {LONG}", Found(number, pages=1200, changed=7, gone=1))
+        log.begin("town-hall", None, now, folder, "")
+        log.wish(Wish.PAUSE, "news", now)
+    return path
 
 
 def _recorded(forum: Recorded, path: str) -> Reply:

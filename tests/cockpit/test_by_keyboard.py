@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from aahcrawler.service.steering.crawl_process import running_process
+from aahcrawler.crawls import running_process
 from tests.cockpit.cockpit_browser import Cockpit, told, visiting
 from tests.cockpit.keyboard import Keyboard
 from tests.cockpit.shown_crawl import CRAWL, EDITED, THREAD

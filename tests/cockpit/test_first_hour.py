@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from warcio.archiveiterator import ArchiveIterator
 
+from aahcrawler.crawls import running_process
 from aahcrawler.layout import REFUSED
 from aahcrawler.objects.reader import object_rows
 from aahcrawler.refusals import failures
-from aahcrawler.service.steering.crawl_process import running_process
 from tests.cockpit.cockpit_browser import SCREEN, length_of, shoot, spilt, violations
 from tests.crawl.crawling import running
 from tests.crawl.site import Reply, Site, html, links

@@ -9,7 +9,7 @@ from typing import Any
 
 import schemathesis
 
-from aahcrawler.service.steering.crawl_process import running_process
+from aahcrawler.crawls import running_process
 from tests.service.asking import CRAWLS
 
 _AT_REST = frozenset({"crawl-not-running", "frontier-unavailable"})

@@ -18,9 +18,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from aahcrawler.crawls import running_process
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.roles import Tokens
 from aahcrawler.service_client import ServiceClient

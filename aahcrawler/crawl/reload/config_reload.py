@@ -208,7 +208,8 @@ class ConfigReload:
             another = link_ranker(icd.scoring)
             ranker = None if another is None else Lessons(another)
         fingerprint = self._understood_by(icd)
-        scope = Scope(icd, taken_down=known.scope.taken_down, exclusions=known.scope.exclusions)
+        was = known.scope
+        scope = Scope(icd, taken_down=was.taken_down, exclusions=was.exclusions, resting=was.resting)
         return replace(known, icd=icd, analysers=analysed_by, scope=scope, ranker=ranker, fingerprint=fingerprint)
 
     def _warn_of_ignored(self, left: tuple[str, ...]) -> None:

@@ -37,6 +37,7 @@ from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.crawl.startup.store_opening import browser_notes
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.schedule.page_rhythms import PageRhythm
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
 from online_analysis.icd import IcdError
@@ -51,8 +52,17 @@ def project_settings() -> Settings:
     return settings
 
 
-def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: type[AahSpider] = AahSpider) -> int:
+def run(
+    icd: Path,
+    settings: Settings,
+    *,
+    accept_changes: bool = False,
+    spider: type[AahSpider] = AahSpider,
+    revisits: PageRhythm | None = None,
+) -> int:
     """Run the crawl of a definition in this process until it ends, and return an exit code.
+
+    ``revisits`` says which known pages are visited again; None: all of them.
 
     Ctrl-C ends it in good order: what is being fetched is handled, what is leased goes back. Whatever went wrong is
     said on standard error, one line for each mistake.
@@ -65,7 +75,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
         folders, adapt = knowledge_folders(settings), adapts(settings)
         with uncollected():
             job = _as_soon_as_there_is_room(
-                lambda: open_job(icd, folders, accept_changes=accept_changes, adapt=adapt), console
+                lambda: open_job(icd, folders, accept_changes=accept_changes, adapt=adapt, revisits=revisits), console
             )
     except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, OSError) as error:
         say(console, str(error))

@@ -20,6 +20,7 @@ from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import Start
+from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.fetch.client_settings import connection_mistakes, notes, wire_settings
 from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures, open_sources
@@ -67,10 +68,11 @@ from aahcrawler.exclusions import Exclusions
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.layout import LEARNED, REMOVING
+from aahcrawler.layout import LEARNED, REMOVING, RESTING
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.revisits.change_log import ChangeLog
-from aahcrawler.scope import Scope
+from aahcrawler.schedule.page_rhythms import PageRhythm, RestingPages, due_pages
+from aahcrawler.scope import Scope, Spelling
 from aahcrawler.scores import Lessons, ScoreLog
 from aahcrawler.segments import DamageError
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
@@ -120,12 +122,20 @@ class SharedCrawl:
     topic: SharedTopic
 
 
-def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False, adapt: bool = True) -> Job:
+def open_job(
+    path: Path,
+    folders: tuple[Path, ...],
+    *,
+    accept_changes: bool = False,
+    adapt: bool = True,
+    revisits: PageRhythm | None = None,
+) -> Job:
     """Open the crawl of the definition at ``path``: a first one, one that stopped, or the next one after one is over.
 
     ``folders`` name the knowledge base; it and the definition are looked at again while the crawl runs. Torn files of a
     crawl that was killed are mended first, and what was being fetched then is queued again. Without ``adapt`` actions
-    that fail on a site are reported and not mended. Raise ``IcdError`` for mistakes in the definition, ``LoadError``
+    that fail on a site are reported and not mended. ``revisits`` says which known pages are visited again; None: all.
+    Raise ``IcdError`` for mistakes in the definition, ``LoadError``
     for those in the knowledge base, ``CrawlRefusedError`` for a folder that cannot be used, and
     ``FrontierUnavailableError`` where there is no server for the frontier.
     """
@@ -136,7 +146,7 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
     with ExitStack() as opening:
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
-        job = _open(icd, folder, Sources(choice, knowledge, source), opening, Others())
+        job = _open(icd, folder, Sources(choice, knowledge, source, revisits), opening, Others())
         folder.note_start(path)
         return job
 
@@ -161,11 +171,15 @@ def join_job(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources that a crawl reads again while it runs: its knowledge base and its definition."""
+    """The sources that a crawl reads again while it runs: its knowledge base and its definition.
+
+    ``revisits`` says which known pages are visited again, None where all are.
+    """
 
     choice: KnowledgeSource
     knowledge: LiveKnowledgeBase
     definition: DefinitionSource
+    revisits: PageRhythm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +234,7 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     keep = partial(archive_exchange, kept.archive, kept.history, folder.run.number)
     topic_learner = open_topic(icd, folder, keep, others.topic, lambda: knowledge.helper.knowledge_base)
     scored_by = analysers(icd, topic_learner.topic)
-    connection = _connection(icd, folder, opening, others.crawl)
+    connection, scope = _connection(icd, folder, opening, others.crawl), _scope(icd, folder, sources.revisits)
     scores = opening.enter_context(open_score_log(icd, folder, kept.named))
     opening.enter_context(synced(kept.archive, kept.objects, kept.changes, scores))
     lessons = _recall_scores(icd, folder, connection.frontier, scores)
@@ -345,12 +359,22 @@ def _finish_takedown(folder: CrawlFolder) -> None:
         raise CrawlRefusedError(str(error)) from error
 
 
-def _scope(icd: Icd, folder: CrawlFolder) -> Scope:
-    """Return the scope without what was taken out of the folder's archive, and what the institution excludes."""
+def _scope(icd: Icd, folder: CrawlFolder, revisits: PageRhythm | None) -> Scope:
+    """Return the scope without what was taken down, what the institution excludes, and known pages that rest."""
     try:
-        return Scope(icd, taken_down=TakenDown.of(folder.root), exclusions=Exclusions.of(folder.root))
+        left_out = partial(Scope, icd, taken_down=TakenDown.of(folder.root), exclusions=Exclusions.of(folder.root))
     except DamageError as error:
         raise CrawlRefusedError(str(error)) from error
+    number, spelling = folder.run.number, Spelling(icd.scope.canonical)
+    if folder.run.start is Start.RESUMED:
+        return left_out(resting=RestingPages.of(folder.root, number))
+    if revisits is None:
+        return left_out()
+    seeds = filter(None, map(spelling.url, icd.seeds))
+    found = due_pages(folder.root, number, revisits, datetime.now(UTC), seeds)
+    write_whole(folder.root / RESTING, found.resting.content())
+    logger.info("%s", found)
+    return left_out(resting=found.resting)
 
 
 @dataclass(frozen=True, slots=True)

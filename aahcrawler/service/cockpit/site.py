@@ -104,7 +104,15 @@ class Site:
 
         return cls(
             instruments,
-            Pages({"address": address, "replay_origin": names.replay, "secret": secret, "ticket": ticket_of}),
+            Pages(
+                {
+                    "address": address,
+                    "replay_origin": names.replay,
+                    "secret": secret,
+                    "ticket": ticket_of,
+                    "has_schedule": instruments.schedule is not None,
+                }
+            ),
             sign_in,
             names,
             marked or MarkedPages(),

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ from subprocess import Popen
 from typing import Final
 
 from aahcrawler.crawls import Started, started
-from aahcrawler.layout import KEEPER, LOCK, START_LOG
+from aahcrawler.layout import START_LOG
 from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NOT_STARTED, ProblemError
@@ -30,7 +29,6 @@ _LOOK_EVERY = 0.1
 _MISTAKE = (1, 2)
 """Exit codes of ``aah crawl`` that say that nothing was begun, or that it failed."""
 _SECRET = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
-_PROC = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +42,6 @@ class Launched:
     code: int | None
     lines: tuple[str, ...]
     open: bool
-
-
-def running_process(folder: Path | None) -> Started | None:
-    """Return how the crawl was started that runs in a folder on this machine, None where none does.
-
-    Of a process that has the number of one that ended long ago nothing is believed: it has to hold the folder's lock.
-    """
-    found = started(folder) if folder is not None else None
-    if folder is None or found is None or found.host != socket.gethostname():
-        return None
-    return found if found.pid != os.getpid() and _holds(found.pid, folder) else None
-
-
-def _holds(pid: int, folder: Path) -> bool:
-    if not (_PROC / "self" / "fd").is_dir():
-        asked = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False)
-        return b" crawl" in asked.stdout
-    locks = {str(folder.resolve() / name) for name in (LOCK, KEEPER)}
-    try:
-        return any(_target(descriptor) in locks for descriptor in (_PROC / str(pid) / "fd").iterdir())
-    except OSError:
-        return False
-
-
-def _target(descriptor: Path) -> str:
-    try:
-        return str(descriptor.readlink())
-    except OSError:
-        return ""
 
 
 class Processes:

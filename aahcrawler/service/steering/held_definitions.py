@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from aahcrawler.crawls import Started, started
+from aahcrawler.crawls import Started, running_process, started
 from aahcrawler.definition_bundle import unpacked
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.registry import RedisRegistry
@@ -21,7 +21,6 @@ from aahcrawler.frontier.registry import Definition, Registry, RegistryError, Un
 from aahcrawler.layout import CREATED
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, UNAVAILABLE, MistakeView, ProblemError
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited

@@ -6,11 +6,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from aahcrawler.crawls import running_process
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, Rewriting
 from aahcrawler.service.steering.steering_log import note

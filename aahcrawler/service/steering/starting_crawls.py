@@ -10,14 +10,14 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from aahcrawler.crawls import Started
+from aahcrawler.crawls import Started, running_process
 from aahcrawler.definition_bundle import unpacked
 from aahcrawler.frontier.registry import CrawlState, Definition
 from aahcrawler.layout import CREATED
 from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.steering.crawl_process import Launched, Processes, failure, running_process
+from aahcrawler.service.steering.crawl_process import Launched, Processes, failure
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of, unread
 from aahcrawler.service.steering.steering_log import note

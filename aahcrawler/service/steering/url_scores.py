@@ -164,6 +164,7 @@ _REMEDIES: Final = {
     "too_deep": "scope.depth is too small for it; make it larger",
     "form": "it is what a form sends, and sources.forms is off; that can be changed while the crawl is stopped",
     "excluded": "exclusions.txt, beside the folders of crawls, excludes it from all of them",
+    "not_due": "it is known and not due; crawl without --revisits, or wait for a later run",
     "private_address": "it leads to a private address; network.allow_private can be changed while the crawl is stopped",
 }
 

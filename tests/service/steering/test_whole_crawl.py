@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawls import started
+from aahcrawler.crawls import running_process, started
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import CrawlState
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.steering.guarded_fields import refuse_machine_fields
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError

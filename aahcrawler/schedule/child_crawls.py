@@ -1,0 +1,286 @@
+"""The crawls that a schedule starts: each a process of its own, which outlives the one that started it.
+
+What a process says goes to a file of its entry, which it holds locked as long as it runs: so whoever comes after one
+that was killed knows which crawls still run. How a crawl ended is read from its folder, which survives all of them.
+"""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from aahcrawler.crawls import running_process
+from aahcrawler.layout import SUMMARY
+from aahcrawler.schedule.schedule_file import Entry
+from aahcrawler.schedule.visit_log import Found
+from aahcrawler.seeds.verdicts import GIVING, Verdict
+from aahcrawler.segments import private
+from online_analysis.icd import Icd
+
+FINISHED: Final = "finished"
+LIMITED: Final = ("limits.", "closespider_")
+"""How the reasons begin of crawls that ended by a limit of theirs."""
+AAH: Final = (sys.executable, "-m", "aahcrawler.cli")
+_GIVING: Final = frozenset({"", Verdict.PENDING, *GIVING})
+_READ: Final = 1 << 14
+_MAX_SAID: Final = 2000
+_MAX_SEEDS: Final = 20
+
+
+class SeedTold(BaseModel):
+    """What a summary tells of a seed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str = ""
+    verdict: str = ""
+    advice: str = ""
+
+
+class CrawlTold(BaseModel):
+    """What ``crawl.json`` tells of the crawl in a folder; by default that there is none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    crawl: int = 0
+    state: str = ""
+    reason: str = ""
+    started_at: str = ""
+    pages: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    seeds: tuple[SeedTold, ...] = Field(default=(), repr=False)
+
+    @property
+    def mark(self) -> str:
+        """Tells one opening of a crawl from all others in its folder."""
+        return f"{self.crawl} {self.started_at}"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the crawl ended by itself: the next start begins another one."""
+        return self.state == FINISHED or self.reason.startswith(LIMITED)
+
+    @property
+    def found(self) -> Found:
+        """Its counts."""
+        told = self.crawl, self.pages, self.new, self.changed, self.unchanged, self.gone
+        return Found(*told, self.bytes, self.seconds)
+
+    @property
+    def lacks_a_seed(self) -> bool:
+        """Whether a seed was no way into its site."""
+        return any(each.verdict not in _GIVING for each in self.seeds)
+
+    @property
+    def seeds_in_words(self) -> str:
+        """What became of seeds that were not simply fetched."""
+        told = [each for each in self.seeds if each.verdict not in ("", Verdict.FETCHED)]
+        words = [f"{each.url}: {each.verdict}; {each.advice}" for each in told[:_MAX_SEEDS]]
+        return "\n".join([*words, *([f"and {len(told) - _MAX_SEEDS} others"] if len(told) > _MAX_SEEDS else [])])
+
+
+class Child(Protocol):
+    """The process of a crawl."""
+
+    def poll(self) -> int | None:
+        """Return its exit code, None while it runs; 0 for that of a process which somebody else started."""
+        ...
+
+    def end(self) -> None:
+        """Ask it to end in good order, or at once where it was asked before."""
+        ...
+
+    @property
+    def said(self) -> str:
+        """The last lines of what it said."""
+        ...
+
+
+class ChildCrawls(Protocol):
+    """Starts crawls, and tells how they stand. ``folder`` is that of an entry's crawl."""
+
+    def told(self, folder: Path) -> CrawlTold:
+        """Return what the folder's summary tells."""
+        ...
+
+    def is_used(self, folder: Path) -> bool:
+        """Return whether a crawl runs in a folder, whoever started it."""
+        ...
+
+    def running(self, name: str, folder: Path) -> Child | None:
+        """Return the process of an entry that runs although whoever started it is gone; None where there is none."""
+        ...
+
+    def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
+        """Start the crawl of an entry, which is due again in a while.
+
+        ``ended`` is called by another thread when it ends. Raise ``OSError``.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlProcesses:
+    """Crawls as processes of ``aah crawl`` in the folder of their schedule; what they say lies in ``logs``."""
+
+    folder: Path
+    logs: Path
+    program: Sequence[str] = AAH
+
+    def told(self, folder: Path) -> CrawlTold:
+        """See ``ChildCrawls``."""
+        try:
+            return CrawlTold.model_validate_json((folder / SUMMARY).read_bytes())
+        except (OSError, ValidationError):
+            return CrawlTold()
+
+    def is_used(self, folder: Path) -> bool:
+        """See ``ChildCrawls``."""
+        return running_process(folder) is not None
+
+    def running(self, name: str, folder: Path) -> Child | None:
+        """See ``ChildCrawls``."""
+        log = self._log(name)
+        return _Orphan(log, folder) if _is_locked(log) else None
+
+    def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
+        """See ``ChildCrawls``."""
+        self.logs.mkdir(exist_ok=True)
+        path = self._log(name)
+        with open(path, "ab", opener=private) as log:
+            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            log.truncate(0)
+            process = subprocess.Popen(
+                [*self.program, "crawl", entry.definition, *_options(entry, within)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+        threading.Thread(target=_await, args=(process, ended), daemon=True, name=f"crawl {name}").start()
+        return _Process(path, process)
+
+    def _log(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+
+def _options(entry: Entry, within: timedelta) -> list[str]:
+    options = ["--workers", str(entry.workers)] if entry.workers > 1 else []
+    if entry.accept_changes:
+        options.append("--accept-changes")
+    if entry.pages is not None:
+        fitting = entry.pages if entry.pages.within else entry.pages.model_copy(update={"within": within})
+        options += ["--revisits", fitting.model_dump_json()]
+    return options
+
+
+def _await(process: subprocess.Popen[bytes], ended: Callable[[], None]) -> None:
+    process.wait()
+    ended()
+
+
+@dataclass(slots=True)
+class _Process:
+    """A child of this process."""
+
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    def poll(self) -> int | None:
+        return self.process.returncode
+
+    def end(self) -> None:
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGINT)
+
+    @property
+    def said(self) -> str:
+        return _last_lines(self.log)
+
+
+@dataclass(slots=True)
+class _Orphan:
+    """A crawl whose parent was killed. It goes on, and is told by its lock alone."""
+
+    log: Path
+    folder: Path
+    is_unwanted: bool = False
+
+    def poll(self) -> int | None:
+        if not _is_locked(self.log):
+            return 0
+        if self.is_unwanted:
+            self.end()
+        return None
+
+    def end(self) -> None:
+        """Ask it once it has opened its folder: before that nobody knows its number."""
+        process = running_process(self.folder)
+        self.is_unwanted = process is None
+        if process is not None:
+            with suppress(OSError):
+                os.kill(process.pid, signal.SIGINT)
+
+    @property
+    def said(self) -> str:
+        return _last_lines(self.log)
+
+
+def _is_locked(log: Path) -> bool:
+    try:
+        with log.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _last_lines(log: Path) -> str:
+    """Return the end of what a process said, without control characters."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _READ))
+            lines = file.read(_READ).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    plain = ("".join(sign for sign in line if sign.isprintable()).strip() for line in lines)
+    return "\n".join(filter(None, plain))[-_MAX_SAID:]
+
+
+@dataclass(slots=True)
+class CrawlFolders:
+    """The folders of definitions, each read again where its file has changed."""
+
+    folder: Path
+    _known: dict[Path, tuple[tuple[int, int], Path]] = field(default_factory=dict)
+
+    def of(self, entry: Entry) -> Path:
+        """Return the folder of an entry's crawl. Raise ``IcdError`` where its definition has mistakes."""
+        path = self.folder / entry.definition
+        try:
+            status = path.stat()
+        except OSError:
+            return self.folder / Icd.load(path).output
+        stamp = status.st_mtime_ns, status.st_size
+        known = self._known.get(path)
+        if known is None or known[0] != stamp:
+            known = self._known[path] = stamp, self.folder / Icd.load(path).output
+        return known[1]

@@ -1,0 +1,172 @@
+"""``aah schedule``: crawls that are run again and again.
+
+Each command imports its modules when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import MISTAKE, exit_on_error
+
+schedule_app = typer.Typer(
+    name="schedule",
+    help="Crawl again and again: at set times, or as often as sites change.",
+    no_args_is_help=True,
+)
+
+ScheduleFile = Annotated[
+    Path,
+    typer.Option("--file", "-f", metavar="FILE", help="The schedule; crawls run in its folder, with its log."),
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a crawl in the schedule.")]
+_DEFAULT = Path("schedule.yaml")
+
+
+@schedule_app.command()
+def check(file: ScheduleFile = _DEFAULT) -> None:
+    """Check a schedule and the definitions it names: one line for each mistake, with what to write instead."""
+    from aahcrawler.schedule.schedule_check import check_schedule
+    from aahcrawler.schedule.schedule_file import Schedule
+    from online_analysis.icd import IcdError
+
+    with exit_on_error(IcdError):
+        schedule = Schedule.load(file)
+    mistakes = check_schedule(schedule, file.absolute().parent)
+    for mistake in mistakes:
+        typer.echo(str(mistake), err=True)
+    if mistakes:
+        raise typer.Exit(MISTAKE)
+    typer.echo(f"{file}: no mistakes; crawls: {len(schedule.crawls):,}")
+
+
+@schedule_app.command("list")
+def list_crawls(
+    file: ScheduleFile = _DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """List crawls with their rhythm, their last visit, and when and why the next one is due; the next one first."""
+    from datetime import UTC, datetime
+
+    from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_tables import upcoming, write_json, write_upcoming
+    from aahcrawler.schedule.visit_log import LogError, VisitLog
+    from online_analysis.icd import IcdError
+
+    with exit_on_error(IcdError, LogError):
+        schedule = Schedule.load(file)
+        with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+            found = upcoming(schedule, log, datetime.now(UTC))
+    write = write_json if as_json else write_upcoming
+    write(found, sys.stdout)
+
+
+@schedule_app.command()
+def run(
+    file: ScheduleFile = _DEFAULT,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when what is due by now has been crawled; for cron.")
+    ] = False,
+) -> None:
+    """Start what is due, see it through, and tell people, until Ctrl-C; then crawls end, and go on next time.
+
+    The file is followed while this runs. A visit that was missed is made up for once.
+    """
+    import logging
+
+    from aahcrawler.schedule.schedule_run import Place, ScheduleBusyError, ScheduleRun
+    from aahcrawler.schedule.visit_log import LogError
+    from online_analysis.icd import IcdError
+
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    with exit_on_error(IcdError, LogError, ScheduleBusyError, OSError):
+        ScheduleRun(Place(file), is_once=once).run()
+
+
+@schedule_app.command()
+def now(name: Name, file: ScheduleFile = _DEFAULT) -> None:
+    """Have a crawl visited now, beside its rhythm, even where it is paused; a running `aah schedule run` does it."""
+    from aahcrawler.schedule.visit_log import Wish
+
+    typer.echo(_wished(file, Wish.NOW, name))
+
+
+@schedule_app.command()
+def pause(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The name of a crawl; without one, all of them.")] = "",
+    resume: Annotated[bool, typer.Option("--resume", help="End the pause.")] = False,
+    file: ScheduleFile = _DEFAULT,
+) -> None:
+    """Begin no visits any more, of one crawl or all, until --resume; crawls that run go on."""
+    from aahcrawler.schedule.visit_log import Wish
+
+    typer.echo(_wished(file, Wish.RESUME if resume else Wish.PAUSE, name))
+
+
+def _wished(file: Path, kind: str, name: str) -> str:
+    """Note what somebody asks for; return it in words."""
+    from datetime import UTC, datetime
+
+    from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.visit_log import LogError, VisitLog, Wish
+    from online_analysis.icd import IcdError
+
+    with exit_on_error(IcdError, LogError):
+        schedule = Schedule.load(file)
+        if name and name not in schedule.crawls:
+            raise LogError(f"{file}: has no crawl {name}; aah schedule list names all")
+        with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+            is_open = kind == Wish.NOW and name in {each.entry for each in log.open_visits()}
+            log.wish(Wish(kind), name, datetime.now(UTC))
+    said = {Wish.NOW: "is visited as soon as may be", Wish.PAUSE: "is paused", Wish.RESUME: "goes on"}[Wish(kind)]
+    return f"{name or file} {said}{'; a visit of it has not ended yet' if is_open else ''}"
+
+
+@schedule_app.command("log")
+def show_log(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The name of a crawl; without one, all of them.")] = "",
+    number: Annotated[int, typer.Option("-n", "--number", min=1, max=1_000_000, help="Visits at most.")] = 50,
+    file: ScheduleFile = _DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """List visits, the newest first: when each was due, began and ended, how, and what it found."""
+    from aahcrawler.schedule.schedule_tables import visit_rows, write_json, write_visits
+    from aahcrawler.schedule.visit_log import LogError, VisitLog
+
+    with exit_on_error(LogError), VisitLog.opened(file.with_suffix(".sqlite")) as log:
+        found = visit_rows(log, name, number)
+    write = write_json if as_json else write_visits
+    write(found, sys.stdout)
+
+
+@schedule_app.command()
+def plan(
+    parallel: Annotated[
+        int | None, typer.Option("--parallel", metavar="N", min=1, max=1000, help="As if N crawls ran at once.")
+    ] = None,
+    days: Annotated[float, typer.Option("--days", min=0.01, max=3660, help="Days to look ahead.")] = 1.0,
+    file: ScheduleFile = _DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """Say when visits begin and end by how long they took before, and which do not fit before they are due again."""
+    from datetime import UTC, datetime, timedelta
+
+    from aahcrawler.schedule.child_crawls import CrawlFolders
+    from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_plan import expected_seconds, planned
+    from aahcrawler.schedule.schedule_tables import write_plan, write_plan_json
+    from aahcrawler.schedule.visit_log import LogError, VisitLog
+    from online_analysis.icd import IcdError
+
+    at = datetime.now(UTC)
+    with exit_on_error(IcdError, LogError):
+        schedule = Schedule.load(file)
+        folders = CrawlFolders(file.absolute().parent)
+        with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+            seconds = {name: expected_seconds(log, name, folders.of(each)) for name, each in schedule.crawls.items()}
+            found = planned(schedule, log, seconds, at, at + timedelta(days=days), parallel)
+    write = write_plan_json if as_json else write_plan
+    write(found, sys.stdout)

@@ -1,0 +1,276 @@
+"""When a crawl is due: at a fixed interval, at times of the day, or by how often its visits found changes.
+
+A due moment is reached whether or not anybody is there to make the visit. Moments that passed in the meantime are made
+up for by one visit, that of the newest of them, which says how many it stands for.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
+from typing import Annotated, Any, Final, Literal, Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
+
+from aahcrawler.revisits.revisit_policies import (
+    Bounds,
+    ChangeStates,
+    DynamicSnapshots,
+    FixedSnapshots,
+    JumpingRate,
+    LikelyRate,
+    Nutch,
+    PageVisit,
+    RevisitPolicy,
+    StormCrawler,
+    Window,
+)
+from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.sections import Duration
+from online_analysis.icd.units import parse_duration
+
+POLICIES: Final[Mapping[str, Callable[[Bounds], RevisitPolicy]]] = {
+    "jumping rate": JumpingRate,
+    "likely rate": LikelyRate,
+    "fix": FixedSnapshots,
+    "dyn": DynamicSnapshots,
+    "window": Window,
+    "state-1": lambda bounds: ChangeStates(1, bounds),
+    "state-2": lambda bounds: ChangeStates(2, bounds),
+    "nutch": Nutch,
+    "stormcrawler": StormCrawler,
+}
+"""The revisit policies by the names that a schedule has for them."""
+LEAST: Final = timedelta(minutes=1)
+"""The shortest interval."""
+_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAY: Final = timedelta(days=1)
+_UTC: Final = ZoneInfo("UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A visit to be made at ``at``; it stands for so many due moments that nobody has visited, at least one."""
+
+    at: datetime
+    moments: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PastVisit:
+    """A visit that was made: when it began, and whether it found a change; None where it could not tell."""
+
+    begun_at: datetime
+    changed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the next due moment depends on: when the crawl came into the schedule, and its visits, the oldest first.
+
+    ``last`` is the due moment of its newest visit, None before the first one.
+    """
+
+    added_at: datetime
+    last: datetime | None = None
+    visits: Sequence[PastVisit] = ()
+
+
+class Rhythm(Protocol):
+    """Says when a crawl is due."""
+
+    def due(self, past: Past, now: datetime) -> Due:
+        """Return the newest due moment up to now that was not visited; the next one in the future where none is."""
+        ...
+
+    def interval(self, past: Past) -> timedelta:
+        """Return the shortest time between two due moments, as it is now."""
+        ...
+
+
+def _interval(value: Any) -> Any:
+    """Take "day" for "1 day"."""
+    return f"1 {value.strip()}" if isinstance(value, str) and value.strip().isalpha() else value
+
+
+def _long_enough(interval: timedelta) -> timedelta:
+    if interval < LEAST:
+        raise refuse("is too short", "write a minute or more")
+    return interval
+
+
+Interval = Annotated[Duration, BeforeValidator(_interval), AfterValidator(_long_enough)]
+
+
+def _time_of_day(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        found = time.fromisoformat(value.strip())
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is not None:
+        raise refuse("is no time of day", "write hours and minutes, such as 06:30, and the zone under `zone`")
+    return found
+
+
+def _weekday(name: str) -> str:
+    short = name.strip().lower()[:3]
+    if short not in _DAYS:
+        raise refuse("is no day of the week", f"write {', '.join(_DAYS)}")
+    return short
+
+
+def _zone(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return ZoneInfo(value.strip())
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise refuse("is no time zone", "write one of the IANA database, such as Europe/Prague") from None
+
+
+TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]
+Weekday = Annotated[str, AfterValidator(_weekday)]
+Zone = Annotated[ZoneInfo, BeforeValidator(_zone), PlainSerializer(str, when_used="json")]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedInterval:
+    """Due when the crawl comes into the schedule, and then every so often, whenever its visits begin or end."""
+
+    every: timedelta
+
+    def due(self, past: Past, now: datetime) -> Due:
+        """See ``Rhythm``."""
+        first = past.added_at if past.last is None else past.last + self.every
+        passed = max(0, (now - first) // self.every)
+        return Due(first + passed * self.every, passed + 1)
+
+    def interval(self, past: Past) -> timedelta:  # noqa: ARG002
+        """See ``Rhythm``."""
+        return self.every
+
+
+@dataclass(frozen=True, slots=True)
+class TimesOfDay:
+    """Due at times of the clock of a zone, on some days of the week.
+
+    Each day has each of its times once: one that the clock passes over when it is put forward is as much later as it is
+    put forward, one that comes twice when it is put back is the first of both.
+    """
+
+    times: Sequence[time]
+    days: frozenset[str] = frozenset(_DAYS)
+    zone: ZoneInfo = _UTC
+
+    def due(self, past: Past, now: datetime) -> Due:
+        """See ``Rhythm``."""
+        after = past.added_at if past.last is None else past.last
+        newest, moments = None, 0
+        for moment in self._after(after):
+            if moment > now:
+                return Due(moment) if newest is None else Due(newest, moments)
+            newest, moments = moment, moments + 1
+        raise AssertionError("days do not end")
+
+    def interval(self, past: Past) -> timedelta:
+        """See ``Rhythm``."""
+        found = self._after(past.added_at)
+        moments = [next(found) for _ in range(7 * len(self.times) + 1)]
+        return min(second - first for first, second in pairwise(moments))
+
+    def _after(self, moment: datetime) -> Iterator[datetime]:
+        day: date = moment.astimezone(self.zone).date() - _DAY
+        while True:
+            if _DAYS[day.weekday()] in self.days:
+                found = {datetime.combine(day, each, self.zone).astimezone(UTC) for each in self.times}
+                yield from sorted(each for each in found if each > moment)
+            day += _DAY
+
+
+class Adaptive(Section):
+    """Due by a revisit policy, between a least and a greatest interval from one visit's beginning to the next's."""
+
+    least: Interval = Field(default=timedelta(days=1), examples=["6 h"])
+    greatest: Interval = Field(default=timedelta(days=182.5), examples=["30 days"])
+    first: Interval = Field(default=timedelta(days=7), examples=["1 week"])
+    policy: Literal[
+        "jumping rate", "likely rate", "fix", "dyn", "window", "state-1", "state-2", "nutch", "stormcrawler"
+    ] = Field(default="jumping rate", examples=["jumping rate"])
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Adaptive":
+        if self.least > self.greatest:
+            raise refuse("has a least interval that is longer than the greatest", "exchange the two")
+        return self
+
+    def due(self, past: Past, now: datetime) -> Due:  # noqa: ARG002
+        """See ``Rhythm``."""
+        if not past.visits:
+            return Due(past.added_at)
+        return Due(past.visits[-1].begun_at + self.interval(past))
+
+    def interval(self, past: Past) -> timedelta:
+        """See ``Rhythm``."""
+        policy = POLICIES[self.policy](Bounds(*(each / _DAY for each in (self.least, self.greatest, self.first))))
+        before: datetime | None = None
+        for visit in past.visits:
+            if before is None:
+                before = visit.begun_at
+            elif visit.changed is not None:
+                policy.observe(PageVisit((visit.begun_at - before) / _DAY, visit.changed))
+                before = visit.begun_at
+        return timedelta(days=policy.days)
+
+
+class Rhythmic(Section):
+    """The fields of a schedule's entry that say when it is due; exactly one of the three ways is given."""
+
+    every: Interval | None = Field(default=None, examples=["1 day"])
+    at: tuple[TimeOfDay, ...] = Field(default=(), max_length=1440, examples=['["06:00", "18:00"]'])
+    on: tuple[Weekday, ...] = Field(default=(), examples=["[mon, thu]"])
+    zone: Zone = Field(default=_UTC, examples=["Europe/Prague"])
+    adaptive: Adaptive | None = Field(default=None, examples=["{least: 6 h, greatest: 30 days}"])
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "Rhythmic":
+        if sum((self.every is not None, bool(self.at), self.adaptive is not None)) != 1:
+            raise refuse("has no rhythm, or several", "write one of `every`, `at` and `adaptive`")
+        if self.on and not self.at:
+            raise refuse("has days without times", "write the times under `at`")
+        return self
+
+    @property
+    def rhythm(self) -> Rhythm:
+        """When the crawl is due."""
+        if self.every is not None:
+            return FixedInterval(self.every)
+        if self.adaptive is not None:
+            return self.adaptive
+        return TimesOfDay(self.at, frozenset(self.on or _DAYS), self.zone)
+
+
+def in_words(rhythmic: Rhythmic) -> str:
+    """Return a rhythm in words.
+
+    >>> in_words(Rhythmic(every="week")), in_words(Rhythmic(at=("06:00",), on=("mon",), zone="Europe/Prague"))
+    ('every 7 d', 'at 06:00 on mon, Europe/Prague')
+    """
+    if rhythmic.every is not None:
+        return f"every {_short(rhythmic.every)}"
+    if rhythmic.adaptive is not None:
+        own = rhythmic.adaptive
+        return f"every {_short(own.least)} to {_short(own.greatest)}, by {own.policy}"
+    times = ", ".join(f"{each:%H:%M}" for each in rhythmic.at)
+    days = f" on {', '.join(rhythmic.on)}" if rhythmic.on else ""
+    return f"at {times}{days}, {rhythmic.zone}"
+
+
+def _short(interval: timedelta) -> str:
+    """Return an interval as ``parse_duration`` reads it back, in the largest unit that fits."""
+    for unit in ("d", "h", "min"):
+        if interval % parse_duration(f"1 {unit}") == timedelta():
+            return f"{interval // parse_duration(f'1 {unit}')} {unit}"
+    return f"{interval.total_seconds():g} s"

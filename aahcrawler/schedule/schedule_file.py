@@ -1,0 +1,143 @@
+"""A schedule: a YAML file that names definitions, when each is crawled again, and whom to tell.
+
+It is read like an ICD, with every mistake at its line. Crawls are run in its folder, so that names of files and outputs
+are relative to it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr, ValidationError, model_validator
+
+from aahcrawler.schedule.page_rhythms import PageRhythm
+from aahcrawler.schedule.rhythms import Rhythmic
+from online_analysis.icd.explanations import mistakes_of
+from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
+from online_analysis.icd.secrets import Secret
+from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.sections import Duration, FolderName
+from online_analysis.icd.units import parse_duration
+from online_analysis.icd.yaml_source import LARGEST, Source, Value, read_source
+
+Occasion = Literal["ended", "failed", "attention"]
+"""What is told: a crawl ended as it should, failed for good, or needs somebody."""
+
+
+def _address(text: str) -> str:
+    local, at, domain = text.strip().rpartition("@")
+    if not (at and local and domain) or any(each.isspace() or not each.isprintable() for each in text.strip()):
+        raise refuse("is no mail address", "write it as name@example.org")
+    return text.strip()
+
+
+MailAddress = Annotated[str, Field(max_length=320), AfterValidator(_address)]
+
+
+class Mail(Section):
+    """Mail by an SMTP server. With ``user`` the connection is encrypted before the password is sent."""
+
+    to: tuple[MailAddress, ...] = Field(min_length=1, max_length=50, examples=["[archive@example.org]"])
+    sender: MailAddress = Field(examples=["crawler@example.org"])
+    server: str = Field(default="localhost", max_length=253, examples=["smtp.example.org"])
+    port: int = Field(default=0, ge=0, le=65535, examples=["587"])
+    security: Literal["starttls", "tls", "none"] = Field(default="starttls", examples=["starttls"])
+    user: str = Field(default="", max_length=320, examples=["crawler"])
+    password: Secret | None = Field(default=None, examples=["{env: SMTP_PASSWORD}"])
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.user) != (self.password is not None):
+            raise refuse("has a user without a password, or the reverse", "write both, or neither")
+        if self.user and self.security == "none":
+            raise refuse("would send the password in plain text", "write `security: starttls` or `security: tls`")
+        return self
+
+
+class Webhook(Section):
+    """A URL to which JSON is posted; with a secret the body is signed (HMAC-SHA256)."""
+
+    url: HttpUrl = Field(examples=["https://hooks.example.org/crawls"])
+    secret: Secret | None = Field(default=None, examples=["{file: ~/.webhook-secret}"])
+
+
+class Tell(Section):
+    """Who is told, of what, and how often at most."""
+
+    of: tuple[Occasion, ...] = Field(default=("failed", "attention"), examples=["[ended, failed, attention]"])
+    every: Duration = Field(default=parse_duration("10 min"), examples=["10 min"])
+    mail: Mail | None = Field(default=None, examples=["{to: [archive@example.org], sender: crawler@example.org}"])
+    webhook: Webhook | None = Field(default=None, examples=["{url: https://hooks.example.org/crawls}"])
+    command: tuple[str, ...] = Field(default=(), max_length=100, examples=["[/usr/local/bin/tell-us, --crawl]"])
+
+
+class Entry(Rhythmic):
+    """A definition that is crawled again and again, by so many processes that fetch.
+
+    With ``pages`` each known page has a rhythm of its own, and is left alone where it is not due.
+    """
+
+    definition: str = Field(min_length=1, max_length=1000, examples=["flood-forum.yaml"])
+    workers: int = Field(default=1, ge=1, le=100, examples=["2"])
+    accept_changes: bool = Field(default=False, examples=["yes"])
+    pages: PageRhythm | None = Field(default=None, examples=["{least: 1 h, greatest: 365 days}"])
+
+    @model_validator(mode="after")
+    def _one_process(self) -> Self:
+        if self.pages is not None and self.workers > 1:
+            raise refuse("has rhythms of pages, which one process alone can follow", "leave out `workers` or `pages`")
+        return self
+
+
+class Schedule(Section):
+    """A schedule without mistakes. ``parallel`` crawls run at once; a visit is given up after ``attempts`` failures."""
+
+    parallel: int = Field(default=2, ge=1, le=1000, examples=["4"])
+    attempts: int = Field(default=5, ge=1, le=100, examples=["5"])
+    retry: Duration = Field(default=parse_duration("1 min"), examples=["1 min"])
+    tell: Tell = Field(default_factory=Tell, examples=["{mail: {to: [archive@example.org]}}"])
+    crawls: Mapping[FolderName, Entry] = Field(min_length=1, examples=["{forum: {definition: forum.yaml, every: day}}"])
+
+    _source: Source = PrivateAttr(default_factory=lambda: Source(""))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read the file of a schedule. Raise ``IcdError`` with every mistake in it, but those of its definitions."""
+        try:
+            with path.open("rb") as file:
+                content = file.read(LARGEST + 1)
+        except OSError as error:
+            advice = "name the file of a schedule, or write one (docs/watching.md)"
+            raise IcdError([Mistake(str(path), 1, "", f"cannot be read ({error.strerror})", advice)]) from error
+        return cls.parse(content, str(path))
+
+    @classmethod
+    def parse(cls, content: bytes, file: str = "schedule.yaml") -> Self:
+        """Read the content of a schedule; raise as ``load`` does."""
+        source = read_source(content, file, "a schedule", "`crawls`")
+        try:
+            schedule = cls.model_validate(_without_empty(source.data))
+        except ValidationError as error:
+            raise IcdError([*source.mistakes, *mistakes_of(error, cls, source)]) from None
+        if source.mistakes:
+            raise IcdError(source.mistakes)
+        schedule._source = source  # noqa: SLF001 - still being made
+        return schedule
+
+    def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
+        """Place a problem in the file."""
+        return self._source.mistake(path, problem, advice)
+
+
+def page_rhythm(text: str) -> PageRhythm:
+    """Read a rhythm of pages, ``{least: 1 h, greatest: 365 days}``. Raise ``IcdError`` with every mistake in it."""
+    source = read_source(f"revisits: {text}".encode("utf-8", "replace"), "--revisits", "a rhythm", "`{least: 1 h}`")
+    try:
+        return PageRhythm.model_validate(source.data.get("revisits"))
+    except ValidationError as error:
+        raise IcdError([*source.mistakes, *mistakes_of(error, PageRhythm, source, ("revisits",))]) from None
+
+
+def _without_empty(data: Mapping[str, Value]) -> dict[str, Value]:
+    kept = {name: _without_empty(value) if isinstance(value, dict) else value for name, value in data.items()}
+    return {name: value for name, value in kept.items() if value is not None}

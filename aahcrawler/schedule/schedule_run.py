@@ -1,0 +1,175 @@
+"""``aah schedule run``: one process that looks after a schedule until it is told to end."""
+
+import logging
+import signal
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses
+from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.telling import Teller
+from aahcrawler.schedule.visit_log import LogError, VisitLog
+from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
+from online_analysis.icd import IcdError
+
+logger = logging.getLogger(__name__)
+LOOK_EVERY: Final = 5.0
+"""Seconds between two looks at the file, at what people asked for, and at crawls that others started."""
+
+
+class ScheduleBusyError(Exception):
+    """Another process looks after the schedule; the message says so."""
+
+
+class SystemClock:
+    """The clock of the machine."""
+
+    def now(self) -> datetime:
+        """See ``Clock``."""
+        return datetime.now(UTC)
+
+    def seconds_until(self, moment: datetime) -> float:
+        """See ``Clock``."""
+        return (moment - self.now()).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a schedule's file is, and what lies beside it."""
+
+    file: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder in which crawls are run."""
+        return self.file.absolute().parent
+
+    @property
+    def log(self) -> Path:
+        """The log of visits."""
+        return self.file.with_suffix(".sqlite")
+
+    @property
+    def said(self) -> Path:
+        """The folder with what crawls said last."""
+        return self.file.with_name(f"{self.file.stem}-logs")
+
+
+@dataclass(slots=True)
+class ScheduleRun:
+    """A schedule that is looked after.
+
+    ``look_every`` are seconds of waiting at most, by no clock but the machine's. With ``is_once`` it is looked after
+    until nothing is under way that is due by then.
+    """
+
+    place: Place
+    clock: Clock = field(default_factory=SystemClock)
+    program: Sequence[str] = AAH
+    look_every: float = LOOK_EVERY
+    is_once: bool = False
+    _woken: threading.Event = field(default_factory=threading.Event)
+    _stamp: tuple[int, int] = (0, 0)
+
+    def run(self) -> None:
+        """Look after it until Ctrl-C or SIGTERM; crawls then end in good order, and go on next time.
+
+        Raise ``ScheduleBusyError``, ``IcdError`` for mistakes in the file, ``LogError`` and ``OSError``.
+        """
+        try:
+            self._run()
+        except sqlite3.Error as error:
+            advice = "make room, or correct its permissions; crawls that run go on, and the next run takes them up"
+            raise LogError(f"{self.place.log}: cannot be written ({error}); {advice}") from error
+
+    def _run(self) -> None:
+        self._stamp = self._stamped()
+        schedule = Schedule.load(self.place.file)
+        teller = Teller(schedule.tell)
+        with self._alone(), VisitLog.opened(self.place.log) as log, teller.working():
+            folders = CrawlFolders(self.place.folder)
+            crawls = CrawlProcesses(self.place.folder, self.place.said.absolute(), self.program)
+            scheduler = Scheduler(schedule, folders, log, crawls, self.clock, teller, self._woken.set)
+            with _asked_by_signals(self._woken) as asked:
+                logger.info("%s: %d crawls", self.place.file, len(schedule.crawls))
+                self._look_on(scheduler, teller, asked)
+
+    def _look_on(self, scheduler: Scheduler, teller: Teller, asked: Sequence[int]) -> None:
+        seen = 0
+        while True:
+            self._woken.clear()
+            if len(asked) > seen:
+                seen = len(asked)
+                scheduler.end()
+            next_at = scheduler.look()
+            if not scheduler.running and (asked or (self.is_once and self._is_later(next_at))):
+                return
+            wait = self.look_every
+            if next_at is not None:
+                wait = min(wait, max(0.0, self.clock.seconds_until(next_at)))
+            self._woken.wait(wait)
+            if not asked:
+                self._follow_file(scheduler, teller)
+
+    def _is_later(self, moment: datetime | None) -> bool:
+        return moment is None or self.clock.seconds_until(moment) > 0
+
+    def _stamped(self) -> tuple[int, int]:
+        try:
+            status = self.place.file.stat()
+        except OSError:
+            return self._stamp
+        return status.st_mtime_ns, status.st_size
+
+    def _follow_file(self, scheduler: Scheduler, teller: Teller) -> None:
+        """Go by the file as it is now; where it has mistakes by what it was, and tell of them once."""
+        stamp = self._stamped()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            schedule = Schedule.load(self.place.file)
+        except IcdError as error:
+            logger.warning("the schedule goes on as it was, as its file has mistakes: %s", error)
+            text = f"the schedule goes on as it was, as its file has mistakes:\n{error}"
+            teller(Notice(self.clock.now(), self.place.file.name, "attention", text))
+            return
+        scheduler.follow(schedule)
+        teller.follow(schedule.tell)
+        logger.info("%s: was changed, %d crawls", self.place.file, len(schedule.crawls))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        lock = FileLock(self.place.file.with_name(f".{self.place.file.name}.lock"), timeout=0)
+        try:
+            with lock:
+                yield
+        except Timeout:
+            raise ScheduleBusyError(
+                f"{self.place.file}: another process looks after this schedule; it follows the file's changes by itself"
+            ) from None
+
+
+@contextmanager
+def _asked_by_signals(woken: threading.Event) -> Iterator[Sequence[int]]:
+    """Note signals that ask for the end, as long as the ``with`` block runs."""
+    asked: list[int] = []
+
+    def take(number: int, _: object) -> None:
+        asked.append(number)
+        woken.set()
+
+    before = {number: signal.signal(number, take) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,283 @@
+"""The log of a schedule: its crawls' visits, their attempts, and what people asked for, in one SQLite file.
+
+Rows are only ever added, each in a transaction that is on the disk when it returns. A visit without a row in ``ended``
+is under way, or was when whoever made it was killed.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Self
+
+from aahcrawler.derived_index import connection, transaction
+from aahcrawler.schedule.rhythms import Due, Past, PastVisit
+
+_TABLES: Final = """
+CREATE TABLE added (entry TEXT PRIMARY KEY, at TEXT NOT NULL);
+CREATE TABLE visit (
+    number INTEGER PRIMARY KEY, entry TEXT NOT NULL, due_at TEXT, moments INTEGER NOT NULL,
+    begun_at TEXT NOT NULL, folder TEXT NOT NULL, was TEXT NOT NULL
+);
+CREATE INDEX visit_by_entry ON visit (entry, number);
+CREATE TABLE attempt (
+    number INTEGER PRIMARY KEY, visit INTEGER NOT NULL, ended_at TEXT NOT NULL,
+    code INTEGER NOT NULL, said TEXT NOT NULL
+);
+CREATE INDEX attempt_by_visit ON attempt (visit, number);
+CREATE TABLE ended (
+    visit INTEGER PRIMARY KEY, at TEXT NOT NULL, outcome TEXT NOT NULL, said TEXT NOT NULL,
+    crawl INTEGER NOT NULL, pages INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL,
+    unchanged INTEGER NOT NULL, gone INTEGER NOT NULL, bytes INTEGER NOT NULL, seconds REAL NOT NULL
+);
+CREATE TABLE wish (number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, entry TEXT NOT NULL)
+"""
+_VERSION: Final = 1
+_VISITS: Final = """
+SELECT visit.number, entry, due_at, moments, begun_at, folder, was, ended.* FROM visit LEFT JOIN ended
+ON visit.number = ended.visit
+"""
+_WANTED: Final = """
+SELECT entry FROM wish WHERE kind IN ('now', 'granted') GROUP BY entry
+HAVING MAX(number) = MAX(CASE kind WHEN 'now' THEN number END)
+"""
+ALL: Final = ""
+"""The entry of a wish that is for all of them."""
+
+
+class LogError(Exception):
+    """The log cannot be used; the message says why and what to do."""
+
+
+class Outcome(StrEnum):
+    """How a visit ended."""
+
+    ENDED = "ended"
+    ATTENTION = "needs somebody"
+    """It ended, and somebody has something to mend: a seed gave nothing, a browser or an archive was missing."""
+    STOPPED = "stopped"
+    """Somebody stopped its crawl; the next visit goes on with it."""
+    FAILED = "failed"
+    """It was given up after failures in a row."""
+    DROPPED = "dropped"
+    """Its crawl was taken out of the schedule before it ended."""
+
+
+class Wish(StrEnum):
+    """What people ask of a schedule that runs."""
+
+    NOW = "now"
+    PAUSE = "pause"
+    RESUME = "resume"
+    GRANTED = "granted"
+    """What the schedule itself adds when it makes a visit that somebody wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the crawl of a visit found, by ``crawl.json``: its number, pages, how many of them changed, and the cost."""
+
+    crawl: int = 0
+    pages: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def has_changed(self) -> bool | None:
+        """Whether anything changed since the visit before; None for a first crawl."""
+        return None if self.crawl <= 1 else bool(self.new or self.changed or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A visit: ``due_at`` is None where somebody asked for it; else it stands for so many due ``moments``.
+
+    ``was`` is the mark of the crawl that lay in ``folder`` when it began. ``outcome`` is None while it is under way.
+    """
+
+    number: int
+    entry: str
+    due_at: datetime | None
+    moments: int
+    begun_at: datetime
+    folder: Path
+    was: str
+    outcome: Outcome | None = None
+    ended_at: datetime | None = None
+    said: str = ""
+    found: Found = field(default_factory=Found)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt at a visit that failed: when it ended, its exit code (below 0 a signal), and what it said last."""
+
+    ended_at: datetime
+    code: int
+    said: str
+
+
+class VisitLog:
+    """The log in a file, which is made where there is none. It may be used by one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._base = connection(path)
+            self._base.row_factory = sqlite3.Row
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute("PRAGMA synchronous = FULL")
+            self._made()
+        except sqlite3.Error as error:
+            advice = "put back a copy of it, or move it away: all crawls are due at once then, and the log begins anew"
+            raise LogError(f"{path}: cannot be used ({error}); {advice}") from error
+
+    def _made(self) -> None:
+        with transaction(self._base):
+            version = self._base.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0:
+                for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {_VERSION}"):
+                    self._base.execute(statement)
+        if version not in (0, _VERSION):
+            raise LogError(f"{self.path}: was written by a later version of this program; use that one")
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: Path) -> Iterator[Self]:
+        """Open it for the ``with`` block. Raise ``LogError``."""
+        log = cls(path)
+        with closing(log):
+            yield log
+
+    def close(self) -> None:
+        """Close the file."""
+        self._base.close()
+
+    def added_at(self, entries: Mapping[str, object], now: datetime) -> Mapping[str, datetime]:
+        """Return when each entry came into the schedule; those that are new do so now."""
+        with transaction(self._base):
+            self._base.executemany(
+                "INSERT OR IGNORE INTO added VALUES (?, ?)", [(each, _text(now)) for each in entries]
+            )
+        return self.known_since()
+
+    def known_since(self) -> Mapping[str, datetime]:
+        """Return when each entry came into the schedule."""
+        return {entry: _moment(at) for entry, at in self._base.execute("SELECT entry, at FROM added")}
+
+    def past(self, entry: str, added_at: datetime) -> Past:
+        """Return what an entry's next due moment depends on; failed visits tell nothing of changes."""
+        base = self._base
+        last = base.execute("SELECT MAX(due_at) FROM visit WHERE entry = ?", (entry,)).fetchone()[0]
+        # Every visit counts as one, but of years of hourly ones the last few hundred say all.
+        rows = base.execute(f"{_VISITS} WHERE entry = ? ORDER BY visit.number DESC LIMIT 500", (entry,))
+        visits = [_visit(row) for row in rows][::-1]
+        told = [each for each in visits if each.outcome is not Outcome.DROPPED]
+        return Past(
+            added_at,
+            _moment(last) if last else None,
+            [PastVisit(each.begun_at, _change(each)) for each in told],
+        )
+
+    def begin(self, entry: str, due: Due | None, now: datetime, folder: Path, was: str) -> Visit:
+        """Note that a visit begins, before anything is done for it; it grants what somebody wanted."""
+        values = (entry, _text(due.at) if due else None, due.moments if due else 0, _text(now), str(folder), was)
+        with transaction(self._base):
+            added = self._base.execute(
+                "INSERT INTO visit (entry, due_at, moments, begun_at, folder, was) VALUES (?, ?, ?, ?, ?, ?)", values
+            )
+            self._grant(entry, now)
+        return self.visit(added.lastrowid or 0)
+
+    def grant(self, entry: str, now: datetime) -> None:
+        """Note that what somebody wanted is granted by another attempt at a visit that has not ended."""
+        with transaction(self._base):
+            self._grant(entry, now)
+
+    def _grant(self, entry: str, now: datetime) -> None:
+        self._base.execute(
+            f"INSERT INTO wish (at, kind, entry) SELECT ?, 'granted', entry FROM ({_WANTED}) WHERE entry = ?",  # noqa: S608
+            (_text(now), entry),
+        )
+
+    def attempted(self, visit: int, now: datetime, code: int, said: str) -> None:
+        """Note that an attempt at a visit failed."""
+        with transaction(self._base):
+            self._base.execute(
+                "INSERT INTO attempt (visit, ended_at, code, said) VALUES (?, ?, ?, ?)", (visit, _text(now), code, said)
+            )
+
+    def end(self, visit: int, now: datetime, outcome: Outcome, said: str, found: Found) -> Visit:
+        """Note how a visit ended."""
+        with transaction(self._base):
+            self._base.execute(
+                f"INSERT INTO ended VALUES (?, ?, ?, ?{', ?' * 8})",  # noqa: S608 (placeholders)
+                (visit, _text(now), outcome, said, *asdict(found).values()),
+            )
+        return self.visit(visit)
+
+    def wish(self, kind: Wish, entry: str, now: datetime) -> int:
+        """Note what somebody asks for; return its number."""
+        with transaction(self._base):
+            added = self._base.execute("INSERT INTO wish (at, kind, entry) VALUES (?, ?, ?)", (_text(now), kind, entry))
+        return added.lastrowid or 0
+
+    def wanted(self) -> frozenset[str]:
+        """Return the entries that somebody wants visited now."""
+        return frozenset(entry for (entry,) in self._base.execute(_WANTED))
+
+    def paused(self) -> frozenset[str]:
+        """Return the entries that are paused; ``ALL`` among them where the whole schedule is."""
+        rows = self._base.execute(
+            "SELECT entry, kind, MAX(number) FROM wish WHERE kind IN ('pause', 'resume') GROUP BY entry"
+        )
+        return frozenset(entry for entry, kind, _ in rows if kind == Wish.PAUSE)
+
+    def visit(self, number: int) -> Visit:
+        """Return a visit."""
+        return _visit(self._base.execute(f"{_VISITS} WHERE visit.number = ?", (number,)).fetchone())
+
+    def open_visits(self) -> list[Visit]:
+        """Return the visits that have not ended, the oldest first."""
+        return [_visit(row) for row in self._base.execute(f"{_VISITS} WHERE ended.visit IS NULL ORDER BY number")]
+
+    def visits(self, entry: str = ALL, most: int = 50) -> list[Visit]:
+        """Return the last visits, of one entry or all, the newest first."""
+        rows = self._base.execute(
+            f"{_VISITS} WHERE entry = ? OR ? = '' ORDER BY number DESC LIMIT ?", (entry, entry, most)
+        )
+        return [_visit(row) for row in rows]
+
+    def attempts(self, visit: int) -> list[Attempt]:
+        """Return the attempts at a visit that failed, the oldest first."""
+        rows = self._base.execute("SELECT ended_at, code, said FROM attempt WHERE visit = ? ORDER BY number", (visit,))
+        return [Attempt(_moment(at), code, said) for at, code, said in rows]
+
+
+def _change(visit: Visit) -> bool | None:
+    return visit.found.has_changed if visit.outcome in (Outcome.ENDED, Outcome.ATTENTION) else None
+
+
+def _visit(row: sqlite3.Row) -> Visit:
+    number, entry, due_at, moments, begun_at, folder, was, ended, at, outcome, said, *found = row
+    visit = Visit(number, entry, _moment(due_at) if due_at else None, moments, _moment(begun_at), Path(folder), was)
+    if ended is None:
+        return visit
+    told = (Outcome(outcome), _moment(at), said, Found(*found))
+    return Visit(visit.number, entry, visit.due_at, moments, visit.begun_at, visit.folder, was, *told)
+
+
+def _text(moment: datetime) -> str:
+    """Return a moment as the log has it, so that its order is that of time."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)

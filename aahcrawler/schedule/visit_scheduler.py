@@ -1,0 +1,315 @@
+"""Starts what is due, and sees it through: one visit for what was missed, none twice, whatever is killed meanwhile.
+
+A visit is noted before its crawl is started, with the mark of the crawl that lies in the folder. It was made once a
+crawl of another mark lies there that is over; until then its crawl is started again, and goes on where it stopped.
+Nothing else is believed, neither exit codes nor what this process remembers. ``look`` does all that is to be done at
+its moment, and may be called at any time.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+from aahcrawler.exits import MISTAKE
+from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold
+from aahcrawler.schedule.rhythms import Due
+from aahcrawler.schedule.schedule_file import Occasion, Schedule
+from aahcrawler.schedule.schedule_plan import expected_seconds
+from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
+from online_analysis.icd import IcdError
+
+logger = logging.getLogger(__name__)
+SEED_GAVE_NOTHING: Final = 3
+"""The exit code of a crawl that ended, and somebody has something to mend."""
+LONGEST_RETRY: Final = timedelta(hours=1)
+SECOND: Final = timedelta(seconds=1)
+MINUTE: Final = timedelta(minutes=1)
+IN_USE: Final = timedelta(seconds=30)
+"""After how long a folder is looked at again in which a crawl runs that somebody else has started."""
+MISTAKEN: Final = timedelta(minutes=5)
+"""After how long a definition is read again that had mistakes."""
+_OCCASIONS: Final[Mapping[Outcome, Occasion]] = {
+    Outcome.ENDED: "ended",
+    Outcome.STOPPED: "ended",
+    Outcome.ATTENTION: "attention",
+    Outcome.FAILED: "failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What people are told of a crawl: the occasion, and what there is to say in words.
+
+    ``outcome`` and ``found`` are those of a visit that ended.
+    """
+
+    at: datetime
+    entry: str
+    occasion: Occasion | Literal["schedule"]
+    text: str
+    outcome: Outcome | None = None
+    found: Found = field(default_factory=Found)
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """Return the moment, in UTC."""
+        ...
+
+    def seconds_until(self, moment: datetime) -> float:
+        """Return after how many seconds of waiting it is that moment; below 0 where it was before."""
+        ...
+
+
+@dataclass(slots=True)
+class _Open:
+    """A visit that has not ended: its process while it runs, and else from when on it is tried again."""
+
+    visit: Visit
+    child: Child | None = None
+    again_at: datetime | None = None
+    said: str = ""
+    told_of_pause: str = ""
+
+
+class Scheduler:
+    """A schedule at work. It is used by one thread."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        folders: CrawlFolders,
+        log: VisitLog,
+        crawls: ChildCrawls,
+        clock: Clock,
+        tell: Callable[[Notice], None],
+        woken: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``tell`` must not wait; ``woken`` is called by another thread when there is something to look at."""
+        self._folders = folders
+        self._log = log
+        self._crawls = crawls
+        self._clock = clock
+        self._tell = tell
+        self._woken = woken
+        self._open: dict[str, _Open] = {}
+        self._due: dict[str, Due] = {}
+        self._not_before: dict[str, datetime] = {}
+        self._mistaken: dict[str, str] = {}
+        self._too_long: set[str] = set()
+        self._ending = False
+        self._schedule = schedule
+        self._added: Mapping[str, datetime] = {}
+        self.follow(schedule)
+        self._take_up()
+
+    def follow(self, schedule: Schedule) -> None:
+        """Go by a schedule from now on; crawls that run are not touched."""
+        now = self._clock.now()
+        self._schedule = schedule
+        self._added = self._log.added_at(schedule.crawls, now)
+        self._due = {name: self._next(name, now) for name in schedule.crawls}
+
+    def _next(self, name: str, now: datetime) -> Due:
+        return self._schedule.crawls[name].rhythm.due(self._log.past(name, self._added[name]), now)
+
+    def _take_up(self) -> None:
+        """Take up the visits that were under way when another process like this one ended."""
+        now = self._clock.now()
+        for visit in self._log.open_visits():
+            child = self._crawls.running(visit.entry, visit.folder)
+            self._open[visit.entry] = _Open(visit, child, now)
+            logger.info("%s: visit %d is taken up%s", visit.entry, visit.number, ", its crawl still runs" * bool(child))
+
+    @property
+    def running(self) -> list[str]:
+        """The names of the entries whose crawls run."""
+        return [name for name, each in self._open.items() if each.child is not None]
+
+    def end(self) -> None:
+        """Ask all crawls to end in good order, or at once where they were asked before; begin nothing more."""
+        self._ending = True
+        for each in self._open.values():
+            if each.child is not None:
+                each.child.end()
+
+    def look(self) -> datetime | None:
+        """Do what is to be done now; return when something is due next, None where nothing is."""
+        now = self._clock.now()
+        for name, each in list(self._open.items()):
+            self._look_at(name, each, now)
+        if self._ending:
+            return None
+        paused, wanted = self._log.paused(), self._log.wanted()
+        for name in self._to_begin(now, paused, wanted):
+            if len(self.running) >= self._schedule.parallel:
+                return None  # The end of one of them wakes whoever calls.
+            self._visit(name, now)
+        return min(self._moments(paused), default=None)
+
+    def _moments(self, paused: frozenset[str]) -> Iterable[datetime]:
+        if ALL in paused:
+            return
+        for name, due in self._due.items():
+            if name in paused:
+                continue
+            found = self._open.get(name)
+            if found is None:
+                yield max(due.at, self._not_before.get(name, due.at))
+            elif found.child is None and found.again_at is not None:
+                yield found.again_at
+
+    def _to_begin(self, now: datetime, paused: frozenset[str], wanted: frozenset[str]) -> list[str]:
+        """Return the entries to be visited now: those that somebody wants, then as they are due."""
+        found = []
+        for name, due in self._due.items():
+            each = self._open.get(name)
+            at = due.at if each is None else each.again_at
+            is_free = each is None or each.child is None
+            is_paused = (ALL in paused or name in paused) and name not in wanted
+            is_time = name in wanted or (at is not None and at <= now)
+            if is_free and is_time and not is_paused and self._not_before.get(name, now) <= now:
+                found.append((name not in wanted, at or now, name))
+        return [name for *_, name in sorted(found)]
+
+    def _visit(self, name: str, now: datetime) -> None:
+        """Begin a visit, or try one again that failed."""
+        entry = self._schedule.crawls[name]
+        try:
+            folder = self._folders.of(entry)
+        except IcdError as error:
+            self._postpone_mistaken(name, now, str(error))
+            return
+        self._mistaken.pop(name, None)
+        if self._crawls.is_used(folder):
+            logger.info("%s: waits for a crawl in %s that somebody else has started", name, folder)
+            self._not_before[name] = now + IN_USE
+            return
+        told = self._crawls.told(folder)
+        known = self._open.get(name)
+        if known is not None and self._is_made(known.visit):  # While nobody looked.
+            self._conclude(name, known, now, told)
+            return
+        if known is None:
+            known = self._open[name] = _Open(self._begun(name, now, folder, told.mark))
+        else:
+            self._log.grant(name, now)
+        try:
+            within = max(MINUTE, self._next(name, now).at - now)
+            self._tell_of_length(name, now, within)
+            known.child = self._crawls.begin(name, entry, within, self._woken)
+        except OSError as error:
+            self._failed(name, known, now, MISTAKE, f"its process cannot be started: {error}")
+
+    def _postpone_mistaken(self, name: str, now: datetime, mistakes: str) -> None:
+        """Look at a definition again later that has mistakes; tell of each once. What is due stays so."""
+        self._not_before[name] = now + MISTAKEN
+        if self._mistaken.get(name) != mistakes:
+            self._mistaken[name] = mistakes
+            logger.warning("%s: its definition has mistakes: %s", name, mistakes)
+            self._tell(Notice(now, name, "attention", f"its definition has mistakes, and no visit begins:\n{mistakes}"))
+
+    def _begun(self, name: str, now: datetime, folder: Path, mark: str) -> Visit:
+        due = self._next(name, now)
+        visit = self._log.begin(name, due if due.at <= now else None, now, folder, mark)
+        late = f", for {due.moments} due moments" if visit.moments > 1 else ""
+        logger.info("%s: visit %d begins%s", name, visit.number, late)
+        return visit
+
+    def _tell_of_length(self, name: str, now: datetime, within: timedelta) -> None:
+        """Say how long a visit takes, and once that it takes longer than its rhythm allows, until it does not."""
+        expected = expected_seconds(self._log, name)
+        if expected is None:
+            return
+        takes = timedelta(seconds=round(expected))
+        logger.info("%s: takes about %s, and is due again in %s", name, takes, within - within % SECOND)
+        if takes <= within:
+            self._too_long.discard(name)
+        elif name not in self._too_long:
+            self._too_long.add(name)
+            text = f"a visit takes about {takes}, and it is due again in {within - within % SECOND}"
+            advice = "visits then stand for several due moments; give it a longer rhythm, `pages`, or limits"
+            self._tell(Notice(now, name, "attention", f"{text}: {advice}"))
+
+    def _is_made(self, visit: Visit) -> bool:
+        told = self._crawls.told(visit.folder)
+        return told.is_over and told.mark != visit.was
+
+    def _conclude(self, name: str, each: _Open, now: datetime, told: CrawlTold, code: int = 0) -> None:
+        """End a visit that was made."""
+        lacks = code == SEED_GAVE_NOTHING or told.lacks_a_seed
+        outcome = Outcome.ATTENTION if lacks else Outcome.ENDED
+        said = "\n".join(filter(None, (told.seeds_in_words, each.said))) if lacks else ""
+        self._end(name, each, now, outcome, told, said)
+
+    def _look_at(self, name: str, each: _Open, now: datetime) -> None:
+        """See how an open visit stands."""
+        if name not in self._schedule.crawls and each.child is None:
+            self._end(name, each, now, Outcome.DROPPED, CrawlTold())
+            return
+        if each.child is None:
+            return
+        code = each.child.poll()
+        told = self._crawls.told(each.visit.folder)
+        if code is None:
+            self._tell_of_pause(name, each, now, told)
+            return
+        each.said, each.child = each.child.said, None
+        if self._is_made(each.visit):
+            self._conclude(name, each, now, told, code)
+        elif self._ending:
+            logger.info("%s: visit %d goes on next time", name, each.visit.number)
+        elif code == 0 and told.mark != each.visit.was and told.state == "stopped":
+            self._end(name, each, now, Outcome.STOPPED, told, "it was stopped by somebody; the next visit goes on")
+        elif self._crawls.is_used(each.visit.folder):
+            each.again_at = now + IN_USE
+        else:
+            self._failed(name, each, now, code, each.said)
+
+    def _tell_of_pause(self, name: str, each: _Open, now: datetime, told: CrawlTold) -> None:
+        if told.state == "paused" and told.mark != each.visit.was and told.reason != each.told_of_pause:
+            each.told_of_pause = told.reason
+            self._tell(Notice(now, name, "attention", f"its crawl waits: {told.reason}"))
+
+    def _failed(self, name: str, each: _Open, now: datetime, code: int, said: str) -> None:
+        """Try again later, ever later; give the visit up after so many failures, or one where the last was given up."""
+        self._log.attempted(each.visit.number, now, code, said)
+        failures = len(self._log.attempts(each.visit.number))
+        before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
+        most = 1 if before is not None and before.outcome is Outcome.FAILED else self._schedule.attempts
+        words = f"exit code {code}" if code > 0 else f"killed by signal {-code}" if code else "its process is gone"
+        logger.warning("%s: visit %d failed (%s): %s", name, each.visit.number, words, said.rpartition("\n")[2])
+        if failures >= most:
+            times = f"{failures} times in a row" if failures > 1 else "again"
+            advice = "it is tried once at each due moment"
+            told = self._crawls.told(each.visit.folder)
+            self._end(name, each, now, Outcome.FAILED, told, f"failed {times} ({words}); {advice}:\n{said}")
+            return
+        each.again_at = now + min(self._schedule.retry * 2 ** min(failures - 1, 30), LONGEST_RETRY)
+
+    def _end(self, name: str, each: _Open, now: datetime, outcome: Outcome, told: CrawlTold, said: str = "") -> None:
+        before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
+        was_failing = before is not None and before.outcome is Outcome.FAILED
+        found = told.found if told.mark != each.visit.was else Found()
+        visit = self._log.end(each.visit.number, now, outcome, said, found)
+        self._open.pop(name, None)
+        logger.info("%s: visit %d %s, %d pages", name, visit.number, outcome, found.pages)
+        if name in self._schedule.crawls:
+            self._due[name] = self._next(name, now)
+            self._tell_of_end(visit, now, was_failing=was_failing)
+
+    def _tell_of_end(self, visit: Visit, now: datetime, *, was_failing: bool) -> None:
+        """Tell of a visit that ended; of one more that failed nobody is told."""
+        outcome, found = visit.outcome, visit.found
+        if outcome is None or (outcome is Outcome.FAILED and was_failing):
+            return
+        counts = f"{found.pages:,} pages, {found.new:,} new, {found.changed:,} changed, {found.gone:,} gone"
+        text = visit.said if outcome is Outcome.FAILED else "\n".join(filter(None, (counts, visit.said)))
+        occasion: Occasion = "failed" if was_failing else _OCCASIONS.get(outcome, "ended")
+        again = "it does not fail any more: " if was_failing else ""
+        self._tell(Notice(now, visit.entry, occasion, f"{again}{text}", outcome, found))

@@ -1,0 +1,83 @@
+"""The page of the schedule: what is next and why then, what ran, and acts that are noted and asked of the log."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from aahcrawler.schedule.visit_log import VisitLog
+from aahcrawler.service.cockpit.site import COOKIE
+from aahcrawler.service.web.service_log import Damage, read_entries
+from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit, dumped, serving, visiting
+from tests.cockpit.shown_crawl import CRAWL, scheduled
+from tests.cockpit.test_every_page import Walk
+
+
+@pytest.fixture(scope="module")
+def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
+    place = tmp_path_factory.mktemp("scheduled") / "crawls"
+    place.mkdir()
+    with serving(place, schedule=scheduled(place.parent)) as cockpit:
+        yield cockpit
+
+
+def page(cockpit: Cockpit, token: str, query: str = "") -> str:
+    answer = cockpit.ask("GET", f"/schedule{query}", Cookie=f"{COOKIE}={cockpit.entered(token)}")
+    assert answer.status == 200, answer
+    return answer.body.decode()
+
+
+def test_it_shows_what_is_next_and_what_ran(cockpit: Cockpit) -> None:
+    shown = page(cockpit, READER)
+    assert "4 crawls, at most 2 at once" in shown
+    assert "every 6 h" in shown
+    assert "at 06:00, UTC" in shown
+    assert "for 5 due moments" in shown
+    assert ">needs somebody</span>" in shown
+    assert "Visit now" not in shown
+    assert "Visit now" in page(cockpit, OPERATOR)
+
+
+def test_crawls_are_found_by_a_part_of_their_name(cockpit: Cockpit) -> None:
+    shown = page(cockpit, READER, "?text=TOWN")
+    assert "1 crawl, at most" in shown
+    assert "town-hall" in shown
+    assert f"<bdi>{CRAWL}</bdi>" not in shown
+
+
+def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Cockpit) -> None:
+    cookie, reader = cockpit.entered(OPERATOR), cockpit.entered(READER)
+    own = {"secret": cockpit.form_secret(cookie), "name": CRAWL}
+    assert cockpit.post("/schedule/acts/now", own, cookie).status == 303
+    assert cockpit.post("/schedule/acts/resume", {**own, "name": "news"}, cookie).status == 303
+    assert cockpit.post("/schedule/acts/pause", {**own, "name": ""}, cookie).status == 303
+    with VisitLog.opened(cockpit.place.parent / "schedule.sqlite") as log:
+        assert log.wanted() == {CRAWL}
+        assert log.paused() == {""}
+    assert "Go on with all" in page(cockpit, OPERATOR)
+    assert cockpit.post("/schedule/acts/resume", {**own, "name": ""}, cookie).status == 303
+    sent = {"secret": cockpit.form_secret(reader), "name": CRAWL}
+    assert cockpit.post("/schedule/acts/now", sent, reader).status == 403
+    assert cockpit.post("/schedule/acts/now", {**own, "name": "no-such"}, cookie).status == 400
+    assert cockpit.post("/schedule/acts/granted", own, cookie).status == 400
+    entries = [each for each in read_entries(cockpit.place) if not isinstance(each, Damage)]
+    did = [each["did"] for each in entries if each.get("did")]
+    assert did == [[f"schedule_now {CRAWL}"], ["schedule_resume news"], ["schedule_pause all"], ["schedule_resume all"]]
+
+
+def test_a_cockpit_without_a_schedule_says_so(tmp_path: Path) -> None:
+    with serving(tmp_path) as cockpit:
+        answer = cockpit.ask("GET", "/schedule", Cookie=f"{COOKIE}={cockpit.entered(READER)}")
+        assert answer.status == 400
+        assert b"start it with --schedule FILE" in answer.body
+        assert b'href="/schedule"' not in answer.body
+
+
+@pytest.mark.slow
+def test_it_is_accessible_and_within_its_window(chromium: Browser, cockpit: Cockpit) -> None:
+    with visiting(chromium, cockpit) as visit:
+        walk = Walk(visit, is_full=True)
+        walk.look(visit.goto("/schedule"), "schedule")
+        walk.look(visit.goto("/schedule?text=nothing"), "schedule without a crawl")
+        assert not walk.wrong, dumped(walk.wrong)

@@ -1,0 +1,76 @@
+"""Files of schedules: what is wrong is said at its line, with what to write instead."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.schedule.schedule_check import check_schedule
+from aahcrawler.schedule.schedule_file import Schedule
+from online_analysis.icd import IcdError
+
+ICD = "id: {id}\ncontact: test@example.org\nseeds: [http://site.test/]\ntopic: {{keywords: [harbour]}}\n"
+
+
+def test_a_schedule_is_read() -> None:
+    schedule = Schedule.parse(b"crawls:\n  forum: {definition: forum.yaml, every: day}\n")
+    assert schedule.crawls["forum"].every == timedelta(days=1)
+    assert schedule.parallel == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "s.yaml:1: is empty; write a schedule: begin with `crawls`"),
+        ("crawls: {}", "s.yaml:1: crawls: "),
+        ("crawl:\n  a: {definition: a.yaml, every: day}", "crawl: is no field of a schedule; write `crawls`"),
+        ("crawls:\n  a: {definition: a.yaml}", "s.yaml:2: crawls.a: has no rhythm, or several; write one of"),
+        ("crawls:\n  a: {definition: a, every: day, at: [6:00]}", "crawls.a.at[0]: is no time of day; write hours"),
+        ("crawls:\n  a: {definition: a, every: 1 s}", "crawls.a.every: is too short; write a minute or more"),
+        ("crawls:\n  a: {definition: a, every: moon}", "crawls.a.every: is no duration"),
+        ("crawls:\n  a: {definition: a, at: [06:00], on: [monday, moonday]}", "crawls.a.on[1]: is no day of the week"),
+        ("crawls:\n  a: {definition: a, at: [06:00], zone: Mars}", "crawls.a.zone: is no time zone; write one"),
+        ("crawls:\n  a/b: {definition: a, every: day}", "is no safe folder name"),
+        (
+            "crawls:\n  a: {definition: a, adaptive: {least: week, greatest: day}}",
+            "crawls.a.adaptive: has a least interval that is longer than the greatest",
+        ),
+        (
+            "tell: {mail: {to: [a@b.test], sender: a@b.test, user: x, password: y}}\ncrawls: {}",
+            "tell.mail.password: is a secret in plain text; write {env: NAME}",
+        ),
+        (
+            "tell: {webhook: {url: 'ftp://x'}}\ncrawls:\n  a: {definition: a, every: day}",
+            "tell.webhook.url: ",
+        ),
+    ],
+)
+def test_mistakes_are_told_with_their_line(text: str, said: str) -> None:
+    with pytest.raises(IcdError) as raised:
+        Schedule.parse(text.encode(), "s.yaml")
+    assert said in str(raised.value)
+
+
+def test_what_a_schedule_names_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOOK_SECRET", raising=False)
+    (tmp_path / "a.yaml").write_text(ICD.format(id="a"), "utf-8")
+    (tmp_path / "b.yaml").write_text(ICD.format(id="a"), "utf-8")
+    (tmp_path / "c.yaml").write_text(ICD.format(id="c") + "scope: {dney: [x]}\n", "utf-8")
+    schedule = Schedule.parse(
+        b"""
+crawls:
+  a: {definition: a.yaml, every: day}
+  b: {definition: b.yaml, every: day}
+  c: {definition: c.yaml, every: day}
+  d: {definition: d.yaml, every: day}
+tell:
+  webhook: {url: 'http://127.0.0.1/', secret: {env: HOOK_SECRET}}
+  command: [no-such-program-anywhere]
+"""
+    )
+    said = "\n".join(map(str, check_schedule(schedule, tmp_path)))
+    assert "schedule.yaml:4: crawls.b.definition: has the same output as crawls.a" in said
+    assert "c.yaml:5: scope.dney: is no field of an ICD; write `deny`" in said
+    assert "d.yaml" in said
+    assert "tell.webhook.secret: is in the variable HOOK_SECRET, which is not set here" in said
+    assert "tell.command[0]: is no program of this machine" in said

@@ -1,0 +1,89 @@
+"""What visits will take, and what does not fit, by how long they took."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.schedule.rhythms import Due
+from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.schedule_plan import expected_seconds, planned
+from aahcrawler.schedule.schedule_tables import upcoming, visit_rows, write_plan, write_upcoming, write_visits
+from aahcrawler.schedule.visit_log import Found, LogError, Outcome, VisitLog
+
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+TEXT = b"parallel: 1\ncrawls: {a: {definition: a, every: 1 h}, b: {definition: b, every: 4 h}}"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[VisitLog]:
+    with VisitLog.opened(tmp_path / "schedule.sqlite") as log:
+        yield log
+
+
+def visited(log: VisitLog, name: str, at: datetime, minutes: float, crawl: int) -> None:
+    visit = log.begin(name, Due(at), at, Path(), "")
+    log.end(visit.number, at + timedelta(minutes=minutes), Outcome.ENDED, "", Found(crawl, pages=9, changed=1))
+
+
+def test_a_visit_takes_as_long_as_those_before_it_the_first_one_apart(log: VisitLog) -> None:
+    assert expected_seconds(log, "a") is None
+    visited(log, "a", START, 600, 1)
+    assert expected_seconds(log, "a") == 36_000
+    for crawl, minutes in enumerate([10, 14, 90], 2):
+        visited(log, "a", START + crawl * HOUR, minutes, crawl)
+    assert expected_seconds(log, "a") == 14 * 60
+
+
+def test_visits_wait_for_one_another_and_those_that_are_too_long_are_told(log: VisitLog) -> None:
+    schedule = Schedule.parse(TEXT)
+    log.added_at(schedule.crawls, START)
+    plan = planned(schedule, log, {"a": 2400.0, "b": 2 * 3600.0}, START, START + 4 * HOUR)
+    told = [(each.name, each.begins_at - START, each.fits) for each in plan.visits]
+    assert told[:3] == [("a", 0 * HOUR, True), ("b", HOUR * 2 / 3, True), ("a", HOUR * 8 / 3, False)]
+    # What was missed meanwhile is made up for by one visit, that of the newest moment.
+    assert plan.visits[2].due_at == START + 2 * HOUR
+    assert plan.load == pytest.approx(1.0)
+    at_ease = planned(schedule, log, {"a": 2400.0, "b": 2 * 3600.0}, START, START + 4 * HOUR, parallel=2)
+    assert all(each.fits and each.begins_at == each.due_at for each in at_ease.visits)
+    printed = StringIO()
+    write_plan(plan, printed)
+    row = "a\t2026-03-02 14:00\t2026-03-02 14:40\t2026-03-02 15:20\t40.0\tno: due again at 2026-03-02 15:00"
+    assert row in printed.getvalue().splitlines()
+
+
+def test_a_thousand_crawls_are_planned(log: VisitLog) -> None:
+    entries = ", ".join(f"c{n}: {{definition: c{n}, every: 1 day}}" for n in range(1000))
+    schedule = Schedule.parse(f"parallel: 10\ncrawls: {{{entries}}}".encode())
+    log.added_at(schedule.crawls, START)
+    plan = planned(schedule, log, dict.fromkeys(schedule.crawls, 600.0), START, START + 24 * HOUR)
+    assert plan.load == pytest.approx(1000 * 600 / (10 * 86_400), rel=0.01)
+    assert len({each.name for each in plan.visits}) == 1000
+
+
+def test_what_was_done_and_what_comes_is_listed(log: VisitLog) -> None:
+    schedule = Schedule.parse(TEXT)
+    log.added_at(schedule.crawls, START)
+    visited(log, "a", START, 5, 1)
+    log.begin("b", Due(START), START, Path(), "")
+    rows = upcoming(schedule, log, START + HOUR / 2)
+    assert [(each.name, each.state, each.due_at) for each in rows] == [
+        ("b", "under way", START + 4 * HOUR),
+        ("a", "waits", START + HOUR),
+    ]
+    printed = StringIO()
+    write_upcoming(rows, printed)
+    assert "a\twaits\t2026-03-02 13:00\tevery 1 h\t2026-03-02 12:00\tended\t9\t1" in printed.getvalue()
+    printed = StringIO()
+    write_visits(visit_rows(log, "a", 10), printed)
+    row = "1\ta\t2026-03-02 12:00\t1\t2026-03-02 12:00\t2026-03-02 12:05\tended\t0\t9\t0\t1\t0\t0"
+    assert row in printed.getvalue().splitlines()
+
+
+def test_a_log_that_is_damaged_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.sqlite").write_bytes(b"no log at all, but long enough to be taken for a file of another kind")
+    with pytest.raises(LogError, match="put back a copy of it, or move it away"):
+        VisitLog(tmp_path / "x.sqlite")

@@ -1,0 +1,96 @@
+"""The process that looks after a schedule, with a program in the place of `aah` that leaves what a crawl leaves."""
+
+import json
+import os
+import sqlite3
+import sys
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import pytest
+from filelock import FileLock
+
+from aahcrawler.schedule.child_crawls import CrawlProcesses
+from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.schedule_run import Place, ScheduleBusyError, ScheduleRun
+from aahcrawler.schedule.visit_log import LogError, Outcome, VisitLog
+from aahcrawler.schedule.visit_scheduler import Scheduler
+from online_analysis.icd.units import parse_duration
+
+pytestmark = pytest.mark.starts
+PROGRAM = """
+import json, pathlib, sys
+command, definition, *options = sys.argv[1:]
+folder = pathlib.Path("crawls", pathlib.Path(definition).stem)
+folder.mkdir(parents=True, exist_ok=True)
+print("crawled", definition, *options)
+told = {"crawl": 1, "state": "finished", "reason": "finished", "started_at": "now", "pages": 3}
+(folder / "crawl.json").write_text(json.dumps(told))
+"""
+ICD = "id: {id}\ncontact: test@example.org\nseeds: [http://site.test/]\ntopic: {{keywords: [harbour]}}\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    for name in "ab":
+        (tmp_path / f"{name}.yaml").write_text(ICD.format(id=name), "utf-8")
+    entries = "  a: {definition: a.yaml, every: day}\n  b: {definition: b.yaml, every: day, pages: {least: 1 h}}\n"
+    (tmp_path / "schedule.yaml").write_text(f"crawls:\n{entries}", "utf-8")
+    return Place(tmp_path / "schedule.yaml")
+
+
+def run(place: Place) -> ScheduleRun:
+    return ScheduleRun(place, program=(sys.executable, "-c", PROGRAM), is_once=True)
+
+
+def test_what_is_due_is_crawled_once(place: Place) -> None:
+    run(place).run()
+    run(place).run()
+    with VisitLog.opened(place.log) as log:
+        assert sorted((each.entry, each.outcome, each.found.pages) for each in log.visits()) == [
+            ("a", Outcome.ENDED, 3),
+            ("b", Outcome.ENDED, 3),
+        ]
+    assert (place.said / "a.log").read_text("utf-8") == "crawled a.yaml\n"
+    assert (place.said / "a.log").stat().st_mode & 0o077 == 0
+    options = (place.said / "b.log").read_text("utf-8").split(maxsplit=3)
+    assert options[:3] == ["crawled", "b.yaml", "--revisits"]
+    assert 86_000 < parse_duration(json.loads(options[3])["within"]).total_seconds() <= 86_400
+
+
+def test_a_schedule_is_looked_after_by_one_process(place: Place) -> None:
+    with (
+        FileLock(place.file.with_name(".schedule.yaml.lock")),
+        pytest.raises(ScheduleBusyError, match="another process looks after this schedule"),
+    ):
+        run(place).run()
+
+
+def test_a_log_that_cannot_be_written_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Scheduler) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Scheduler, "look", full)
+    with pytest.raises(LogError, match=r"disk is full.*make room.*the next run takes them up"):
+        run(place).run()
+
+
+def test_a_crawl_whose_parent_is_gone_is_known_by_its_lock(place: Place) -> None:
+    waits = "import sys; sys.stdin = open(sys.argv[-1]); sys.stdin.read()"
+    pipe = place.folder / "pipe.yaml"
+    os.mkfifo(pipe)
+    crawls = CrawlProcesses(place.folder, place.said, (sys.executable, "-c", waits))
+    entry = Schedule.load(place.file).crawls["a"].model_copy(update={"definition": "pipe.yaml"})
+    ended = Event()
+    child = crawls.begin("a", entry, timedelta(hours=1), ended.set)
+    another = CrawlProcesses(place.folder, place.said)
+    orphan = another.running("a", place.folder)
+    assert orphan is not None
+    assert orphan.poll() is None
+    assert another.running("b", place.folder) is None
+    pipe.open("w").close()
+    assert ended.wait(60)
+    assert child.poll() == 0
+    assert orphan.poll() == 0
+    assert another.running("a", place.folder) is None
