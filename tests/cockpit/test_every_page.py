@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -243,8 +244,8 @@ def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path) -> None:
     ]
     event = {"start": "2013-06-01", "end": "2013-06-30"}
     place = tmp_path / "crawls"
-    output = {"id": "dikes", "output": str(place / "dikes")}
-    ended = crawl(tmp_path, [f"{home}page0"], captures={"sources": named}, event=event, **output).ended
+    sections: dict[str, Any] = {"id": "dikes", "output": str(place / "dikes"), "captures": {"sources": named}}
+    ended = crawl(tmp_path, [f"{home}page0"], event=event, **sections).ended
     assert ended.code == 0, ended.err
     with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
         walk = Walk(visit, is_full=True)

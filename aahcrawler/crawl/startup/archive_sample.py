@@ -18,7 +18,7 @@ from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.crawl.core.context import CrawlContext
-from aahcrawler.crawl.fetch.sourced_captures import TROUBLE, SourcedCaptures, open_sources
+from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures, open_sources
 from aahcrawler.crawl.startup.dry_reading import DryReading
 from aahcrawler.crawl.startup.store_opening import SEED_SCORE
 from aahcrawler.exchange import Memento
@@ -27,6 +27,7 @@ from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import discover_links
 from aahcrawler.scope import ExternalUrl
+from aahcrawler.sources.archive_client import TROUBLE
 from aahcrawler.sources.snapshot_choice import SnapshotChoice
 from aahcrawler.sources.source import ArchiveFolderError, SourceError
 from online_analysis.analysers import relevance_analyser
