@@ -165,7 +165,7 @@ def evaluate(
     found = pages(judged.keys())
     held = {url: each for url, each in found.items() if url in counted}
     if drawn is not None:
-        held = {each.url: found.get(each.url, _former(each, drawn)) for each in drawn.drawn if each.url in counted}
+        held = {each.url: found.get(each.url, _former(each)) for each in drawn.drawn if each.url in counted}
     known = {url: [each.grade for each in counted[url] if each.grade is not Grade.UNKNOWN] for url in held}
     truth = {url: _share_of(said, at_least) for url, said in known.items() if said}
     rested = _truths(truth, held, drawn)
@@ -206,9 +206,9 @@ def _best(judgements: Sequence[Judgement], samples: Sequence[Sample]) -> int | N
     return -max(lots)[2] if lots else None
 
 
-def _former(page: DrawnPage, sample: Sample) -> FramePage:
-    """Return a page as it was when it was drawn, where the last crawl does not have it any more."""
-    return FramePage(page.url, page.record, page.captured, page.score, page.is_member or sample.members)
+def _former(page: DrawnPage) -> FramePage:
+    """Return a page as it was when it was drawn: the last crawl does not have it any more."""
+    return FramePage(page.url, page.record, page.captured, page.score, page.is_member)
 
 
 def _share_of(grades: Sequence[Grade], at_least: Grade) -> float:
