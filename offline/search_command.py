@@ -72,7 +72,7 @@ def search(
     unfolded: Annotated[bool, typer.Option("--unfolded", help="Near duplicates as results of their own.")] = False,
     like: Annotated[
         str,
-        typer.Option("--like", metavar="URL", help="Like the page or object with this URL or IRI; give no words then."),
+        typer.Option("--like", metavar="URL", help="Like the page or object with this address; give no words then."),
     ] = "",
     order: Annotated[ResultOrder, typer.Option("--order", help="The order of the results.")] = ResultOrder.RELEVANCE,
     facets: Annotated[bool, typer.Option("--facets", help="Count the values of what was found, too.")] = False,

@@ -22,7 +22,7 @@ SOURCES = [
     for path in (PROJECT / package, *(PROJECT / package).rglob("*"))
     if path.is_dir() or path.suffix in (".py", ".lua")
 ]
-CRAWL_FOLDERS = ("former", "frontier")
+CRAWL_FOLDERS = ("former", "frontier", "references")
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 

@@ -1,8 +1,11 @@
 """Sitemaps in a crawl: asked for where the definition says so, counted apart, and bounded."""
 
 import gzip
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from aahcrawler.revisits.change_log import visits
+from aahcrawler.revisits.visit_record import DateSource, Dating
 from tests.crawl.articles import article, english
 from tests.crawl.site import Answer, Reply, Site, links, serving
 from tests.crawl.verifying import archived, assert_whole
@@ -64,6 +67,11 @@ def test_sitemaps_that_a_site_names_lead_to_its_pages(tmp_path: Path) -> None:
     assert (said["sitemaps"], said["listed"], said["pages"]) == (5, 9, 7)
     assert said["refused"] == {"not_vouched": 3, "login": 1}
     assert archived(ended.folder)[f"{HOST}/one.xml.gz"] == 1
+    dated = {visit.url: visit.dated for visit in visits(ended.folder) if visit.dated is not None}
+    day = datetime(2024, 5, 1, tzinfo=UTC)
+    assert dated[f"{HOST}/a"] == dated[f"{HOST}/e"] == Dating(day, day + timedelta(days=1), DateSource.LISTED)
+    assert dated[f"{HOST}/linked"].by is DateSource.CONTENT
+    assert f"{HOST}/one.xml.gz" in dated
     assert_whole(ended.folder)
 
 

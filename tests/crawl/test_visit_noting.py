@@ -1,7 +1,7 @@
 """What is kept of each visit for the log of changes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -21,15 +21,13 @@ from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.response.visit_noting import AnswerVisit, VisitNoting
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.helper.assistance import Assistance
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis
-from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, Place, VisitRecord
 from aahcrawler.webobject import WebObject
-from online_analysis.document import Document, DocumentPart, Outlink
+from online_analysis.document import Document, DocumentPart
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BEFORE = AT - timedelta(days=7)
@@ -208,14 +206,7 @@ def test_a_page_that_gave_no_answer_is_noted_and_a_requisite_never() -> None:
 
 def test_lists_tell_when_pages_changed_and_never_of_the_future() -> None:
     bench = Bench()
-    dates = {
-        "http://a.test/1": AT - timedelta(days=1),
-        "http://a.test/2": AT + timedelta(days=1),
-        "http://a.test/3": None,
-    }
-    outlinks = tuple(Outlink(url, "", date=date) for url, date in dates.items())
-    listed = ScoredPage(Assistance(None, Document(URL, None, "", (), outlinks)), 0.0, ())
-    noted: Awaitable[None] = bench.noting.listed(LEASE, visit_of().response, CAPTURE, [listed])
-    asyncio.run(cast("Any", noted))
+    dates = {"http://a.test/1": AT - timedelta(days=1), "http://a.test/2": AT + timedelta(days=1)}
+    asyncio.run(cast("Any", bench.noting.listed(LEASE, visit_of().response, CAPTURE, dates)))
     assert bench.log.dates == {"http://a.test/1": AT - timedelta(days=1)}
     assert bench.log.seen[0].url == URL

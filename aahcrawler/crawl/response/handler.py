@@ -11,9 +11,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
+from aahcrawler.archive.history import Former
 from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, PageRendering, Rendering
 from aahcrawler.crawl.capture.archiver import Annotations, identified
@@ -58,6 +60,7 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
+from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scope import SCOPE, Refusal, Spelling
 from aahcrawler.tallies import DENIED, FAILURE, NO_CAPTURE
 from aahcrawler.traps.path_shape import Trap
@@ -100,6 +103,8 @@ MAX_WAIT_FOR_SOURCES: Final = 15.0
 """Seconds that the pages of a site wait at most for archives that failed: more would cost those that others have."""
 SHARE_FOR_SOURCES: Final = 0.05
 """The part of a crawl's time for which its sites wait in all for archives that failed, while others can be asked."""
+_LATE: Final = timedelta(days=2)
+"""How long after a change a list may begin to tell of it."""
 _NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
 """Counts of a lease whose site was not asked for it."""
 _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
@@ -481,7 +486,7 @@ class ResponseHandler:
         """
         sent = _page(lease, response)
         if lease.purpose.is_list:
-            await self._finish_list(lease, response, sent)
+            await self._finish_list(lease, response, sent, asked)
             return
         if is_last and await self._is_refused(lease, sent, response):
             return
@@ -638,7 +643,9 @@ class ResponseHandler:
             await self._writer.count({f"blocked:{refusal}": 1, **noted})
             await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
 
-    async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page) -> None:
+    async def _finish_list(
+        self, lease: Lease, response: CapturedResponse, page: Page, asked: ConditionalRequest
+    ) -> None:
         """Archive a sitemap, or a feed that was announced, and offer what it lists."""
         size, offers = response.exchange.response_size, NO_LINKS.offers
         stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, lease.purpose: 1})
@@ -646,7 +653,7 @@ class ResponseHandler:
         listed = await self._steps.url_lists.understood(lease, page, stats) if page.status < 300 else ()
         annotations = Annotations(identified(page.body, declared=page.media_type))
         capture = await self._writer.archive(response.exchange, annotations)
-        await self._steps.visit_noting.listed(lease, response, capture, listed)
+        await self._steps.visit_noting.listed(lease, response, capture, _dates(listed, asked.former))
         if 300 <= page.status < 400:
             offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
             offers = await self._steps.listings.redirected(lease, offers)
@@ -744,6 +751,13 @@ class ResponseHandler:
         else:
             logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
         return held
+
+
+def _dates(listed: Sequence[ScoredPage], former: Former | None) -> Mapping[str, datetime]:
+    """Return when a list says that pages changed; what it said when it was read last is in the log."""
+    since = datetime.min.replace(tzinfo=UTC) if former is None else former.last_seen - _LATE
+    outlinks = (outlink for piece in listed for outlink in piece.assistance.document.outlinks)
+    return {each.url: each.date for each in outlinks if each.date is not None and each.date >= since}
 
 
 def _page(lease: Lease, response: CapturedResponse) -> Page:

@@ -22,7 +22,6 @@ from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
-from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.revisits.change_evidence import http_date
 from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, template_of
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord, milliseconds
@@ -79,16 +78,14 @@ class VisitNoting:
             await self._writer.write(log.visited, seen)
 
     async def listed(
-        self, lease: Lease, response: CapturedResponse, capture: WrittenCapture, pieces: Sequence[ScoredPage]
+        self, lease: Lease, response: CapturedResponse, capture: WrittenCapture, changed: Mapping[str, datetime]
     ) -> None:
         """Keep a visit of a list, and when it says that pages have changed."""
         log = self._writer.stores.changes
         if log is None:
             return
-        at = capture.date
-        outlinks = (outlink for piece in pieces for outlink in piece.assistance.document.outlinks)
-        told = {each.url: each.date for each in outlinks if each.date is not None and each.date <= at}
-        await self._writer.write(log.listed, lease.url, at, told)
+        told = {url: date for url, date in changed.items() if date <= capture.date}
+        await self._writer.write(log.listed, lease.url, capture.date, told)
         await self._writer.write(log.visited, VisitRecord.model_validate(_of_exchange(lease, response, capture)))
 
     async def _difference(self, visit: AnswerVisit) -> Difference | None:
