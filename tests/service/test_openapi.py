@@ -44,6 +44,16 @@ RULES = [
     {"kind": "prefix", "text": "http://thread0.varhaven0.example/archive/"},
     {"kind": "url", "text": "http://thread0.varhaven0.example/archive/1"},
 ]
+SPECIFIED = {
+    "definition": {
+        "title": "Told",
+        "contact": "a@b.example",
+        "seeds": ["http://b.example/"],
+        "topic": {"documents": ["told.txt"], "keywords": ["flood"]},
+        "captures": {"sources": [{"archive": RESTS}]},
+    },
+    "texts": {"told.txt": "The flood reached the town, and the dike broke."},
+}
 BODIES: Mapping[str, Sequence[Any]] = {
     "RuleAsked": RULES,
     "LimitsAsked": [{"pages": 5000}, {"pages": None, "time": "3 hours"}, {"bytes": "20 GB", "pages_per_domain": 4000}],
@@ -52,8 +62,8 @@ BODIES: Mapping[str, Sequence[Any]] = {
     "CopyAsked": [{"title": "Once more"}],
     "DescriptionAsked": [{"title": "Told", "subject": ["floods"], "language": ["de"]}, {"title": "Told"}],
     "CollectionAsked": [{"title": "Told", "language": ["de"], "date": "2024-05", "crawls": []}, {"title": "Told"}],
-    "Specification": [{"definition": {"title": "Told", "captures": {"sources": [{"archive": "nobody"}]}}}],
-    "HandedIn": [{"definition": {"title": "Told", "captures": {"sources": [{"archive": "nobody"}]}}, "start": False}],
+    "Specification": [SPECIFIED],
+    "HandedIn": [{**SPECIFIED, "start": False}],
     "Start": [{"workers": 1}, {"accept_changes": True}, {}],
     "DefinitionAsked": [
         {"definition": "id: made\ncontact: a@b.example\nseeds: [http://b.example/]\ntopic: {keywords: [flood]}\n"},
