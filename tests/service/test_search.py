@@ -118,6 +118,7 @@ def test_each_result_leads_to_more_like_it(cockpit: tuple[Cockpit, str], service
     told = service.get(f"/v1/search?{urlencode({'like': iri})}").json
     assert told["like_by"] == "terms"
     assert iri not in [each["iri"] for each in told["results"]]
+    assert service.get("/v1/search?like=http://nobody.test/").status == 404
     assert "othing that is archived has the URL" in page(cockpit, like="http://nobody.test/")
 
 

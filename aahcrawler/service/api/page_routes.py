@@ -19,7 +19,7 @@ from aahcrawler.service.views.object_history import NO_OBJECT, ObjectHistory
 from aahcrawler.service.views.object_list import Lacking, ObjectCounts, ObjectFilter, ObjectList
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
 from aahcrawler.service.views.page_list import BAD_CURSOR, Level, PageFilter, PageList
-from aahcrawler.service.views.search_answers import SearchIndexes, SearchResults, answer, question_of
+from aahcrawler.service.views.search_answers import NOT_ARCHIVED, SearchIndexes, SearchResults, answer, question_of
 from aahcrawler.service.views.sparql_answers import (
     BAD_SPARQL,
     MAX_SPARQL_LENGTH,
@@ -205,7 +205,7 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["search"])
 
-    @router.get("/search", responses=problem_responses(NO_CRAWL, BAD_SEARCH))
+    @router.get("/search", responses=problem_responses(NO_CRAWL, NOT_ARCHIVED, BAD_SEARCH))
     def search_crawls(
         q: Annotated[
             str, Query(max_length=LONGEST, description='Words, "phrases", -unwanted, OR, begin*, author:jo, date:2013.')

@@ -20,6 +20,7 @@ from aahcrawler.service.steering.unfound_searches import MIN_ASKERS
 from aahcrawler.service.views.search_answers import (
     FACETS,
     HAS_PARQUET,
+    NOT_ARCHIVED,
     Format,
     SearchResults,
     Span,
@@ -169,7 +170,7 @@ def routes(site: Site) -> APIRouter:
         try:
             found = answer(reach, indexes, question(asked, offset), asked.filters["crawl"])
         except ProblemError as error:
-            if error.kind is not BAD_SEARCH:
+            if error.kind not in (BAD_SEARCH, NOT_ARCHIVED):
                 raise
             mistake = error.detail
         urls = _urls(asked.q)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
@@ -29,12 +30,13 @@ from aahcrawler.search import (
     search,
 )
 from aahcrawler.search.found_records import FoundRecords
+from aahcrawler.search.likeness import LikenessError
 from aahcrawler.search.result_rows import ResultRow, utc
 from aahcrawler.search.searching import MAX_HITS
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, Kind, ProblemError
 
 _SHORT: Final = 0.3
 """Seconds that a search waits for what was just added."""
@@ -178,6 +180,7 @@ class _Keeper:
             index.rest()
 
 
+NOT_ARCHIVED: Final = Kind("not-archived", HTTPStatus.NOT_FOUND, "Nothing archived that others could be like")
 FACETS: Final = ("kind", "type", "site", "author", "application", "language", "media_type")
 """Facets that results can be narrowed by."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -352,6 +355,8 @@ def _found(
     opened = indexes.opened(wanted)
     try:
         found = search(opened.folders, question)
+    except LikenessError as error:
+        raise ProblemError(NOT_ARCHIVED, str(error)) from error
     except QueryError as error:
         raise ProblemError(BAD_SEARCH, str(error)) from error
     return found, dict(opened.ids), opened.notes
