@@ -194,6 +194,7 @@ def found_in(service: Service, site: Site) -> Real:
         "words": ["flood", '"storm surge" -mayor', "flood OR dyke"],
         "since": ["2026-03-01T06:00"],
         "until": ["2026-03-02"],
+        **{f"{name}/since": ["2026", "2026-03-01"] for name in ("spoken-of", "{kind}", "conversations")},
         "as_of": ["2026-03", "2026-03-02"],
         "q": ["flood", 'author:jo OR "storm surge"', "flo* -mayor published:2013..2014"],
         "text": ["", "archive", "*/archive/*", "host:varhaven0.example"],
