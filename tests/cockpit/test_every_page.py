@@ -237,8 +237,8 @@ def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path) -> None:
     ]
     event = {"start": "2013-06-01", "end": "2013-06-30"}
     place = tmp_path / "crawls"
-    output = {"id": "dikes", "output": str(place / "dikes")}
-    ended = crawl(tmp_path, [f"{home}page0"], captures={"sources": named}, event=event, **output).ended
+    captures, output = {"sources": named}, str(place / "dikes")
+    ended = crawl(tmp_path, [f"{home}page0"], id="dikes", captures=captures, event=event, output=output).ended
     assert ended.code == 0, ended.err
     with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
         walk = Walk(visit, is_full=True)
