@@ -356,11 +356,11 @@ def _chain(chain: Sequence[PageRow], lead: Lead) -> str:
             drawn.append(
                 f'<path d="M32 {y - 24}V{y - 4}M27 {y - 10}L32 {y - 4}L37 {y - 10}" fill="none" stroke="#5b6575"/>'
             )
-        address = escape(lead(row))
+        address, width = escape(lead(row)), WIDTH - 2
         drawn.append(
             f'{f"""<a class="part" href="{address}">""" if address else """<g class="part">"""}'
             f"<title>{escape(row.url)}</title>"
-            f'<rect x="1" y="{y + 1}" width="{WIDTH - 2}" height="{_BOX - 2}" rx="5" fill="none" stroke="{colour}"/>'
+            f'<rect x="1" y="{y + 1}" width="{width}" height="{_BOX - 2}" rx="5" fill="transparent" stroke="{colour}"/>'
             f'<text x="12" y="{y + 22}">{escape(name)}</text><text x="12" y="{y + 42}">{escape(_short(row.url))}</text>'
             f'<text x="12" y="{y + 62}">depth {row.depth or 0}, {escape(_short(archive))}, {row.fetched_at[:10]}, '
             f"{score}, {fate}</text>{'</a>' if address else '</g>'}"

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -244,8 +243,8 @@ def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path) -> None:
     ]
     event = {"start": "2013-06-01", "end": "2013-06-30"}
     place = tmp_path / "crawls"
-    sections: dict[str, Any] = {"id": "dikes", "output": str(place / "dikes"), "captures": {"sources": named}}
-    ended = crawl(tmp_path, [f"{home}page0"], event=event, **sections).ended
+    captures, output = {"sources": named}, str(place / "dikes")
+    ended = crawl(tmp_path, [f"{home}page0"], id="dikes", captures=captures, event=event, output=output).ended
     assert ended.code == 0, ended.err
     with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
         walk = Walk(visit, is_full=True)

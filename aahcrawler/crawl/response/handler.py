@@ -365,7 +365,9 @@ class ResponseHandler:
             await self._end(lease, State.FAILED, NO_CAPTURE)
         elif error.seconds:
             await self._fetching.leases.give_back_behind(lease)
-            await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+            # Links raise its score again: then others of its site are to go first, and need not wait.
+            delay = 0.0 if error.is_answered and lease.score else error.seconds
+            await self._writer.call(self._frontier.release, [lease], delay=delay)
             if error.is_answered:
                 await self._writer.call(self._frontier.rescore, [Rescore(lease.url, 0.0)])
         else:

@@ -26,7 +26,7 @@ from aahcrawler.service.web.problems import Kind, ProblemError
 NOT_COLLECTED: Final = Kind("not-collected", HTTPStatus.CONFLICT, "Nothing is collected yet")
 PATIENCE: Final = 3.0
 """Seconds that a page waits for what is being read."""
-BEST: Final = 15
+BEST: Final = 6
 """Relevant pages that are listed, those with the best scores."""
 MISSING: Final = 20
 """URLs that nobody has which are listed, the first ones."""
