@@ -24,18 +24,14 @@ from aahcrawler.operating.definition_commands import definition_app
 from aahcrawler.operating.takedown_command import takedown_app
 from aahcrawler.schedule.commands import schedule_app
 from offline.collection_commands import collection_app
-from offline.commands import store_app
+from offline.commands import refine_app, reread_app, score_app, simulation_app, store_app
 from offline.enrich_command import enrich_app
 from offline.event_collection_commands import event_collection_app
 from offline.export_command import export_app
 from offline.import_command import import_app
 from offline.judgement_commands import judgement_app
-from offline.refine_commands import refine_app
-from offline.reread_command import reread_app
-from offline.score_commands import score_app
 from offline.search_command import search_app
 from offline.selection_commands import selection_app
-from offline.simulation_commands import simulation_app
 
 app = typer.Typer(
     help="AAHCrawler: an application-aware, focused, archiving web crawler.",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aahcrawler.adaptation.adapter import Adaptation, strategies
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.editor.pages.saved_pages import as_text
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Question

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.adaptation.learned import LearnedAction
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.layout import LEARNED, NQUADS, OBJECTS
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.reader import page_rows

@@ -18,7 +18,6 @@ OUTSIDE = "nothing that runs in a crawl"
 SUBSYSTEMS: Final[Mapping[str, str]] = {
     # The helper
     "aahcrawler.helper": "helper: the rest",
-    "aahcrawler.helper.application.completion": "helper: completion",
     "aahcrawler.helper.application.application_reading": "helper: completion",
     "aahcrawler.helper.detection": "helper: recognition",
     "aahcrawler.helper.extraction": "helper: actions, extraction",
@@ -98,7 +97,6 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     # Fetching
     "aahcrawler.wire": "wire, downloader",
     "aahcrawler.browser": "browser",
-    "aahcrawler.browser_look": "browser",
     "aahcrawler.data_templates": "browser",
     "aahcrawler.crawl.browsing": "browser",
     "aahcrawler.crawl.fetch": "wire, downloader",

@@ -86,7 +86,7 @@ def enrich(
     """Find who and what the web objects of crawls speak of, also while they run; what is done is not repeated."""
     import sqlite3
 
-    from aahcrawler.annotations.annotation_lock import AnnotationsBusyError
+    from aahcrawler.annotations.annotation import AnnotationsBusyError
     from aahcrawler.definitions import DefinitionError
     from aahcrawler.jobs import Job, JobError
     from aahcrawler.objects.reader import ReadError
@@ -95,8 +95,8 @@ def enrich(
     from offline.counting import counting
     from offline.enrichment.crawl_steering import RunningCrawl, SteeringBounds, SteeringError, steer, undo
     from offline.enrichment.enriching import enrich as enriched
+    from offline.enrichment.spark_job import spark_jobs
     from offline.enrichment.steps import ASKED_FOR, EnrichError, all_steps, chosen_steps
-    from offline.spark.spark_job import spark_jobs
 
     if listing:
         for step in all_steps():

@@ -20,7 +20,7 @@ from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.layout import DEFINITION
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.seeds import Verdict, wall
-from aahcrawler.sources.snapshot_choice import Span
+from aahcrawler.sources.source import Span
 from online_analysis.terms import Lexicon
 
 MIN_COSINE: Final = 0.12

@@ -19,8 +19,8 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from aahcrawler.adaptation.adapter import adaptation
-from aahcrawler.adaptation.store.learned import Learned
-from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.captures import ArchivedCaptures, CaptureSource
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document
@@ -42,7 +42,7 @@ from aahcrawler.webobject import Container
 from knowledge_base.loader import load
 from knowledge_base.selectors import BadExpressionError
 from online_analysis.icd import Icd
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import TopicState
 
 logger = logging.getLogger(__name__)
 

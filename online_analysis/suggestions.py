@@ -15,9 +15,55 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from online_analysis.analysers.date_hints import Span, date_in_anchor
-from online_analysis.capitalised_names import names
 from online_analysis.icd.seed_list import read_seed_list
 from online_analysis.terms import Language, Lexicon, is_unspaced, tokenize
+
+_CAPITALISED = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_PARTICLES = frozenset(
+    {"al", "da", "de", "del", "den", "der", "di", "do", "dos", "du", "el", "la", "of", "van", "von", "zu"}
+)
+_MIN_WORDS, _MAX_WORDS = 2, 4
+
+
+def names(text: str) -> set[str]:
+    """Return the names of two to four words that stand after a word in small letters, or after a comma.
+
+    >>> sorted(names("The plans of Hermann Scheer, of Ursula von der Leyen and Freiburg. Solar Power is cheap."))
+    ['Hermann Scheer', 'Ursula von der Leyen']
+    """
+    return {name for line in text.splitlines() for name in _names_of_line(line)}
+
+
+def _names_of_line(line: str) -> Iterator[str]:
+    words = list(_CAPITALISED.finditer(line))
+    at = 1
+    while at < len(words):
+        end = _end(line, words, at)
+        if end - at >= _MIN_WORDS and end - at <= _MAX_WORDS and _is_within(line, words, at):
+            yield line[words[at].start() : words[end - 1].end()]
+        at = max(end, at + 1)
+
+
+def _end(line: str, words: list[re.Match[str]], begin: int) -> int:
+    """Return the end of the run of capitalised words that begins here.
+
+    Particles between two of them belong to the name.
+    """
+    end = at = begin
+    while at < len(words) and (at == begin or line[words[at - 1].end() : words[at].start()] == " "):
+        word = words[at][0]
+        if word[0].isupper():
+            end = at + 1
+        elif at == begin or word not in _PARTICLES:
+            break
+        at += 1
+    return end
+
+
+def _is_within(line: str, words: list[re.Match[str]], at: int) -> bool:
+    before = line[words[at - 1].end() : words[at].start()].strip()
+    return before in {",", "(", "“", '"'} or (not before and words[at - 1][0].islower())
+
 
 _AROUND: Final = 60
 """Characters on either side of what a snippet shows."""

@@ -8,11 +8,13 @@ fails later is replaced in turn, so that any number of redesigns is survived (AR
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from aahcrawler.adaptation.detection.failure_detection import Trouble, body_of, body_text, of_action, since, trouble
 from aahcrawler.adaptation.detection.former_values import compared, contradicts, differs, evident, settled
 from aahcrawler.adaptation.detection.level_fallback import LevelFallback, is_telling
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
+from aahcrawler.adaptation.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping, Rejected
 from aahcrawler.adaptation.repair.action_learning import (
     MIN_PAGES,
     Attempted,
@@ -28,7 +30,6 @@ from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.adaptation.repair.page_structure import Structures
 from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
-from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
 from aahcrawler.adaptation.repair.validation import (
     adds_to,
@@ -39,7 +40,6 @@ from aahcrawler.adaptation.repair.validation import (
     sketches,
     supplemented,
 )
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping, Rejected
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
@@ -55,6 +55,18 @@ from aahcrawler.wrapper_induction.examples import LabelledExample, Method
 from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 from knowledge_base.url_rules import ParsedUrl
+
+
+class RepairStrategy(Protocol):
+    """Finds the objects of an action by other means than its expressions. Deterministic; never fetches anything."""
+
+    def label(self, question: Question) -> LabelledExample | None:
+        """Return all objects of the action on the page; None if they cannot be determined.
+
+        An example without objects means that there are none.
+        """
+        ...
+
 
 MAX_NAMES = 1_000
 MAX_LISTS = 10_000

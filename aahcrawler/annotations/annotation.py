@@ -1,7 +1,14 @@
 """An annotation: one thing that an annotator says of a web object (ARCOMEM, section 3.3)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from aahcrawler.layout import ANNOTATIONS, LOCK
 
 
 class Kind(StrEnum):
@@ -53,3 +60,26 @@ class Annotation:
     end: int = -1
     quote: str = ""
     values: tuple[tuple[str, str], ...] = ()
+
+
+class AnnotationsBusyError(Exception):
+    """Raised while another process writes annotations of a crawl; the message tells what to do."""
+
+
+@contextmanager
+def annotating(crawl: Path) -> Iterator[Path]:
+    """Keep others from writing annotations of a crawl meanwhile; give their folder, which is made where it is missing.
+
+    Crawls go on: they write none. Raise ``AnnotationsBusyError`` and ``OSError``.
+    """
+    folder = crawl / ANNOTATIONS
+    folder.mkdir(exist_ok=True)
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise AnnotationsBusyError(f"{crawl}: aah enrich is at work here; wait for its end, or end it") from error
+    try:
+        yield folder
+    finally:
+        lock.release()

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from aahcrawler.browser.devtools.devtools_connection import (
-    BrowserCrashedError,
-    DevTools,
-    DevToolsError,
-    PageCrashedError,
-)
 from aahcrawler.browser.network.proxy_key import ProxyKey
 from aahcrawler.browser.network.recording_proxy import RecordingProxy
 from aahcrawler.browser.network.upstream import Upstream
 from aahcrawler.browser.process.browser_process import BrowserProcess, start_browser
 from aahcrawler.browser.process.chromium_executable import BrowserSettings, Isolation
+from aahcrawler.browser.process.devtools_connection import (
+    BrowserCrashedError,
+    DevTools,
+    DevToolsError,
+    PageCrashedError,
+)
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
 from aahcrawler.browser.visits.page_visit import PageVisit, VisitPlace
 from aahcrawler.browser.visits.rendered_page import RenderedPage

@@ -9,8 +9,15 @@ from typing import Any, Final
 
 from lxml import html
 
-from aahcrawler.data_templates.template_learning import Seen, TemplateLearner
-from aahcrawler.data_templates.template_nodes import DEEPEST, Keys, MissingDataError, Node, Scope
+from aahcrawler.data_templates.template_learning import (
+    DEEPEST,
+    Keys,
+    MissingDataError,
+    Node,
+    Scope,
+    Seen,
+    TemplateLearner,
+)
 
 MAX_VALUES: Final = 50_000
 """Values of one page beyond which nothing is known of it."""

@@ -9,11 +9,11 @@ A crawl is known by the id of its definition. ``number`` counts the crawls of a 
 frontier of its own; ``version`` counts the texts of the definition that were submitted, through all of its crawls.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 LARGEST = 64_000_000
 """Bytes that a definition may have together with the files that it names."""
@@ -118,4 +118,97 @@ class Registry(Protocol):
 
     def topic(self, crawl: str, number: int) -> str | None:
         """Return the topic stored last, None where none was."""
+        ...
+
+
+SILENCE = 15.0
+"""Seconds after which a worker that says nothing is taken for gone, and its roles are given to others."""
+
+
+class Doing(NamedTuple):
+    """What a worker does for a crawl: the sites it fetches from, else its next site and when, in seconds since 1970.
+
+    ``next_at`` is None where that is not known. ``pause`` says why it fetches nothing new, empty while it does.
+    """
+
+    sites: Sequence[str] = ()
+    next_site: str = ""
+    next_at: float | None = None
+    pause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that is alive. ``started_at`` is in seconds since 1970.
+
+    ``crawls`` has the numbers of each crawl that it serves, counted since it was started: ``pages``, ``bytes`` and
+    other tallies of the crawl, and ``out``, the number of URLs it is fetching. ``doing`` is what it does for each.
+    """
+
+    name: str
+    host: str
+    pid: int
+    started_at: float
+    folder: str = ""
+    software: str = ""
+    crawls: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    doing: Mapping[str, Doing] = field(default_factory=dict)
+
+
+class Presence(Protocol):
+    """The register of workers. Errors are those of ``protocol.Scheduling``."""
+
+    def heartbeat(self, worker: Worker) -> None:
+        """Report that a worker is alive, and what it does."""
+        ...
+
+    def leave(self, name: str) -> None:
+        """Unregister a worker; its roles are free at once."""
+        ...
+
+    def workers(self) -> Sequence[Worker]:
+        """Return all workers that are alive, by name."""
+        ...
+
+    def hold(self, role: str, name: str) -> bool:
+        """Take a role that is free, or keep it for another ``SILENCE``; False while another worker has it."""
+        ...
+
+
+LONGEST = 2000
+"""Characters of an event that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEvent:
+    """An event logged by a worker.
+
+    ``at`` is by the worker's clock; ``crawl`` is empty where the event concerns none.
+    """
+
+    at: datetime
+    worker: str
+    crawl: str
+    level: str
+    subsystem: str
+    message: str
+
+    def __str__(self) -> str:
+        """Format the event as a line of ``crawl.log``, with worker and crawl."""
+        time = f"{self.at:%Y-%m-%dT%H:%M:%S}.{self.at.microsecond // 1000:03}Z"
+        return f"{time} {self.level} {self.worker} {self.crawl or '-'} {self.subsystem} {self.message}"
+
+
+class EventLog(Protocol):
+    """A log of events. Errors are those of ``protocol.Scheduling``."""
+
+    def put(self, events: Sequence[WorkerEvent]) -> None:
+        """Append events."""
+        ...
+
+    def read(self, after: str = "") -> Iterator[tuple[str, WorkerEvent]]:
+        """Yield the stored events in the order of their arrival, each with its place.
+
+        Only events after the place ``after`` are yielded.
+        """
         ...

@@ -8,8 +8,7 @@ from typing import Self
 from aahcrawler.helper import generic_reading
 from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
-from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
-from aahcrawler.helper.application.completion import Completion
+from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading, Completion
 from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, failures_of
 from aahcrawler.helper.detection import Attempts, Recognised, Recogniser, Watchdog

@@ -5,25 +5,28 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 from zipfile import BadZipFile
 
-from aahcrawler.annotations.annotation_lock import AnnotationsBusyError
+from aahcrawler.annotations import AnnotationIndex, CaptureAnnotations
+from aahcrawler.annotations.annotation import AnnotationsBusyError, annotating
+from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.archive.folders import is_referred
+from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, PlaceNote, entries, note_all
 from aahcrawler.imports.import_writer import ImportLedger, ImportWriter, SourceFile
-from aahcrawler.imports.imported_annotations import take_annotations
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, PackedArchive, WaczPackage
 from aahcrawler.jobs import own_processes
-from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTED, INDEXES, WARC
-from aahcrawler.segments import recover, segments
+from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTED, INDEXES, NQUADS, WARC
+from aahcrawler.segments import SegmentWriter, Series, recover, segments
 from aahcrawler.tallies import plural
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
@@ -360,3 +363,58 @@ def sources_in(paths: Sequence[Path]) -> Iterator[Path]:
             yield from sources_in([each for each in inner if each.is_file() or not each.is_symlink()])
         elif path.is_file():
             yield path
+
+
+_MAX_GRAPH: Final = 64 << 20
+"""Bytes of the statements of the largest graph that is taken."""
+_HAS: Final = "SELECT 1 FROM unit WHERE annotator = ? AND capture = ? AND run = ?"
+_BEGINNING: Final = b"<"
+
+
+def take_annotations(root: Path, crawl: str, file: BinaryIO, has: Callable[[str], bool]) -> list[str]:
+    """Take over the annotations of a file, and return what is wrong with others.
+
+    ``has`` tells whether the folder has a capture. What the folder has already said itself stays as it is: a capture is
+    annotated once by an annotator, and what was made of many captures together is taken where the folder has nothing of
+    that kind. Raises ``AnnotationsBusyError``, ``SegmentError``, ``OSError`` and ``sqlite3.Error``.
+    """
+    wrong: list[str] = []
+    with (
+        annotating(root) as folder,
+        AnnotationIndex(root) as index,
+        closing(SegmentWriter(Series(folder, crawl, NQUADS), lambda: datetime.now(UTC))) as writer,
+    ):
+        recover(folder, NQUADS)
+        index.catch_up()
+        own_runs = {name for (name,) in index.base.execute("SELECT annotator FROM run")}
+        for member in members(file, beginning=_BEGINNING):
+            try:
+                unit = _annotations(member)
+            except (KeyError, ValueError, MemberError) as error:
+                wrong.append(f"at byte {member.offset}: no annotations ({error})")
+                continue
+            is_known = index.base.execute(_HAS, (unit.annotator, unit.capture, unit.run)).fetchone() is not None
+            is_wanted = unit.annotator not in own_runs if unit.run else not is_known
+            if is_wanted and (has(unit.capture) if unit.capture else unit.run):
+                writer.append((bytes(unit),))
+        writer.sync()
+    return wrong
+
+
+def _annotations(member: Member) -> CaptureAnnotations:
+    """Return the annotations of a member. Raise ``KeyError``, ``ValueError`` or ``MemberError`` where it has none."""
+    unit = read_annotations(_whole(member))
+    if not unit.annotator:
+        raise ValueError("nothing says what made them")
+    if not all(0.0 <= each.confidence <= 1.0 for each in unit.annotations):
+        raise ValueError("a confidence that is not between 0 and 1")
+    return unit
+
+
+def _whole(member: Member) -> bytes:
+    text = bytearray()
+    while piece := member.read():
+        text += piece
+        if len(text) > _MAX_GRAPH:
+            raise ValueError(f"more than {_MAX_GRAPH:,} bytes")
+    return bytes(text)

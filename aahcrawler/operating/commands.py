@@ -40,12 +40,12 @@ Patterns = Annotated[
 @frontier_app.command()
 def counts(crawl: Crawl, as_json: AsJson = False) -> None:
     """Count URLs by state and by reason for being blocked or failed; list paused domains and rules."""
-    from aahcrawler.operating import frontier_tables
-    from aahcrawler.operating.arguments import reached
+    from aahcrawler.operating import frontier_access
+    from aahcrawler.operating.frontier_access import reached
 
     with reached(crawl) as frontier:
-        found = frontier_tables.counts_of(frontier.counts(), frontier)
-    write = frontier_tables.write_json if as_json else frontier_tables.write_counts
+        found = frontier_access.counts_of(frontier.counts(), frontier)
+    write = frontier_access.write_json if as_json else frontier_access.write_counts
     write(found, sys.stdout)
 
 
@@ -56,21 +56,21 @@ def top(
     as_json: AsJson = False,
 ) -> None:
     """List the URLs that are to be fetched next: score, depth, kind and URL, the best first."""
-    from aahcrawler.operating import frontier_tables
-    from aahcrawler.operating.arguments import reached
+    from aahcrawler.operating import frontier_access
+    from aahcrawler.operating.frontier_access import reached
 
     with reached(crawl) as frontier:
         offers = frontier.iterate(number)
     if as_json:
-        frontier_tables.write_json(frontier_tables.offers_of(offers), sys.stdout)
+        frontier_access.write_json(frontier_access.offers_of(offers), sys.stdout)
     else:
-        frontier_tables.write_offers(offers, sys.stdout)
+        frontier_access.write_offers(offers, sys.stdout)
 
 
 @frontier_app.command()
 def pause(crawl: Crawl, host: Host = "") -> None:
     """Fetch nothing more of a crawl, or of one domain, until it is resumed; fetches in progress are kept."""
-    from aahcrawler.operating.arguments import queue_named, reached
+    from aahcrawler.operating.frontier_access import queue_named, reached
 
     with reached(crawl) as frontier:
         if host:
@@ -84,7 +84,7 @@ def pause(crawl: Crawl, host: Host = "") -> None:
 @frontier_app.command()
 def resume(crawl: Crawl, host: Host = "") -> None:
     """Resume fetching after a pause."""
-    from aahcrawler.operating.arguments import queue_named, reached
+    from aahcrawler.operating.frontier_access import queue_named, reached
 
     with reached(crawl) as frontier:
         if host:
@@ -100,7 +100,7 @@ def block(
     crawl: Crawl, url: Urls = None, prefix: Prefixes = None, host: Hosts = None, pattern: Patterns = None
 ) -> None:
     """Fetch none of these URLs, whether they are queued now or found later, until they are unblocked."""
-    from aahcrawler.operating.arguments import reached, rule_names, rules_of
+    from aahcrawler.operating.frontier_access import reached, rule_names, rules_of
 
     rules = rules_of(url, prefix, host, pattern)
     with reached(crawl) as frontier:
@@ -113,7 +113,7 @@ def unblock(
     crawl: Crawl, url: Urls = None, prefix: Prefixes = None, host: Hosts = None, pattern: Patterns = None
 ) -> None:
     """Remove rules of `block`, as they were given; the URLs they blocked are queued again, with their scores."""
-    from aahcrawler.operating.arguments import reached, rule_names, rules_of
+    from aahcrawler.operating.frontier_access import reached, rule_names, rules_of
 
     rules = rules_of(url, prefix, host, pattern)
     with reached(crawl) as frontier:
@@ -132,7 +132,7 @@ def snapshot(
 ) -> None:
     """Write the whole state of a frontier to a file. Pause the crawl before, and it is the state of one moment."""
     from aahcrawler.frontier.control import SnapshotError
-    from aahcrawler.operating.arguments import reached
+    from aahcrawler.operating.frontier_access import reached
 
     with exit_on_error(SnapshotError, OSError), reached(crawl) as frontier:
         urls = frontier.snapshot(file)
@@ -147,7 +147,7 @@ def restore(
 ) -> None:
     """Restore a crawl that does not run from a snapshot. Pages fetched since stay in its archive."""
     from aahcrawler.frontier.control import SnapshotError
-    from aahcrawler.operating.arguments import reached
+    from aahcrawler.operating.frontier_access import reached
 
     with exit_on_error(SnapshotError, OSError), reached(crawl, alone=True) as frontier:
         urls = frontier.restore(file, replace=replace)
@@ -164,7 +164,7 @@ def revisit(
     """Fetch pages again that have been fetched in this crawl, now or later."""
     from aahcrawler.frontier.control import Revisit
     from aahcrawler.frontier.protocol import Offer
-    from aahcrawler.operating.arguments import canonical, reached, seconds_of
+    from aahcrawler.operating.frontier_access import canonical, reached, seconds_of
     from aahcrawler.urls import queue_of
 
     with exit_on_error(ValueError):

@@ -1,19 +1,33 @@
 """The frontier of a crawl that an operator names, by its folder or, on a shared server, by its id."""
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Protocol, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.definition_bundle import unpacked
-from aahcrawler.definitions import read_definition
+from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.exits import exit_on_error
+from aahcrawler.frontier.blocking_rules import Rule, RuleKind
+from aahcrawler.frontier.control import Blocking, Pausing
+from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.registry import RedisRegistry
+from aahcrawler.frontier.registry import RegistryError
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontiers import NoCrawlError, crawl_of, server_of
 from aahcrawler.layout import DEFINITION
+from aahcrawler.urls import canonicalize, queue_of
 from online_analysis.icd import Icd
+from online_analysis.icd.units import parse_duration
 
 
 @contextmanager
@@ -51,3 +65,142 @@ def _registered(server: str, crawl: str) -> tuple[Icd, int]:
     if number is None:
         raise NoCrawlError(f"{crawl}: is neither the folder of a crawl nor the id of one that {REDIS_URL} knows")
     return unpacked(registry.definition(crawl)[1], Path(crawl)), number
+
+
+@contextmanager
+def reached(crawl: str, *, alone: bool = False) -> Iterator[RedisControl]:
+    """Lend the frontier of a crawl (``control_of``)."""
+    mistakes = NoCrawlError, DefinitionError, FrontierUnavailableError, RegistryError
+    with exit_on_error(*mistakes), control_of(crawl, alone=alone) as control:
+        yield control
+
+
+def rules_of(
+    urls: Sequence[str] | None, prefixes: Sequence[str] | None, hosts: Sequence[str] | None, texts: Sequence[str] | None
+) -> tuple[Rule, ...]:
+    """Return the rules that name these URLs, prefixes, hosts and patterns; there has to be one at least."""
+    with exit_on_error(ValueError):
+        given = (
+            *(Rule(RuleKind.URL, canonical(text)) for text in urls or ()),
+            *(Rule(RuleKind.PREFIX, text) for text in prefixes or ()),
+            *(Rule(RuleKind.HOST, text.lower()) for text in hosts or ()),
+            *(Rule(RuleKind.PATTERN, text) for text in texts or ()),
+        )
+        if not given:
+            raise ValueError("nothing is named; give --url, --prefix, --host or --pattern")
+        return given
+
+
+def canonical(text: str) -> str:
+    """Return a URL in the crawl's canonical form; raise ValueError for an invalid one."""
+    url = canonicalize(text)
+    if url is None:
+        raise ValueError(f"{text!r} is no http or https URL")
+    return url
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a duration; raise ValueError for an invalid one."""
+    try:
+        return parse_duration(text).total_seconds()
+    except ValueError as error:
+        raise ValueError(f"{text!r} {error}; write a number and a unit: 30 min, 2 h, 1 day") from None
+
+
+def queue_named(host: str) -> str:
+    """Return the queue of a host."""
+    with exit_on_error(ValueError):
+        return queue_of(canonical(f"http://{host}/"))
+
+
+def rule_names(rules: Sequence[Rule]) -> str:
+    """Return the names of rules."""
+    return ", ".join(rule.reason for rule in rules)
+
+
+_CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+
+
+class Withheld(Pausing, Blocking, Protocol):
+    """The queues and rules that keep URLs from being fetched."""
+
+
+def counts_of(counts: Counts, control: Withheld) -> Mapping[str, object]:
+    """Return the counts of a frontier in the form of the JSON output."""
+    return {
+        "paused": control.is_paused(),
+        "paused_queues": sorted(control.paused_queues()),
+        "pages": {str(state): counts.pages.get(state, 0) for state in State},
+        "requisites": {str(state): counts.requisites.get(state, 0) for state in State},
+        "queues": counts.queues,
+        "reasons": dict(counts.reasons),
+        "rules": sorted(rule.reason for rule in control.rules()),
+    }
+
+
+def offers_of(offers: Sequence[Offer]) -> Sequence[Mapping[str, object]]:
+    """Return queued URLs as JSON has them; the score of one that has none is null."""
+    return [
+        {
+            "url": offer.url,
+            "queue": offer.queue,
+            "score": offer.score if offer.score >= 0 else None,
+            "depth": offer.depth,
+            "kind": offer.kind,
+            "via": offer.via or None,
+            "path": offer.path,
+        }
+        for offer in offers
+    ]
+
+
+def write_json(value: object, out: TextIO) -> None:
+    """Write a value as JSON."""
+    out.write(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_counts(found: Mapping[str, object], out: TextIO) -> None:
+    """Write the result of ``counts_of`` as tables."""
+    console = Console(file=out, highlight=False)
+    pages, requisites, reasons = (_numbers(found[name]) for name in ("pages", "requisites", "reasons"))
+    table = _table("", "state", "pages", "requisites")
+    for state in pages:
+        _row(table, state, f"{pages[state]:,}", f"{requisites[state]:,}")
+    console.print(table)
+    if reasons:
+        table = _table("Why URLs are blocked or have failed", "reason", "URLs")
+        for reason, number in sorted(reasons.items(), key=lambda item: -item[1]):
+            _row(table, reason, f"{number:,}")
+        console.print(table)
+    for line in _lines(found):
+        console.print(Text(line.translate(_CONTROLS)), soft_wrap=True)
+
+
+def write_offers(offers: Sequence[Offer], out: TextIO) -> None:
+    """Write queued URLs, each on a line that ends with it."""
+    for offer in offers:
+        score = "unscored" if offer.score < 0 else f"{offer.score:8.4f}"
+        out.write(f"{score:>8}  {offer.depth:>3}  {offer.kind:<9}  {offer.url}\n")
+
+
+def _lines(found: Mapping[str, object]) -> Iterable[str]:
+    if found["paused"]:
+        yield "paused: nothing is leased of this crawl"
+    for name, what in (("paused_queues", "paused in all crawls"), ("rules", "blocked by rule")):
+        listed = found[name]
+        if isinstance(listed, list) and listed:
+            yield f"{what}: {', '.join(map(str, listed))}"
+
+
+def _numbers(value: object) -> Mapping[str, int]:
+    return {str(name): int(number) for name, number in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _table(title: str, *names: str) -> Table:
+    columns = (Column(name, justify="left" if n == 0 else "right", overflow="fold") for n, name in enumerate(names))
+    return Table(*columns, title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
+
+
+def _row(table: Table, *cells: str) -> None:
+    """Add a row of cells, none of which is markup or reaches the terminal as a command."""
+    table.add_row(*(Text(cell.translate(_CONTROLS)) for cell in cells))

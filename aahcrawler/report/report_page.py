@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.adaptation.overlay import Evidence, Overlay
 from aahcrawler.annotations.judgements import judgements_of
 from aahcrawler.annotations.judging_samples import framed, samples_of
 from aahcrawler.annotations.membership import membership_of, with_membership

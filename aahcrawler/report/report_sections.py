@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from aahcrawler.adaptation.store.overlay import Evidence
+from aahcrawler.adaptation.overlay import Evidence
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, LOG, MISSING, OBJECTS, REFUSED, SUMMARY, TOPIC, WARC
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.refusals import Failed, failures
@@ -20,8 +20,7 @@ from aahcrawler.report.chart import bars
 from aahcrawler.report.reason_words import Reason, counted, worded
 from aahcrawler.seeds import in_words
 from aahcrawler.segments import is_open, segments
-from online_analysis.topic_learning import KeptRefinement, Learned
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import KeptRefinement, Learned, TopicState
 
 
 def reasons(counts: Mapping[str, int], empty: str, words: Callable[[str], Reason] = worded) -> str:

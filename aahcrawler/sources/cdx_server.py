@@ -28,8 +28,7 @@ from aahcrawler.sources.remote_captures import (
     are_alike,
     pieces_of,
 )
-from aahcrawler.sources.snapshot_choice import SnapshotChoice, is_credible
-from aahcrawler.sources.source import Demand, SourceError
+from aahcrawler.sources.source import Demand, SnapshotChoice, SourceError, is_credible
 from online_analysis.icd import CdxServer
 
 MAX_LISTING: Final = 20_000_000

@@ -30,8 +30,7 @@ from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexErro
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.sources.archive_imports import import_folder
-from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import ArchiveFolderError, Demand, SourceError
+from aahcrawler.sources.source import ArchiveFolderError, Clock, Demand, SnapshotChoice, SourceError, is_credible
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
 

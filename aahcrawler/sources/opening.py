@@ -8,11 +8,9 @@ from aahcrawler.layout import SOURCES, TIME_MAPS
 from aahcrawler.sources.archive_client import ArchiveClient
 from aahcrawler.sources.cdx_server import CdxSource
 from aahcrawler.sources.local_archives import open_archives
-from aahcrawler.sources.memento_source import MementoSource
+from aahcrawler.sources.memento_source import MementoSource, TimeMapCache
 from aahcrawler.sources.remote_captures import RemoteCaptures
-from aahcrawler.sources.snapshot_choice import SnapshotChoice
-from aahcrawler.sources.source import Source
-from aahcrawler.sources.time_map_cache import TimeMapCache
+from aahcrawler.sources.source import SnapshotChoice, Source
 from online_analysis.icd import CaptureSource
 
 

@@ -17,8 +17,7 @@ from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.link_format import http_date, links_in
 from aahcrawler.sources.archive_client import ArchiveClient, is_memento
-from aahcrawler.sources.snapshot_choice import Clock, SnapshotChoice, is_credible
-from aahcrawler.sources.source import Demand, LateError, SourceError
+from aahcrawler.sources.source import Clock, Demand, LateError, SnapshotChoice, SourceError, is_credible
 from aahcrawler.sources.unrewriting import MementoAddress, original_fields, unrewritten
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.client import WireResponse

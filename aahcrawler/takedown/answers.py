@@ -6,8 +6,7 @@ from pathlib import Path
 
 from aahcrawler.archive.folders import is_referred
 from aahcrawler.layout import ARCHIVE
-from aahcrawler.takedown.removal import WantedRemoval, lift, plan, remove
-from aahcrawler.takedown.selection import Selected
+from aahcrawler.takedown.removal import Selected, WantedRemoval, lift, plan, remove
 from aahcrawler.tallies import plural
 from aahcrawler.tombstones import read_tombstones
 

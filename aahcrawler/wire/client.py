@@ -32,8 +32,7 @@ from aahcrawler.wire.pool import Pool
 from aahcrawler.wire.reception import Bounds, Reception
 from aahcrawler.wire.relay import Relay, Withholding
 from aahcrawler.wire.request import Origin, Target, WireRequest, serialise, target_of
-from aahcrawler.wire.route import Proxy, forwarding_proxy
-from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
+from aahcrawler.wire.settings import KeepAlive, Limits, Proxy, Timeouts, WireSettings, forwarding_proxy
 from aahcrawler.wire.spool import Spool
 from aahcrawler.wire.tunnel import LOGIN, LOGIN_PROBLEM, authorization
 

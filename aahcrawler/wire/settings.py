@@ -1,10 +1,101 @@
 """The limits and timeouts of a wire client."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from aahcrawler.wire.ip_policy import IpPolicy
-from aahcrawler.wire.route import Routes
+from aahcrawler.wire.request import Origin
+
+
+class ProxyKind(StrEnum):
+    """The protocol spoken to a proxy; ``socks5`` is given IP addresses, the others names of hosts."""
+
+    HTTP = "http"
+    SOCKS5 = "socks5"
+    SOCKS5H = "socks5h"
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy. With ``forwards``, it is sent http requests as they are; else they go through a tunnel as https does."""
+
+    kind: ProxyKind
+    host: str
+    port: int
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    forwards: bool = False
+
+    def __str__(self) -> str:
+        """Name the proxy without its user."""
+        return (
+            f"{self.kind}://[{self.host}]:{self.port}" if ":" in self.host else f"{self.kind}://{self.host}:{self.port}"
+        )
+
+    @property
+    def resolves(self) -> bool:
+        """Whether the proxy resolves host names, so that their IP addresses are not known here."""
+        return self.kind is not ProxyKind.SOCKS5
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The certificates used with a host. ``accepts_invalid`` accepts those that do not verify, and records why.
+
+    ``ca_file`` holds certificates to trust beside the system's. ``certificate`` and ``key`` identify the client; the
+    key may be in the certificate's file.
+    """
+
+    accepts_invalid: bool = False
+    ca_file: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    passphrase: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How a host is reached."""
+
+    proxy: Proxy | None = None
+    tls: Tls = field(default_factory=Tls)
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The route to each host: the entry of ``hosts`` with the longest name that is the host or a parent domain of it.
+
+    Other hosts have the general route.
+    """
+
+    general: Route = field(default_factory=Route)
+    hosts: Mapping[str, Route] = field(default_factory=dict)
+
+    def to(self, host: str) -> Route:
+        """Return the route to a host.
+
+        >>> own = Route(tls=Tls(accepts_invalid=True))
+        >>> Routes(hosts={"example.org": own}).to("www.example.org") is own
+        True
+        """
+        name = host.rstrip(".") if self.hosts else ""
+        while name:
+            if (found := self.hosts.get(name)) is not None:
+                return found
+            name = name.partition(".")[2]
+        return self.general
+
+
+def forwarding_proxy(routes: Routes, origin: Origin) -> Proxy | None:
+    """Return the proxy that requests for an origin are sent to.
+
+    None where they go to the site itself, even if through a tunnel.
+    """
+    proxy = routes.to(origin.host).proxy
+    return proxy if proxy is not None and proxy.forwards and origin.scheme == "http" else None
+
 
 MEBIBYTE = 1 << 20
 

@@ -17,7 +17,7 @@ from aahcrawler.wire.errors import (
     WireError,
 )
 from aahcrawler.wire.head import HEAD_END, parse_head
-from aahcrawler.wire.route import Proxy, ProxyKind
+from aahcrawler.wire.settings import Proxy, ProxyKind
 
 HEAD_BYTES = 16_384
 """The longest head of an answer to CONNECT."""

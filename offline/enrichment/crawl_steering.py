@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.annotations import Annotation, Kind, annotations_of
-from aahcrawler.annotations.annotation_lock import annotating
+from aahcrawler.annotations.annotation import annotating
 from aahcrawler.captures import ArchivedCaptures, Damage
 from aahcrawler.definitions import read_definition
 from aahcrawler.layout import DEFINITION, STEERED

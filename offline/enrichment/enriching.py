@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from pydantic import TypeAdapter
 
 from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, CaptureAnnotations, Kind
-from aahcrawler.annotations.annotation_lock import annotating
+from aahcrawler.annotations.annotation import annotating
 from aahcrawler.definitions import read_definition
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import DEFINITION, NQUADS

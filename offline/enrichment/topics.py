@@ -18,7 +18,6 @@ from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.layout import ANNOTATIONS, TOPICS
 from aahcrawler.tombstones import replace_durably
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.formulas import Formulas
 from offline.enrichment.steps import Setting
 from offline.enrichment.topic_coherence import (
     MIN_COHERENCE,
@@ -29,7 +28,7 @@ from offline.enrichment.topic_coherence import (
     best_topics,
     ranked_terms,
 )
-from offline.enrichment.topic_texts import MAX_SAMPLE, TermReader, Words, sampled_words
+from offline.enrichment.topic_texts import MAX_SAMPLE, Formulas, TermReader, Words, sampled_words
 from online_analysis.terms import TermVector
 
 MAX_KNOWN: Final = 1_000

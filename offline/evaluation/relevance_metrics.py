@@ -14,7 +14,7 @@ from online_analysis.document import Document
 from online_analysis.icd import Icd, IcdError
 from online_analysis.terms import Lexicon, tokenize
 from online_analysis.topic import Topic
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import TopicState
 
 SEED_TERMS = (10, 50, 100)
 """The numbers of terms of the seed pages that are compared with, as in the paper's tables 4 and 5."""

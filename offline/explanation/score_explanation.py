@@ -1,19 +1,21 @@
 """The explanation of one URL of a crawl: its state, its history, and the parts of its score."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
 from aahcrawler import urls
+from aahcrawler.crawls import frontier_name
 from aahcrawler.frontier.posting import UrlStatus
-from aahcrawler.frontier.protocol import FrontierUnavailableError, State
-from aahcrawler.frontiers import Crawl, crawl_of
+from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, State
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontiers import Crawl, crawl_of, server_of
 from aahcrawler.layout import REFUSED
 from aahcrawler.refusals import read_refusals
 from aahcrawler.report.reason_words import worded
-from offline.explanation.frontier_state import status
 from offline.explanation.ranker_part import Ranked, ranked
 from offline.explanation.url_events import Event, Happened, Part, history
 from online_analysis.aggregation import Reason
@@ -124,3 +126,15 @@ def _ask(crawl: Crawl, url: str) -> tuple[UrlStatus | None, str]:
         return status(crawl, url), ""
     except FrontierUnavailableError as error:
         return None, str(error)
+
+
+def status(crawl: Crawl, url: str) -> UrlStatus | None:
+    """Return the state of a canonical URL, None where it was never offered.
+
+    Where the crawl is not running, the frontier's own server is started for this. Raises ``FrontierUnavailableError``
+    where the frontier cannot be queried; the message gives the cause.
+    """
+    with server_of(crawl.folder) as address:
+        name = frontier_name(crawl.id, crawl.number)
+        with closing(RedisFrontier(address, name, FrontierSettings())) as frontier:
+            return frontier.status(url)

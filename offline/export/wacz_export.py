@@ -4,6 +4,7 @@ The same folders give the same bytes: all times in the package are those of capt
 """
 
 import json
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -16,10 +17,14 @@ from typing import IO, BinaryIO, Final
 from pydantic import JsonValue, TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.annotations import SAID_BY, AnnotationIndex, CaptureAnnotations
+from aahcrawler.annotations.annotation_statements import read_annotations
+from aahcrawler.archive.folders import ArchiveFolder, hidden_in, is_referred
 from aahcrawler.archive.index import LineSorter
 from aahcrawler.archive.index_entry import IndexedRecords
-from aahcrawler.archive.scanning import scan
+from aahcrawler.archive.scanning import Scanned, scan
 from aahcrawler.captures import ArchivedCaptures, Capture
+from aahcrawler.captures.capture_source import BEGINNING
 from aahcrawler.captures.record_scan import EPOCH
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.fingerprint import files_digest
@@ -37,10 +42,8 @@ from aahcrawler.layout import (
     TOMBSTONES,
     WARC,
 )
-from aahcrawler.segments import extent
+from aahcrawler.segments import Members, extent, open_segment, segments
 from knowledge_base.file_selection import folders_for
-from offline.export.exported_annotations import exported_annotations
-from offline.export.exported_records import WholeArchive, summed
 from offline.export.wacz_file import ExportError, Finished, Signer, WaczFile, packed_index, rfc3339, writing_wacz
 from offline.selection.criteria import Criteria
 from offline.selection.warc_selection import Names, SelectedCaptures, Selection, chosen, copied, expanded, mark
@@ -444,3 +447,100 @@ def _taken_down(crawl: Path) -> bytes:
         raise ExportError(f"{crawl}: pages are being taken down; aah remove goes on with it, then export")
     stones = crawl / TOMBSTONES
     return stones.read_bytes() if stones.exists() else b""
+
+
+def exported_annotations(crawl: Path, captures: Names) -> Iterator[bytes]:
+    """Yield the gzip members of the annotations that count and that rest on exported captures alone.
+
+    What was made of many captures together goes along where all captures do that were annotated: elsewhere it may tell
+    of others. Raises ``DamageError``, ``OSError`` and ``sqlite3.Error``.
+    """
+    if not (crawl / ANNOTATIONS).is_dir():
+        return
+    with AnnotationIndex(crawl) as index:
+        index.catch_up()
+        annotated = index.base.execute("SELECT DISTINCT capture FROM unit WHERE is_shown")
+        has_all = all(capture in captures for (capture,) in annotated)
+        for path in segments(crawl / ANNOTATIONS, NQUADS):
+            with open_segment(path) as file, path.open("rb") as packed:
+                members = Members(file)
+                while members.end < members.size:
+                    begin, text = members.end, members.member()
+                    try:
+                        unit = read_annotations(text)
+                    except (KeyError, ValueError):
+                        continue  # What cannot be read counts nowhere.
+                    is_end = not unit.capture and index.has_run(unit.annotator, unit.version, unit.run)
+                    is_shown = index.is_shown(f"{ANNOTATIONS}/{path.name}", begin) or is_end
+                    if is_shown and (has_all if unit.run else _rests_on(unit, captures)):
+                        packed.seek(begin)
+                        yield packed.read(members.end - begin)
+
+
+def _rests_on(unit: CaptureAnnotations, captures: Names) -> bool:
+    others = (value for each in unit.annotations for name, value in each.values if name == SAID_BY)
+    return unit.capture in captures and all(other in captures for other in others)
+
+
+@dataclass(slots=True)
+class WholeArchive:
+    """All records of an archive except the excluded ones, known by the ids of the responses that they belong to.
+
+    ``left_out`` counts the responses fetched under a session, where those are not wanted.
+    """
+
+    source: ArchivedCaptures
+    selected: SelectedCaptures
+    newest: datetime = EPOCH
+    left_out: int = 0
+    _hidden: Names = field(default_factory=Names)
+    _files_with_hidden: set[int] = field(default_factory=set)
+
+    def look_through(self) -> None:
+        """Find the excluded records."""
+        for row, _ in self.source.table.in_time(BEGINNING):
+            capture = self.source.capture(row)
+            is_aside = self.selected.leaves_aside(capture)
+            if is_aside or self.source.hides(row):
+                self._hidden.add(capture.record_id)
+                self._files_with_hidden.add(row.file)
+                self.left_out += is_aside
+            else:
+                self.newest = max(self.newest, capture.date)
+
+    def close(self) -> None:
+        """Release the sets of excluded records."""
+        self._hidden.close()
+
+    def spans(self, file: int) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of a file, given by its number, that are exported. Raises ``OSError``."""
+        path = ArchiveFolder.of(self.source.crawl).files / self.source.table.name(file) if self.source.crawl else None
+        is_hidden = hidden_in(path) if path is not None and is_referred(path) else None
+        size = self.source.table.size(file)
+        if file not in self._files_with_hidden and is_hidden is None:
+            yield 0, size
+            return
+        begin = 0
+        for record in scan(self.source.table.open(file)):
+            target = record.header.get("WARC-Target-URI").strip("<>")
+            if self._belongs(record) or (is_hidden is not None and target and is_hidden(target)):
+                self._hidden.add(record.header.record_id)
+                if begin < record.offset:
+                    yield begin, record.offset
+                begin = record.offset + record.size
+        if begin < size:
+            yield begin, size
+
+    def _belongs(self, record: Scanned) -> bool:
+        """Return whether a record is excluded, or belongs to an excluded one."""
+        about = record.header.get("WARC-Refers-To").strip("<>") if record.kind == "metadata" else ""
+        return any(name in self._hidden for name in (record.header.record_id, *record.header.concurrent_to, about))
+
+
+def summed(spans: Iterator[tuple[int, int]]) -> "tuple[array[int], int]":
+    """Return spans as an array of their bounds, and the sum of their bytes."""
+    bounds, size = array("Q"), 0
+    for begin, end in spans:
+        bounds.extend((begin, end))
+        size += end - begin
+    return bounds, size

@@ -13,15 +13,13 @@ from aahcrawler.objects.reader import page_rows
 from aahcrawler.urls import queue_of
 from offline.rereading import Reader
 from online_analysis.analysers.text import TextAnalyser
-from online_analysis.capitalised_names import names
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 from online_analysis.page_notes import PageNote, note_of
 from online_analysis.refinement import Refinement, RefinementOutcome, Trusted, refine
-from online_analysis.suggestions import Suggested, Suggestions
+from online_analysis.suggestions import Suggested, Suggestions, names
 from online_analysis.topic import Topic, build_topic
-from online_analysis.topic_learning import ReferencePages
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import ReferencePages, TopicState
 
 
 class RefinementError(Exception):

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import TextIO
 
 import pyoxigraph as ox
@@ -12,8 +13,17 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from aahcrawler.objects.vocabulary import XSD
-from offline.store.formats import ResultFormat
 from offline.store.queries import PREFIXES, Answer, QueryError, Statements, Table, Term
+
+
+class ResultFormat(StrEnum):
+    """The formats of query results."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    TTL = "ttl"
+
 
 _PARTS = ("subject", "predicate", "object")
 _TEXTS = frozenset({f"{XSD}string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"})

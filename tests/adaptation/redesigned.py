@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.metadata import Metadata

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.adaptation.adapter import Adaptation, adaptation
-from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.assistance import Failure

@@ -7,8 +7,8 @@ from lxml import etree
 
 from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.detection.former_values import compared, differs, evident, settled
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
-from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page.text import plain_text

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler.adaptation.adapter import Adaptation
+from aahcrawler.adaptation.learned import Learned, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
-from aahcrawler.adaptation.store.learned import Learned, LearnedLinks, LearnedSign
-from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.page import Page

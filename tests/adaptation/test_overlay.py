@@ -10,8 +10,8 @@ import pytest
 from lxml import etree
 from typer.testing import CliRunner
 
-from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.adaptation.learned import LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.cli import app
 from aahcrawler.editor.repairs.insertion import PromotionError
 from aahcrawler.editor.repairs.promotion import promote

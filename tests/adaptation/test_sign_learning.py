@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.detection.sign_relaxation import Mark, marks_on
-from aahcrawler.adaptation.store.learned import LearnedSign
+from aahcrawler.adaptation.learned import LearnedSign
 from aahcrawler.helper import ApplicationAwareHelper, Assistance, Failure
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from aahcrawler.adaptation.adapter import adaptation
-from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from aahcrawler.adaptation.adapter import Adaptation
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.adaptation.repair.validation import supplemented
-from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction.extraction import Extracted

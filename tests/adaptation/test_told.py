@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aahcrawler.adaptation.store.learned import Decisions, State
-from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.adaptation.learned import Decisions, State
+from aahcrawler.adaptation.overlay import Evidence, Overlay
 from aahcrawler.report.report_sections import adaptation_failures, learned
 from tests.adaptation.test_overlay import SIGN
 

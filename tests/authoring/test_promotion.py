@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.editor.pages.page_capture import Wish, capture
 from aahcrawler.editor.pages.saved_pages import read_page

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.adaptation.store.learned import DECISIONS, LearnedLinks, LearnedSign, State
+from aahcrawler.adaptation.learned import DECISIONS, LearnedLinks, LearnedSign, State
 from aahcrawler.cli import app
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.editor.repairs import repair_list

@@ -3,7 +3,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.layout import OBJECTS
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.reader import object_rows, page_rows

@@ -57,7 +57,7 @@ def test_every_name_of_the_table_is_a_module_of_the_crawler_or_of_something_it_u
     [
         (("re", "aahcrawler.induction.outline", "aahcrawler.page.page", "aahcrawler.helper.generic_reading"),
          "helper: generic reading, induction"),
-        (("aahcrawler.induction.outline", "aahcrawler.helper.application.completion"), "helper: completion"),
+        (("aahcrawler.induction.outline", "aahcrawler.helper.application.application_reading"), "helper: completion"),
         (("aahcrawler.page.page", "aahcrawler.helper.generic_reading"), "parse"),
         (("redis.connection", "aahcrawler.frontier.redis.frontier"), "frontier client"),
         (("gc", "aahcrawler.induction.outline"), "garbage collection"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from aahcrawler.browser.devtools.devtools_connection import DevTools, DevToolsError
+from aahcrawler.browser.process.devtools_connection import DevTools, DevToolsError
 
 PATIENCE = 60.0
 """Seconds that a page has."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from aahcrawler.browser.devtools.devtools_connection import DevTools
 from aahcrawler.browser.network.recording_proxy import RecordingProxy
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
+from aahcrawler.browser.process.devtools_connection import DevTools
 from aahcrawler.wire.client import IpPolicy, Timeouts, WireClient, WireError, WireRequest, WireSettings
 from aahcrawler.wire.relay import Relay
-from aahcrawler.wire.route import Route, Routes, Tls
+from aahcrawler.wire.settings import Route, Routes, Tls
 from tests.browser.chromium import running_chromium
 from tests.browser.proxied import KEY
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_connection import DevTools
 from aahcrawler.browser.network.recording_proxy import RecordingProxy, Served
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
+from aahcrawler.browser.process.devtools_connection import DevTools
 from aahcrawler.wire.relay import Relay
 from tests.browser.chromium import empty_page, result_of, running_chromium
 from tests.browser.proxied import KEY, Scripted

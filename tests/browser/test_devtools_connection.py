@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_connection import (
+from aahcrawler.browser.process.devtools_connection import (
     MESSAGE_BYTES,
     PENDING_CALLS,
     BrowserCrashedError,

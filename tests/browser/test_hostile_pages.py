@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError, PageCrashedError
+from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.process.process_tree import descendants
 from aahcrawler.browser.visits.captured_page import DOM_BYTES
 from aahcrawler.browser.visits.rendered_page import VisitFailedError

@@ -10,8 +10,8 @@ import pytest
 from lxml import etree
 from playwright.sync_api import Browser, Page, expect
 
-from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.adaptation.learned import LearnedAction
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.layout import LEARNED
 from aahcrawler.service.cockpit.site import COOKIE

@@ -19,7 +19,7 @@ import pytest
 
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.stores import Stores
-from aahcrawler.crawl.directory.files import FolderLock
+from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.health.disk_space import DiskSpace
 from aahcrawler.crawl.health.outages import is_full

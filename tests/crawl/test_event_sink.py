@@ -10,9 +10,9 @@ import pytest
 from aahcrawler.crawl.cluster import worker as telling
 from aahcrawler.crawl.cluster.worker import EventSink
 from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, keep_events, listening
-from aahcrawler.frontier.event_log import LONGEST, WorkerEvent
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.event_log import RedisEventLog
+from aahcrawler.frontier.redis.shared_server import RedisEventLog
+from aahcrawler.frontier.registry import LONGEST, WorkerEvent
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 logger = logging.getLogger("aahcrawler.crawl.somewhere")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.crawl_runs import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from online_analysis.icd import Icd
 from tests.forking import forked

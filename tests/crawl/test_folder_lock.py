@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-from aahcrawler.crawl.directory.files import FolderLock
+from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.layout import LOCK
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawl.directory.files import FolderLock
+from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.startup.store_opening import replayed_ranker
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Rescore, State

@@ -20,7 +20,7 @@ THREADS, POSTS = 2, 3
 WITHOUT = {**os.environ, "AAH_CHROMIUM": "/no/such/chromium"}
 CRASHING = """
 from aahcrawler import cli
-from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError
+from aahcrawler.browser.process.devtools_connection import BrowserCrashedError
 from aahcrawler.crawl.startup import job
 
 class Crashing:

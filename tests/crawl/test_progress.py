@@ -12,8 +12,8 @@ from rich.console import Console
 from aahcrawler.crawl.cluster.supervisor import activity_of, common_pause
 from aahcrawler.crawl.reporting.live_display import Activity, Rate, display, facts_of, time_left, together
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, State
+from aahcrawler.frontier.registry import Doing
 from online_analysis.icd import Icd
 
 COUNTS = {"pages": 1234, "relevant": 617, "objects": 56_789, "application:phpBB": 900, "application:unknown": 334}

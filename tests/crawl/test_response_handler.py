@@ -24,7 +24,7 @@ from aahcrawler.crawl.capture.archiver import LARGE
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.stores import Stores
-from aahcrawler.crawl.directory.files import FolderLock
+from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError, DevToolsError, PageCrashedError
+from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, DevToolsError, PageCrashedError
 from aahcrawler.crawl.browsing.look_places import (
     BARRED_FROM,
     CRASHES,
@@ -25,7 +25,7 @@ SHELL = b"<!doctype html><title>Shell</title><body><div id=app></div><script src
 SHARING = '''
 import asyncio
 from aahcrawler import cli
-from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError
+from aahcrawler.browser.process.devtools_connection import BrowserCrashedError
 from aahcrawler.browser.visits.rendered_page import RenderedPage
 from aahcrawler.crawl.browsing import look_places, page_rendering
 from aahcrawler.crawl.startup import job

@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.crawl.core.topic_learner import TopicLearner
-from aahcrawler.crawl.directory.files import FolderLock
+from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.layout import TOPIC_NOTES
 from online_analysis.analysers import TextAnalyser
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 from online_analysis.topic import Topic
-from online_analysis.topic_learning import topic_learning
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import TopicState, topic_learning
 from tests.online_analysis.topical_world import KEYWORDS, document, naming, other, speaking
 
 PAGES = [document(f"http://a.test/{i}", naming(i) if i % 3 == 0 else other(i)) for i in range(24)]

@@ -12,7 +12,6 @@ import pytest
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.records import labelled_digest
 from aahcrawler.archive.writer import WrittenCapture
-from aahcrawler.browser_look import RenderInfo
 from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, Rendering
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.page_reading import PageReading
@@ -21,7 +20,7 @@ from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.response.visit_noting import AnswerVisit, VisitNoting
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.metadata import Link, LinkType, Metadata, RenderInfo
 from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from aahcrawler.annotations import Annotation, annotations_of
-from aahcrawler.annotations.annotation_lock import annotating
+from aahcrawler.annotations.annotation import annotating
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, STORE

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.annotations import Annotation, Kind, annotations_of
-from aahcrawler.annotations.annotation_lock import AnnotationsBusyError, annotating
+from aahcrawler.annotations.annotation import AnnotationsBusyError, annotating
 from aahcrawler.layout import ANNOTATIONS
 from aahcrawler.objects.readings import Method, Reading
 from offline.enrichment.enriching import StepResult, enrich

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.browsing import Place, Queued, Standing, Swept, Timed
-from aahcrawler.frontier.control import Revisit
+from aahcrawler.frontier.control import Place, Queued, Revisit, Standing, Swept, Timed
 from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,

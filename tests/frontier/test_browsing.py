@@ -7,8 +7,7 @@ from typing import Protocol
 import pytest
 
 from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.browsing import Browsing, Place, Queued, Standing
-from aahcrawler.frontier.control import Blocking, Pausing, Revisit, Revisiting
+from aahcrawler.frontier.control import Blocking, Browsing, Pausing, Place, Queued, Revisit, Revisiting, Standing
 from aahcrawler.frontier.posting import Post, Posting, Wish
 from aahcrawler.frontier.protocol import UNSCORED, Frontier, Kind, Offer, Outcome, QueueCounts, Rescore, State
 from tests.frontier.conftest import Clock

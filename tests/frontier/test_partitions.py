@@ -6,8 +6,7 @@ from collections import Counter
 import pytest
 
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Offer, Outcome, State, Update
-from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.redis.partitioning import partition_of
+from aahcrawler.frontier.redis.frontier import RedisFrontier, partition_of
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import started

@@ -8,13 +8,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis import Redis
 
-from aahcrawler.frontier.event_log import WorkerEvent
-from aahcrawler.frontier.presence import Doing, Worker
-from aahcrawler.frontier.redis.event_log import RedisEventLog
 from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.redis.registry import RedisRegistry
-from aahcrawler.frontier.registry import LARGEST, CrawlState, Definition, Registry, RegistryError, UnknownCrawlError
+from aahcrawler.frontier.redis.shared_server import RedisEventLog
+from aahcrawler.frontier.registry import (
+    LARGEST,
+    CrawlState,
+    Definition,
+    Doing,
+    Registry,
+    RegistryError,
+    UnknownCrawlError,
+    Worker,
+    WorkerEvent,
+)
 from tests.crawl.crawling import until
 from tests.frontier.conftest import address_of, started
 

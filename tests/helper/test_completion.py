@@ -1,7 +1,7 @@
 """Known software under a theme that no file knows: nothing is read worse than without a file."""
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
-from aahcrawler.helper.application.completion import EVERY, FIRST_PAGES, Completion
+from aahcrawler.helper.application.application_reading import EVERY, FIRST_PAGES, Completion
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.captures import ArchivedCaptures
-from aahcrawler.sources.snapshot_choice import Span
+from aahcrawler.sources.source import Span
 from offline.off_topic import Likeness, OffTopicSearch
 from tests.crawl.crawling import aah
 from tests.crawl.world import crawl

@@ -10,8 +10,15 @@ from online_analysis.icd import Icd
 from online_analysis.page_notes import PageNote
 from online_analysis.refinement import RefinementOutcome
 from online_analysis.terms import Frequencies, Lexicon
-from online_analysis.topic_learning import LANGUAGE_PAGES, NOTHING, Learned, News, TopicLearning, topic_learning
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import (
+    LANGUAGE_PAGES,
+    NOTHING,
+    Learned,
+    News,
+    TopicLearning,
+    TopicState,
+    topic_learning,
+)
 from tests.online_analysis.topical_world import document, naming, other, speaking
 
 SAID = "id: t\ncontact: a@b.org\nseeds: [http://a.test/naming/0]\ntopic: {{keywords: [{}], reference_crawl: {}}}\n"

@@ -12,8 +12,7 @@ import pytest
 from aahcrawler.exchange import Exchange
 from aahcrawler.page import Page
 from aahcrawler.sources.local_archives import open_archives
-from aahcrawler.sources.snapshot_choice import SnapshotChoice, Span
-from aahcrawler.sources.source import ArchiveFolderError, Demand
+from aahcrawler.sources.source import ArchiveFolderError, Demand, SnapshotChoice, Span
 from aahcrawler.wire.replay import replayed
 from tests.imports.archives import imported, record
 from tests.sources.dated import Dated, page, write_archive

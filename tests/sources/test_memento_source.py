@@ -12,7 +12,7 @@ import pytest
 from aahcrawler.crawl.fetch.sourced_captures import open_sources
 from aahcrawler.page import Headers
 from aahcrawler.sources import archive_client
-from aahcrawler.sources.snapshot_choice import SnapshotChoice
+from aahcrawler.sources.source import SnapshotChoice
 from aahcrawler.wire.replay import replayed
 from online_analysis.icd import Icd
 from tests.crawl.site import Reply

@@ -20,7 +20,7 @@ from aahcrawler.wire.client import (
     WireResponse,
     WireTimeoutError,
 )
-from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes
+from aahcrawler.wire.settings import Proxy, ProxyKind, Route, Routes
 from tests.wire.proxies import RunningProxy, http_proxy, proxying, socks_proxy
 from tests.wire.serving import OPEN, Server, answering, client, serving
 

@@ -13,7 +13,7 @@ from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import Limits, ProxyUnavailableError, Timeouts, WireRequest, WireTimeoutError
 from aahcrawler.wire.reception import Bounds, Reception
 from aahcrawler.wire.relay import Relay
-from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes
+from aahcrawler.wire.settings import Proxy, ProxyKind, Route, Routes
 from aahcrawler.wire.spool import Spool
 from tests.wire.serving import Server, answering, client, serving
 

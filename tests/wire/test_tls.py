@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.wire.client import ConnectError, IpPolicy, TlsError, WireError, WireReason, WireRequest
-from aahcrawler.wire.route import Route, Routes, Tls
+from aahcrawler.wire.settings import Route, Routes, Tls
 from tests.wire.certificates import self_signed
 from tests.wire.serving import Server, answering, client, serving
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from aahcrawler.adaptation.detection.failure_detection import PageText, body_of
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.store.learned import Backoff, LruMapping
+from aahcrawler.adaptation.learned import Backoff, LruMapping
 from aahcrawler.helper.adaptation_protocol import Kept, Taken
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Metadata

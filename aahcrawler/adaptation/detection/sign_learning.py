@@ -21,7 +21,7 @@ from aahcrawler.adaptation.detection.sign_relaxation import (
     marks_on,
     relaxed_signs,
 )
-from aahcrawler.adaptation.store.learned import Backoff, LearnedSign, LruMapping, Rejected
+from aahcrawler.adaptation.learned import Backoff, LearnedSign, LruMapping, Rejected
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method

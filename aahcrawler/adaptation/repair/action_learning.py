@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.detection.failure_detection import Shape
+from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.adaptation.repair.cases import KeptExample, Way
 from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
-from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.extraction import Extracted, ExtractionOutcome, Runner

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
-from aahcrawler.adaptation.store.learned import Backoff, LearnedAction, LruMapping
+from aahcrawler.adaptation.learned import Backoff, LearnedAction, LruMapping
 from aahcrawler.helper.extraction.extraction import ExtractionOutcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract

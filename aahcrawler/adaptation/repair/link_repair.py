@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler import induction
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.detection.level_fallback import is_telling
-from aahcrawler.adaptation.store.learned import Backoff, LearnedLinks, LruMapping, Rejected
+from aahcrawler.adaptation.learned import Backoff, LearnedLinks, LruMapping, Rejected
 from aahcrawler.helper.adaptation_protocol import Followed
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.links.navigation import ChosenLink, Links

@@ -5,7 +5,7 @@ import math
 import time
 from typing import Any
 
-from aahcrawler.browser.devtools.devtools_connection import (
+from aahcrawler.browser.process.devtools_connection import (
     BrowserCrashedError,
     DevTools,
     DevToolsError,

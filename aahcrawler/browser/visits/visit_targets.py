@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
-from aahcrawler.browser.devtools.devtools_connection import DevTools
+from aahcrawler.browser.process.devtools_connection import DevTools
 from aahcrawler.browser.visits.bounded_upstream import RequestLog
 from aahcrawler.browser.visits.rendered_page import VisitTally
 from aahcrawler.browser.visits.visit_order import VisitOrder

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aahcrawler.browser.devtools.devtools_connection import DevTools, DevToolsError
+from aahcrawler.browser.process.devtools_connection import DevTools, DevToolsError
 from aahcrawler.browser.visits.visit_targets import WORLD
 
 

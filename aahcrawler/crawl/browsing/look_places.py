@@ -12,8 +12,8 @@ from math import inf
 from time import monotonic
 from typing import Final
 
-from aahcrawler.browser.devtools.devtools_connection import DevToolsError, PageCrashedError
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
+from aahcrawler.browser.process.devtools_connection import DevToolsError, PageCrashedError
 from aahcrawler.wire.relay import Relay
 
 

@@ -14,12 +14,11 @@ from typing import Final, Protocol
 
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.resources import Resource
-from aahcrawler.browser.devtools.devtools_connection import DevToolsError
 from aahcrawler.browser.network.upstream import Upstream
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
+from aahcrawler.browser.process.devtools_connection import DevToolsError
 from aahcrawler.browser.visits.rendered_page import BehaviourInfo, ConsoleLine, RenderedPage, VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
-from aahcrawler.browser_look import RenderInfo
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.data_pages import DataPages
 from aahcrawler.crawl.browsing.look_places import BrowserDeaths, LookPlace, OwnPage, RenderSlots, ends_browser
@@ -34,6 +33,7 @@ from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
+from aahcrawler.metadata import RenderInfo
 from aahcrawler.page import Page, text
 from aahcrawler.wire.replay import replayed
 from knowledge_base.behaviours import Behaviour

@@ -16,8 +16,7 @@ from aahcrawler.crawl.reload.config_reload import DefinitionFile, DefinitionSour
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import KnowledgeSource, SharedCrawl, join_job
 from aahcrawler.crawl.startup.job import Job
-from aahcrawler.frontier.presence import Doing, Presence
-from aahcrawler.frontier.registry import Registered, Registry
+from aahcrawler.frontier.registry import Doing, Presence, Registered, Registry
 from aahcrawler.report import ReportError, write_report
 
 logger = logging.getLogger(__name__)

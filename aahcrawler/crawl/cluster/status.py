@@ -6,12 +6,10 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from aahcrawler.crawls import frontier_name
-from aahcrawler.frontier.event_log import WorkerEvent
-from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.shared_server import Server
-from aahcrawler.frontier.registry import Registered
+from aahcrawler.frontier.registry import Registered, Worker, WorkerEvent
 from aahcrawler.tallies import CrawlCounts
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from aahcrawler.crawl.directory.crawl_runs import EndedRun, is_over
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.definition_bundle import packed, unpacked
-from aahcrawler.frontier.presence import Presence
 from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.registry import CrawlState, Registered, Registry, RegistryError, UnknownCrawlError
+from aahcrawler.frontier.registry import CrawlState, Presence, Registered, Registry, RegistryError, UnknownCrawlError
 from online_analysis.icd import Icd, IcdError, Mistake
 
 

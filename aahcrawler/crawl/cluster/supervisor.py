@@ -50,10 +50,9 @@ from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
 from aahcrawler.fingerprint import KnowledgeUsed
-from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server, connected
-from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
+from aahcrawler.frontier.registry import CrawlState, Doing, Registered, RegistryError
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError

@@ -29,11 +29,9 @@ from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS, Slots, work
 from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders
 from aahcrawler.crawl.startup.factory import KnowledgeSource
 from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, listening
-from aahcrawler.frontier.event_log import LONGEST, EventLog, WorkerEvent
-from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server
-from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
+from aahcrawler.frontier.registry import LONGEST, CrawlState, EventLog, Registered, RegistryError, Worker, WorkerEvent
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
 from online_analysis.icd import IcdError

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.crawl_runs import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.layout import TOPIC_NOTES
 from aahcrawler.segments import no_link
@@ -22,8 +22,7 @@ from aahcrawler.urls import queue_of
 from online_analysis.document import Document
 from online_analysis.page_notes import PageNote
 from online_analysis.topic import Topic
-from online_analysis.topic_learning import KeptRefinement, News, TopicLearning
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import KeptRefinement, News, TopicLearning, TopicState
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,7 @@ from uuid import getnode
 from pydantic import ValidationError
 
 from aahcrawler.crawl.directory import crawl_runs
-from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
-from aahcrawler.crawl.directory.files import FolderLock, write_whole
+from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun, FolderLock, write_whole
 from aahcrawler.crawls import Started, is_import
 from aahcrawler.frontier.server.server_process import lender_of
 from aahcrawler.layout import (

@@ -7,10 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from aahcrawler.credentials.given import credential_mistakes
+from aahcrawler.wire.dial import tls_context
 from aahcrawler.wire.ip_policy import IpPolicy
-from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes, Tls
-from aahcrawler.wire.settings import Limits, Timeouts, WireSettings
-from aahcrawler.wire.tls import tls_context
+from aahcrawler.wire.settings import Limits, Proxy, ProxyKind, Route, Routes, Timeouts, Tls, WireSettings
 from online_analysis.icd import Icd, Mistake
 from online_analysis.icd.connections import HostConnection, ProxySection
 from online_analysis.icd.secrets import PrivateFileError, Secret, SecretError, private_content

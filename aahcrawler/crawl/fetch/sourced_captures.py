@@ -15,8 +15,7 @@ from aahcrawler.exchange import Memento
 from aahcrawler.layout import SPOOL
 from aahcrawler.page import Page
 from aahcrawler.sources.archive_client import TROUBLE, ArchiveClient, Pause
-from aahcrawler.sources.snapshot_choice import SnapshotChoice
-from aahcrawler.sources.source import Resolution, Source, captures
+from aahcrawler.sources.source import Resolution, SnapshotChoice, Source, captures
 from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
 from aahcrawler.wire.client import WireClient
 from aahcrawler.wire.replay import replayed

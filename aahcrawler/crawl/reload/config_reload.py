@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps, write_whole
+from aahcrawler.crawl.directory.crawl_runs import LOOK_EVERY, Stamps, stamps, write_whole
 from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
 from aahcrawler.crawls import frontier_settings

@@ -12,7 +12,7 @@ from typing import Protocol
 import cssselect
 from lxml import etree
 
-from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
+from aahcrawler.crawl.directory.crawl_runs import LOOK_EVERY, Stamps, stamps
 from aahcrawler.crawl.health.process_memory import spare, uncollected
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.helper import ApplicationAwareHelper

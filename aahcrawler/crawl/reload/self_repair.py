@@ -4,8 +4,8 @@ import logging
 from pathlib import Path
 
 from aahcrawler.adaptation.adapter import adaptation, strategies
-from aahcrawler.adaptation.store.learned import Decisions, Learned, Rejected
-from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.adaptation.learned import Decisions, Learned, Rejected
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.layout import LEARNED
 from knowledge_base.model import KnowledgeBase

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading
-from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.crawl_runs import write_whole
 from aahcrawler.crawl.response.listings import ListingStep
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer

@@ -28,8 +28,7 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import discover_links
 from aahcrawler.scope import ExternalUrl
 from aahcrawler.sources.archive_client import TROUBLE
-from aahcrawler.sources.snapshot_choice import SnapshotChoice
-from aahcrawler.sources.source import ArchiveFolderError, SourceError
+from aahcrawler.sources.source import ArchiveFolderError, SnapshotChoice, SourceError
 from online_analysis.analysers import relevance_analyser
 from online_analysis.analysers.relevance import PageRelevance
 

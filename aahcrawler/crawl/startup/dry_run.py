@@ -36,7 +36,7 @@ from aahcrawler.scope import ExternalUrl
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
 from aahcrawler.seeds.trail import Trail
 from aahcrawler.seeds.verdicts import links_in_words, none_followed, remedy
-from aahcrawler.sources.snapshot_choice import SnapshotChoice
+from aahcrawler.sources.source import SnapshotChoice
 from aahcrawler.wire.client import WireClient, WireError
 from aahcrawler.wire.polite_client import Manners, NotFetchedError, PoliteClient
 

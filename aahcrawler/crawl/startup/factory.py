@@ -19,8 +19,7 @@ from aahcrawler.crawl.core.lifecycle import Background, Reporting, WorkerRole
 from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.directory import crawl_runs
-from aahcrawler.crawl.directory.crawl_runs import Start
-from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.crawl_runs import Start, write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.fetch.client_settings import connection_mistakes, notes, wire_settings
 from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures, open_sources
@@ -75,8 +74,7 @@ from aahcrawler.schedule.page_rhythms import PageRhythm, RestingPages, due_pages
 from aahcrawler.scope import Scope, Spelling
 from aahcrawler.scores import Lessons, ScoreLog
 from aahcrawler.segments import DamageError
-from aahcrawler.sources.snapshot_choice import SnapshotChoice
-from aahcrawler.sources.source import ArchiveFolderError
+from aahcrawler.sources.source import ArchiveFolderError, SnapshotChoice
 from aahcrawler.tombstones import TakenDown
 from knowledge_base.file_selection import folders_for
 from online_analysis.analysers import analysers, seeds_of_posts

@@ -23,8 +23,7 @@ from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content
 from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.segments import DamageError
-from aahcrawler.sources.snapshot_choice import SnapshotChoice
-from aahcrawler.sources.source import ArchiveFolderError, Source
+from aahcrawler.sources.source import ArchiveFolderError, SnapshotChoice, Source
 from aahcrawler.wire.client import WireClient, WireError
 from aahcrawler.wire.polite_client import Manners, PoliteClient, TooManyRedirectsError
 from knowledge_base.model import KnowledgeBase

@@ -23,8 +23,7 @@ from aahcrawler.browser.process.chromium_executable import BrowserUnavailableErr
 from aahcrawler.crawl.browsing.routes import is_demanded
 from aahcrawler.crawl.core.stores import not_revived
 from aahcrawler.crawl.core.topic_learner import TopicLearner
-from aahcrawler.crawl.directory.crawl_runs import Start
-from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.crawl_runs import Start, write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.peers import TOKEN, PeerExport, PushPolicy, ScorePusher
 from aahcrawler.crawl.startup.reference_documents import fetch_documents, reader
@@ -59,8 +58,7 @@ from knowledge_base.model import KnowledgeBase
 from online_analysis.aggregation import LinkRanker
 from online_analysis.analysers import ScoredSeed
 from online_analysis.icd import Icd, IcdError
-from online_analysis.topic_learning import TopicLearning, topic_learning
-from online_analysis.topic_state import TopicState
+from online_analysis.topic_learning import TopicLearning, TopicState, topic_learning
 
 logger = logging.getLogger(__name__)
 

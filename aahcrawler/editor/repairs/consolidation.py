@@ -11,7 +11,7 @@ from functools import partial
 from itertools import count
 from urllib.parse import urlsplit
 
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.editor.drafting.web_commonplaces import is_commonplace
 from aahcrawler.editor.repairs.insertion import (
     InPlace,

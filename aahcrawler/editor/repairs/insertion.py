@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.text.places import tag_of
 from aahcrawler.wrapper_induction.link_selectors import ANY

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from aahcrawler import urls
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.own_folder import OwnFolder, own_folder
 from aahcrawler.editor.entries.staging import Staged, staged

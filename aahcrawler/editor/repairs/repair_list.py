@@ -8,7 +8,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.adaptation.store.learned import (
+from aahcrawler.adaptation.learned import (
     Decision,
     Decisions,
     Learned,
@@ -18,7 +18,7 @@ from aahcrawler.adaptation.store.learned import (
     State,
     key_of,
 )
-from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.editor.pages.page_source import SourceError, kept_page
 from aahcrawler.editor.pages.saved_pages import ObjectRow, object_row
 from aahcrawler.editor.repairs.promotion import Plan, Promoted, carried_out, planned

@@ -9,7 +9,7 @@ from itertools import islice
 from time import time
 from typing import Any, Final, cast
 
-from aahcrawler.frontier.browsing import Place, Queued, Standing, Swept, Timed
+from aahcrawler.frontier.control import Place, Queued, Standing, Swept, Timed
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis import url_records

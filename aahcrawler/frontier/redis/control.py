@@ -9,8 +9,7 @@ from pathlib import Path
 from redis import Redis
 
 from aahcrawler.frontier.blocking_rules import Rule
-from aahcrawler.frontier.browsing import Place, Queued, Standing, Swept, Timed
-from aahcrawler.frontier.control import Revisit, SnapshotError
+from aahcrawler.frontier.control import Place, Queued, Revisit, SnapshotError, Standing, Swept, Timed
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis import snapshots, url_records

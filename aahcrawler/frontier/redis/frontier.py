@@ -5,9 +5,10 @@ their names, and each operation is atomic in each partition.
 """
 
 import heapq
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 from redis import Redis
 
@@ -17,6 +18,7 @@ from aahcrawler.frontier.protocol import (
     Counts,
     FrontierAwayError,
     FrontierSettings,
+    FrontierUnavailableError,
     Lease,
     Offer,
     Offered,
@@ -25,10 +27,10 @@ from aahcrawler.frontier.protocol import (
     Rescore,
     State,
 )
-from aahcrawler.frontier.redis import partitioning as partitions
 from aahcrawler.frontier.redis.keyspace import PER_CALL
 from aahcrawler.frontier.redis.partition import Partition
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
+from aahcrawler.frontier.redis.url_records import queue_id
 from aahcrawler.urls import queue_of
 
 _P = TypeVar("_P", bound=Partition)
@@ -59,7 +61,7 @@ class PartitionedFrontier(Generic[_P]):
         self._client = connect(server) if isinstance(server, str) else server
         self._crawl = crawl
         self._settings = settings
-        tags = partitions.tags(self._client)
+        tags = partition_tags(self._client)
         self._partitions: tuple[_P, ...] = tuple(kind(self._client, tag, crawl, settings, clock) for tag in tags)
         self._next = 0
 
@@ -220,7 +222,7 @@ class PartitionedFrontier(Generic[_P]):
     def _partition(self, queue: str) -> _P:
         if len(self._partitions) == 1:
             return self._partitions[0]
-        return self._partitions[partitions.partition_of(queue, len(self._partitions))]
+        return self._partitions[partition_of(queue, len(self._partitions))]
 
     def _of_url(self, url: str) -> _P:
         return self._partitions[0] if len(self._partitions) == 1 else self._partition(queue_of(url))
@@ -287,3 +289,36 @@ class RedisFrontier(PartitionedFrontier[Partition]):
 
 def _queue(item: Offer | Lease) -> str:
     return item.queue
+
+
+VARIABLE: Final = "AAH_PARTITIONS"
+"""The environment variable that says how many partitions a server gets at its first use; 1 where it is not set."""
+MOST: Final = 1024
+
+_KEY = "{p0}:partitions"
+
+
+def partition_tags(client: Redis) -> tuple[str, ...]:
+    """Return the hash tags of a server's partitions; all clients of a server agree on their number.
+
+    Raises ``FrontierUnavailableError`` where the environment variable is no valid number of partitions for a new
+    server.
+    """
+    with unavailable():
+        kept = cast("bytes | None", client.get(_KEY))
+        if kept is None:
+            client.set(_KEY, _wanted(), nx=True)
+            kept = cast("bytes", client.get(_KEY))
+    return tuple(f"{{p{number}}}" for number in range(int(kept)))
+
+
+def partition_of(queue: str, partitions: int) -> int:
+    """Return the number of the partition that a queue lies in."""
+    return int.from_bytes(queue_id(queue), "big") % partitions
+
+
+def _wanted() -> int:
+    setting = os.environ.get(VARIABLE, "1")
+    if not setting.isdecimal() or not 1 <= int(setting) <= MOST:
+        raise FrontierUnavailableError(f"{VARIABLE} is {setting!r}; give a number from 1 to {MOST}")
+    return int(setting)

@@ -1,4 +1,4 @@
-"""The register of workers on a shared Redis-protocol server (see ``aahcrawler.frontier.presence``)."""
+"""The register of workers on a shared Redis-protocol server (see ``aahcrawler.frontier.registry``)."""
 
 import json
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from redis import Redis
 
-from aahcrawler.frontier.presence import SILENCE, Doing, Worker
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.redis.registry import TAG
+from aahcrawler.frontier.registry import SILENCE, Doing, Worker
 
 
 class RedisPresence:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from aahcrawler.helper.application.completion import FIELDS, SOURCE, WHOLES
+from aahcrawler.helper.application.application_reading import FIELDS, GENERIC, WHOLES
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.parts.splitting import body_of
@@ -140,7 +140,7 @@ def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
         return _generic(found, generic, completed(read, found.objects, {}))
     if not lacks:
         outlinks = _joined(found.document.outlinks, (replace(each, part=None) for each in generic.document.outlinks))
-        objects = completed(found.objects, read, dict.fromkeys(FIELDS, SOURCE))
+        objects = completed(found.objects, read, dict.fromkeys(FIELDS, GENERIC))
         return replace(found, objects=objects, document=replace(found.document, outlinks=outlinks))
     failed = FailedAction(match.application.name, level.name, READ, Failure.READS_LESS, lacks, len(read))
     known = level if level.role == "terminal" else None
@@ -292,5 +292,5 @@ def _with_fields(web_object: WebObject, other: WebObject, sources: Mapping[str, 
 
 def _marked(web_object: WebObject) -> WebObject:
     """Return an object of generic reading with what no action found named as inferred."""
-    found = dict.fromkeys((name for name in (*FIELDS, BODY) if name in web_object.properties), SOURCE)
+    found = dict.fromkeys((name for name in (*FIELDS, BODY) if name in web_object.properties), GENERIC)
     return replace(web_object, inferred={**web_object.inferred, **found})

@@ -15,7 +15,6 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from aahcrawler.crawls import frontier_settings
-from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import (
     FrontierAwayError,
     FrontierFullError,
@@ -26,6 +25,7 @@ from aahcrawler.frontier.protocol import (
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
+from aahcrawler.frontier.registry import Worker
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.server_process import lent_at

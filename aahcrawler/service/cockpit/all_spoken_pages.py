@@ -14,10 +14,10 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.cockpit.spoken_sections import LABELS, Leads, chosen_in, shown_sections
-from aahcrawler.service.views.spoken_of import TimeSpan
-from aahcrawler.service.views.spoken_of_all import (
+from aahcrawler.service.views.spoken_of import (
     AllSpokenOf,
     SpokenOfByAll,
+    TimeSpan,
     all_spoken_of,
     crawl_names,
     table_of_all,

@@ -11,7 +11,7 @@ from aahcrawler.revisits.change_feed import atom_feed, row_of, told
 from aahcrawler.revisits.change_index import ChangeIndex, ListedVisit
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, DateSource, WantedVisits
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.list_place import list_place
+from aahcrawler.service.views.page_list import list_place
 from aahcrawler.service.views.refused_links import INDEXED_SECONDS, Coverage
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError, Shown
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.adaptation.overlay import Evidence, Overlay
 from aahcrawler.layout import LEARNED
 from aahcrawler.report.reason_words import CountedReason, counted
 from aahcrawler.report.report_sections import Seed
@@ -70,7 +70,7 @@ class FailedAction(Shown):
 
 
 class LearnedItem(Shown):
-    """An action, link or sign that was learned, with its evidence (``adaptation.store.overlay.Evidence``)."""
+    """An action, link or sign that was learned, with its evidence (``adaptation.overlay.Evidence``)."""
 
     name: str
     kind: str

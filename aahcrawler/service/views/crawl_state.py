@@ -13,8 +13,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import Counts, State
+from aahcrawler.frontier.registry import Worker
 from aahcrawler.layout import SUMMARY
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl

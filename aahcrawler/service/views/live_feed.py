@@ -13,7 +13,7 @@ from aahcrawler.layout import FORMER, LOG
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
-from aahcrawler.service.views.list_place import list_place
+from aahcrawler.service.views.page_list import list_place
 from aahcrawler.service.web.problems import BAD_SEARCH, TOO_MANY_STREAMS, ProblemError, Shown
 
 MOST: Final = 500

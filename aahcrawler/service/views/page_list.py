@@ -157,3 +157,17 @@ def _pages(base: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> tuple
 
 def _literal(text: str) -> str:
     return re.sub(r"([%_\\])", r"\\\1", text)
+
+
+_PLACE = re.compile("[0-9]{0,15}")
+
+
+def list_place(after: str) -> int:
+    """Return the number that a place is, 0 for none. Raise ``ValueError`` for what no answer has named.
+
+    >>> list_place("50"), list_place("")
+    (50, 0)
+    """
+    if _PLACE.fullmatch(after) is None:
+        raise ValueError(f"{after!r} is no place in a list")
+    return int(after or 0)

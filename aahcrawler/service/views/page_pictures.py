@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.browser.process.chromium_executable import (
     BrowserSettings,
@@ -19,6 +18,7 @@ from aahcrawler.browser.process.chromium_executable import (
     find_chromium,
     require_extra,
 )
+from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.visits.rendered_page import VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.derived_index import remove_base

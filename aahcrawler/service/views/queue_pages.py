@@ -8,14 +8,14 @@ from math import inf
 from operator import attrgetter
 from typing import Final
 
-from aahcrawler.frontier.browsing import Place, Queued, Timed
+from aahcrawler.frontier.control import Place, Queued, Timed
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.report.reason_words import Reason, worded
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.views.list_place import list_place
+from aahcrawler.service.views.page_list import list_place
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError, Shown
 from aahcrawler.urls import queue_of

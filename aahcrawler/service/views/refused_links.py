@@ -19,7 +19,7 @@ from aahcrawler.layout import INDEXES, REFUSAL_LOG, REFUSALS_INDEX, REFUSED
 from aahcrawler.refusals import Begin, Entry, Failed, Page
 from aahcrawler.report.reason_words import CountedReason, Reason, counted, worded, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.list_place import list_place
+from aahcrawler.service.views.page_list import list_place
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError, Shown
 from aahcrawler.urls import queue_of
 

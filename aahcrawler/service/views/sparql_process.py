@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from aahcrawler.jobs import bound_memory
-from offline.store.answer_writer import write
-from offline.store.formats import ResultFormat
+from offline.store.answer_writer import ResultFormat, write
 from offline.store.local import StoreError, reading
 from offline.store.queries import Answer, QueryError, Statements, Table, Term, ask
 

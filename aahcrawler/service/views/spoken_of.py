@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ from offline.enrichment.object_texts import object_texts
 NOT_ENRICHED: Final = Kind("not-enriched", HTTPStatus.CONFLICT, "Nothing is known of what the crawl speaks of")
 NOT_SPOKEN_OF: Final = Kind("not-spoken-of", HTTPStatus.NOT_FOUND, "Nothing speaks of it")
 NO_PAGE: Final = Kind("no-page-of-this-kind", HTTPStatus.NOT_FOUND, "It has no page of its own")
-MOST: Final = 50
+MAX_LISTED: Final = 50
 """Names of a kind that are listed, the most frequent first."""
 QUOTED: Final = 8
 """Places at which something is spoken of that are shown with their words at once."""
@@ -230,7 +230,7 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
     dates = enriched.dates()
     found = enriched.within(span, dates)
 
-    ranked = {kind: found.ranked(kind, MOST) for kind in (*_LISTED, About.PERSON)}
+    ranked = {kind: found.ranked(kind, MAX_LISTED) for kind in (*_LISTED, About.PERSON)}
 
     def most(kind: About) -> tuple[SpokenOf, ...]:
         return tuple(spoken(kind, each) for each in ranked[kind][0])
@@ -244,7 +244,7 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
         people=most(About.PERSON),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
-        events=tuple(events[:MOST]),
+        events=tuple(events[:MAX_LISTED]),
         all_events=len(events),
         totals={kind: total for kind, (_, total) in ranked.items()},
         published={month: n for month, n in sorted(published.items()) if month},
@@ -485,3 +485,115 @@ def _taken_down_since(crawl: Crawl) -> str:
 def _state(asked: Asked) -> tuple[int, ...]:
     row = asked.base.execute("SELECT count(*), coalesce(max(id), 0), coalesce(sum(covered), 0) FROM segment").fetchone()
     return tuple(row)
+
+
+MAX_COUNTED: Final = 500
+"""Names of a kind that are looked at in each crawl, the most frequent first."""
+TOPICS: Final = 50
+"""Topics of each crawl that are looked at."""
+KINDS: Final = (About.ORGANISATION, About.PLACE, About.PERSON, About.KEYWORD, About.NAME)
+"""The kinds whose names mean the same in every crawl; topics are each crawl's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlNames:
+    """What one crawl speaks of most: by kind, its topics, and how many objects were published in each month."""
+
+    names: Mapping[About, Sequence[SpokenOf]]
+    topics: Sequence[SpokenOf]
+    published: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenOfByAll:
+    """Something that several crawls may speak of, with the number of objects in each, the most first."""
+
+    kind: About
+    of: str
+    label: str
+    crawls: Mapping[str, int]
+
+    @property
+    def objects(self) -> int:
+        """The objects of all crawls that speak of it."""
+        return sum(self.crawls.values())
+
+
+@dataclass(frozen=True, slots=True)
+class AllSpokenOf:
+    """What the crawls speak of together; ``topics`` are with the crawls whose they are.
+
+    ``crawls`` are those that were asked, ``left_out`` those that nobody has enriched; ``notes`` tell what could not be
+    asked. People are those of crawls whose institution shows them.
+    """
+
+    names: Mapping[About, Sequence[SpokenOfByAll]]
+    topics: Sequence[tuple[Crawl, SpokenOf]]
+    published: Mapping[str, int]
+    crawls: Sequence[Crawl]
+    left_out: Sequence[Crawl]
+    notes: Sequence[str]
+
+
+def crawl_names(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlNames:
+    """Return what a crawl speaks of most, in a span of time where one is named."""
+    dates = enriched.dates()
+    found = enriched.within(span, dates)
+    published = Counter(map(month_of, dates.values()))
+    return CrawlNames(
+        {kind: [spoken(kind, each) for each in found.counts(kind, MAX_COUNTED)] for kind in KINDS},
+        topics_of(enriched.annotations, found.counts(About.TOPIC, TOPICS), dates),
+        {month: n for month, n in sorted(published.items()) if month},
+    )
+
+
+def all_spoken_of(
+    indexes: PageIndexes, crawls: Sequence[Crawl], names_of: Callable[[Crawl, Enriched], CrawlNames]
+) -> AllSpokenOf:
+    """Return what crawls speak of together; ``names_of`` says it of each, and may remember what it said."""
+    by_kind: dict[About, dict[str, tuple[str, dict[str, int]]]] = {kind: {} for kind in KINDS}
+    topics, published = list[tuple[Crawl, SpokenOf]](), Counter[str]()
+    asked, left_out, notes = list[Crawl](), list[Crawl](), list[str]()
+    for crawl in crawls:
+        if not is_enriched(crawl):
+            left_out.append(crawl)
+            continue
+        try:
+            with enriched_of(indexes, crawl) as enriched:
+                told = names_of(crawl, enriched)
+                notes += [f"{crawl.icd.title or crawl.id}: {enriched.note}"] if enriched.note else []
+        except ProblemError as problem:
+            notes.append(f"{crawl.icd.title or crawl.id}: {problem.detail}")
+            continue
+        asked.append(crawl)
+        people = AnnotationSettings.of(crawl.folder).people
+        for kind, names in told.names.items():
+            for each in names if people or kind is not About.PERSON else ():
+                label, counts = by_kind[kind].setdefault(each.of, (each.label, {}))
+                by_kind[kind][each.of] = min(label, each.label), counts
+                counts[crawl.id] = each.objects
+        topics += [(crawl, each) for each in told.topics if each.objects]
+        published.update(told.published)
+    merged = {kind: sorted(_merged(kind, found), key=_rank) for kind, found in by_kind.items() if found}
+    topics.sort(key=lambda each: (-each[1].objects, each[1].label, each[0].id))
+    return AllSpokenOf(merged, topics, dict(sorted(published.items())), asked, left_out, notes)
+
+
+def table_of_all(found: AllSpokenOf) -> Iterator[tuple[object, ...]]:
+    """Yield names and topics as rows of a table, the head first: a row for each crawl that speaks of something."""
+    yield "kind", "label", "of", "crawl", "objects"
+    for crawl, each in found.topics:
+        yield str(About.TOPIC), each.label, each.of, crawl.id, each.objects
+    for kind, names in found.names.items():
+        for name in names:
+            for crawl_id, objects in name.crawls.items():
+                yield str(kind), name.label, name.of, crawl_id, objects
+
+
+def _merged(kind: About, found: Mapping[str, tuple[str, Mapping[str, int]]]) -> Iterator[SpokenOfByAll]:
+    for of, (label, counts) in found.items():
+        yield SpokenOfByAll(kind, of, label, dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
+
+
+def _rank(each: SpokenOfByAll) -> tuple[int, int, str]:
+    return -each.objects, -len(each.crawls), each.of

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.adaptation.store.learned import Decisions
-from aahcrawler.adaptation.store.learned import State as Decided
-from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.adaptation.learned import Decisions
+from aahcrawler.adaptation.learned import State as Decided
+from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import INDEXES, LEARNED, REFUSALS_INDEX, REFUSED, SCORES

@@ -27,13 +27,15 @@ from aahcrawler.service.views.spoken_of import (
     NOT_SPOKEN_OF,
     Enriched,
     TimeSpan,
+    all_spoken_of,
+    crawl_names,
     crawl_spoken_of,
     enriched_of,
     spoken_of,
     table_of,
+    table_of_all,
     table_of_one,
 )
-from aahcrawler.service.views.spoken_of_all import all_spoken_of, crawl_names, table_of_all
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
 from offline.enrichment import entity_annotator

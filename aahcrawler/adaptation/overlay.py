@@ -14,7 +14,7 @@ from typing import TypedDict
 from filelock import FileLock
 from lxml import etree
 
-from aahcrawler.adaptation.store.learned import (
+from aahcrawler.adaptation.learned import (
     DECISIONS,
     Decision,
     Decisions,
@@ -41,7 +41,7 @@ _LARGEST = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence in the file for a learned action, link or sign; see `aahcrawler.adaptation.store.learned.Learned`.
+    """The evidence in the file for a learned action, link or sign; see `aahcrawler.adaptation.learned.Learned`.
 
     ``action`` is empty for signs, ``level`` for those of applications. ``before`` and ``after`` count objects or links;
     for a sign ``before`` counts the pages of other levels without it, ``after`` those that have it. ``date`` is ISO
@@ -254,7 +254,7 @@ def _actions_of(level: PageLevel) -> Iterator[Action]:
 
 
 class _Common(TypedDict):
-    """The common fields of all learned items; see `aahcrawler.adaptation.store.learned.LearnedOnSite`."""
+    """The common fields of all learned items; see `aahcrawler.adaptation.learned.LearnedOnSite`."""
 
     site: str
     application: str

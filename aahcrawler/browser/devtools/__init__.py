@@ -1,1 +1,0 @@
-"""A client of Chromium's DevTools protocol over a pipe."""

@@ -1,1 +1,0 @@
-"""Spreads jobs over captures over the machines of an Apache Spark cluster."""
