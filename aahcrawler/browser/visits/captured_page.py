@@ -6,8 +6,8 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
+from aahcrawler.browser.behaviours.behaviour_run import ActingPage, PageLostError, Spent, put_back
 from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, DevToolsError
-from aahcrawler.browser.visits.behaviour_run import ActingPage, PageLostError, Spent, put_back
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
 from aahcrawler.browser.visits.page_settling import PageSettling
 from aahcrawler.browser.visits.rendered_page import VisitTally, unicode_text

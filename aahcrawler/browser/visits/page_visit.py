@@ -6,8 +6,8 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aahcrawler.browser.behaviours.behaviour_run import run_behaviours
 from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, DevTools, DevToolsError
-from aahcrawler.browser.visits.behaviour_run import run_behaviours
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
 from aahcrawler.browser.visits.captured_page import ActedPage, captured
 from aahcrawler.browser.visits.page_settling import PageNavigation, PageSettling

@@ -1,6 +1,5 @@
 """A private Redis-protocol server for one crawl, its state in the crawl's folder."""
 
-import ctypes
 import logging
 import os
 import re
@@ -20,6 +19,7 @@ from redis.exceptions import BusyLoadingError, RedisError
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError, FrontierUnreadableError
 from aahcrawler.frontier.redis.redis_client import connect
+from aahcrawler.frontier.server import launch
 from aahcrawler.frontier.server.binary import ServerProgram, server_program
 from aahcrawler.frontier.server.file_mending import Arities, mend_commands, mend_manifest
 from aahcrawler.frontier.server.file_sync import FileSync
@@ -234,7 +234,7 @@ class EmbeddedServer:
             "aof-load-truncated": "yes" if (self._folder / APPEND_ONLY).is_file() else "no",
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
-        launcher = [sys.executable, "-I", "-S", __file__, str(os.getpid())]
+        launcher = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid())]
         with open(self._folder / _LOG, "ab", opener=private) as log:
             return subprocess.Popen(
                 [*launcher, str(binary), *arguments],
@@ -313,20 +313,3 @@ def _arities() -> Arities:
         closing(connect(server.url)) as client,
     ):
         return {str(name): int(command["arity"]) for name, command in client.command().items()}
-
-
-_PR_SET_PDEATHSIG = 1
-_SIGTERM = 15
-
-
-def launch(parent: int, command: list[str]) -> None:
-    """Replace this process by ``command``; return only if the parent is gone already."""
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_PDEATHSIG, _SIGTERM, 0, 0, 0)
-    if os.getppid() == parent:
-        os.execv(command[0], command)  # noqa: S606 (no shell is wanted)
-
-
-if __name__ == "__main__":
-    launch(int(sys.argv[1]), sys.argv[2:])
