@@ -116,7 +116,10 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Rescore:
-    """A canonical URL and its new score, which replaces any other; kept to a millionth."""
+    """A canonical URL and its new score, which replaces any other; kept to a millionth.
+
+    ``UNSCORED`` puts it behind all that have a score, until it is offered with one.
+    """
 
     url: str
     score: float

@@ -110,6 +110,9 @@ class ArchiveClient:
         """
         archive, health = urlsplit(url).netloc, self._health.setdefault(queue_of(url), _Health())
         self._refuse(archive, health, is_patient=is_patient)
+        # Its turn and its delay are not waited for either: who is patient may be before us, and takes long.
+        if not is_patient and health.late and (health.turn.locked() or self._politeness.rest_left(url) > LATENESS):
+            raise self._late(archive, health, "lets others wait")
         await health.turn.acquire()
         asked: asyncio.Task[WireResponse] | None = None
         try:

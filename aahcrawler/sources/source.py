@@ -1,10 +1,13 @@
 """What a source of captures is, and how a URL is looked up in several, the preferred one first."""
 
+import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import Enum, auto
 from typing import Final, Protocol, Self, TypeVar
 
 from aahcrawler.exchange import Exchange
@@ -19,6 +22,8 @@ REST: Final = "at rest"
 
 LATE: Final = "late"
 """The reason of one for an archive that lets one wait."""
+LATE_PATIENCE: Final = 60.0
+"""Seconds that a look-up waits at most for the next capture of an archive that lets one wait, all requests taken."""
 
 
 class SourceError(Exception):
@@ -96,7 +101,7 @@ class Resolution:
 
     ``may_pass`` says whether a source that could not be asked may be asked later, and ``seconds`` for how long one asks
     to be left in peace until then, 0 where none does; ``rest`` is for how long those that failed are asked nothing.
-    ``have_nothing`` are the sources that could tell that they have nothing.
+    ``have_nothing`` are the sources that could tell that they have nothing; ``has_any`` says that one had a capture.
     """
 
     troubles: Counter[str] = field(default_factory=Counter)
@@ -104,6 +109,7 @@ class Resolution:
     seconds: float = 0.0
     rest: float = 0.0
     have_nothing: list[Source] = field(default_factory=list)
+    has_any: bool = False
 
     def note(self, url: str, error: SourceError) -> None:
         """Note that a source could not say what it has of a URL."""
@@ -117,38 +123,85 @@ class Resolution:
         self.rest = max(self.rest, error.rest)
 
 
+class Turn(Enum):
+    """When a look-up waits for archives that let one wait: now, when it is made again, or not at all."""
+
+    NOW = auto()
+    LATER = auto()
+    NEVER = auto()
+
+
 async def captures(
-    url: str, sources: Sequence[Source], most: int, resolution: Resolution, *, is_patient: bool = True
+    url: str,
+    sources: Sequence[Source],
+    most: int,
+    resolution: Resolution,
+    turn: Callable[[], AbstractAsyncContextManager[Turn]],
 ) -> AsyncIterator[Exchange]:
     """Yield the captures of a URL from the first source that has any; what goes wrong elsewhere is noted.
 
-    A source that lets one wait is passed over while there are others; where these have nothing it is waited for by
-    whoever is patient, and else noted. Where none can tell, it is waited for. Whoever takes a capture closes it.
+    A source that lets one wait is passed over while there are others. Where these have nothing, or cannot tell,
+    ``turn`` says whether it is waited for, for ``LATE_PATIENCE`` at most; else it is noted. Whoever takes a capture
+    closes it.
     """
     late: list[tuple[Source, LateError]] = []
-    has_any = False
+    is_only = len(sources) == 1 and not resolution.have_nothing
     for source in sources:
         try:
-            async for exchange in _of(source, url, Demand(most, is_patient=len(sources) == 1), resolution):
-                has_any = True
+            async for exchange in _of(source, url, Demand(most, is_patient=is_only), resolution):
+                resolution.has_any = True
                 yield exchange
         except LateError as error:
             late.append((source, error))
-        if has_any:
+        if resolution.has_any:
             break
-    if has_any or (resolution.have_nothing and not is_patient):
+    if resolution.has_any or not late:
         for _, lateness in late:
             resolution.note(url, lateness)
         return
-    for source, _ in late:
-        async for exchange in _of(source, url, Demand(most), resolution):
-            has_any = True
-            yield exchange
-        if has_any:
-            return
+    async for exchange in _late_captures(late, url, most, resolution, turn):
+        yield exchange
 
 
-async def _of(source: Source, url: str, demand: Demand, resolution: Resolution) -> AsyncIterator[Exchange]:
+async def _late_captures(
+    late: Sequence[tuple[Source, LateError]],
+    url: str,
+    most: int,
+    resolution: Resolution,
+    turn: Callable[[], AbstractAsyncContextManager[Turn]],
+) -> AsyncIterator[Exchange]:
+    """Yield what sources that let one wait have of a URL once it is its ``turn``; else note that they are late."""
+    async with turn() as given:
+        for source, lateness in late:
+            if given is not Turn.NOW:
+                lateness.seconds = lateness.seconds if given is Turn.LATER else 0.0
+                resolution.note(url, lateness)
+                continue
+            async for exchange in _waited_for(source, url, most, resolution, lateness):
+                resolution.has_any = True
+                yield exchange
+            if resolution.has_any:
+                return
+
+
+async def _waited_for(
+    source: Source, url: str, most: int, resolution: Resolution, lateness: LateError
+) -> AsyncIterator[Exchange]:
+    """Yield what a source that lets one wait has of a URL; note where that takes too long."""
+    async with aclosing(_of(source, url, Demand(most), resolution)) as found:
+        try:
+            while True:
+                async with asyncio.timeout(LATE_PATIENCE):
+                    exchange = await anext(found, None)
+                if exchange is None:
+                    return
+                yield exchange
+        except TimeoutError:
+            told = f"has nothing to say within {LATE_PATIENCE:.0f} s"
+            resolution.note(url, LateError(lateness.archive, LATE, told, may_pass=True, rest=lateness.rest))
+
+
+async def _of(source: Source, url: str, demand: Demand, resolution: Resolution) -> AsyncGenerator[Exchange, None]:
     """Yield what a source has of a URL; note what goes wrong, except that it is late where that is raised."""
     has_any = False
     try:

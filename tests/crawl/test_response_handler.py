@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -28,11 +28,21 @@ from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
+from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.handler import RequisiteBudgetError, rest_asked
 from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
-from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
+from aahcrawler.frontier.protocol import (
+    UNSCORED,
+    Counts,
+    FrontierUnavailableError,
+    Lease,
+    Offer,
+    Outcome,
+    Rescore,
+    State,
+)
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Metadata, read, write
 from aahcrawler.objects.writer import CaptureDescription
@@ -41,6 +51,8 @@ from aahcrawler.scope import Scope
 from aahcrawler.scores import Findings, Lessons
 from aahcrawler.seeds import of_attempt, of_reason
 from aahcrawler.segments import SegmentError
+from aahcrawler.sources.source import Resolution, Source
+from aahcrawler.tallies import SOURCES_UNAVAILABLE
 from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import (
     ConnectError,
@@ -82,6 +94,7 @@ class Recorder:
     retried: list[Outcome] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     rested: list[float] = field(default_factory=list)
+    rescored: list[Rescore] = field(default_factory=list)
     learned: list[float | None] = field(default_factory=list)
     archived: list[bytes] = field(default_factory=list)
     originals: list[Original | None] = field(default_factory=list)
@@ -116,6 +129,10 @@ class Recorder:
         self.did("release")
         self.rested.append(delay)
         self.released += [lease.url for lease in leases]
+
+    def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
+        self.rescored += scores
+        return (True,) * len(scores)
 
     def count(self, amounts: Mapping[str, float]) -> None:
         for name, amount in amounts.items():
@@ -589,6 +606,26 @@ def test_what_finds_its_address_busy_goes_back_until_its_turn_comes(bench: Bench
     bench.fail(lease(), IpAddressBusyError("192.0.2.1", 3.5))
     assert (bench.recorder.released, bench.recorder.rested) == (["http://a.test/"], [3.5])
     assert bench.recorder.counted == {"address_busy": 1}
+    assert bench.recorder.retried == []
+
+
+@pytest.mark.parametrize(
+    ("given", "rested", "rescored"),
+    [
+        ({}, 0.0, [Rescore("http://a.test/", UNSCORED)]),
+        ({"score": 0.0}, 0.0, [Rescore("http://a.test/", UNSCORED)]),
+        ({"score": 0.0, "is_scored": False}, 1.0, [Rescore("http://a.test/", UNSCORED)]),
+        ({"kind": "requisite"}, 1.0, []),
+    ],
+    ids=["a page", "one that is worth nothing", "one that is behind all others", "a requisite"],
+)
+def test_what_waits_for_a_slow_archive_lets_the_others_of_its_site_go_first(
+    bench: Bench, given: Mapping[str, Any], rested: float, rescored: Sequence[Rescore]
+) -> None:
+    failed = Resolution(seconds=1.0, have_nothing=[cast("Source", object())])
+    bench.fail(lease(**given), NotTakenError(SOURCES_UNAVAILABLE, failed))
+    assert (bench.recorder.released, bench.recorder.rested) == (["http://a.test/"], [rested])
+    assert bench.recorder.rescored == rescored
     assert bench.recorder.retried == []
 
 

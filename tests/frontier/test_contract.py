@@ -251,6 +251,19 @@ def test_a_score_that_is_set_replaces_all_offers_so_far(make_frontier: Make, upd
     assert frontier.iterate(2)[1].score == pytest.approx(after)
 
 
+@pytest.mark.parametrize("update", Update)
+def test_a_url_whose_score_is_taken_waits_behind_all_others_until_it_is_offered_with_one(
+    make_frontier: Make, update: Update
+) -> None:
+    frontier = make_frontier(update=update)
+    frontier.offer([offer("late", 0.9), offer("worthless", 0.0)])
+    assert frontier.rescore([rescore("late", UNSCORED)]) == (True,)
+    assert [best.url[-4:] for best in frontier.iterate(2)] == ["less", "late"]
+    frontier.offer([offer("late", 0.3)])
+    assert [best.url[-4:] for best in frontier.iterate(2)] == ["late", "less"]
+    assert frontier.iterate(1)[0].score == 0.3
+
+
 def test_priorities_change_at_once_within_and_between_queues(make_frontier: Make) -> None:
     frontier = make_frontier(balance=2)
     frontier.offer([offer("a", 0.9), offer("b", 0.8), offer("c", 0.7, queue="b.test"), offer("d", 0.1, queue="b.test")])

@@ -125,7 +125,7 @@ def test_seeds_are_looked_up_before_a_crawl(tmp_path: Path) -> None:
     sources = [{"archive": str(write_archive(tmp_path / "old.warc.gz", OLD))}]
     seeds = ["http://dikes.test/", "http://dikes.test/neither"]
     found = aah("icd", "try", define(tmp_path / "c", seeds, captures={"sources": sources}))
-    assert "http://dikes.test/: fetched" in found.out
+    assert "http://dikes.test/: held by an archive" in found.out
     assert "captured 2013-06-05, old.warc.gz" in found.out
     assert "http://dikes.test/neither: in no archive" in found.out
     assert found.code == 1

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Final, TypeVar
@@ -15,7 +16,7 @@ from aahcrawler.exchange import Memento
 from aahcrawler.layout import SPOOL
 from aahcrawler.page import Page
 from aahcrawler.sources.archive_client import TROUBLE, ArchiveClient, Pause
-from aahcrawler.sources.source import Resolution, SnapshotChoice, Source, captures
+from aahcrawler.sources.source import Resolution, SnapshotChoice, Source, Turn, captures
 from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
 from aahcrawler.wire.client import WireClient
 from aahcrawler.wire.replay import replayed
@@ -25,7 +26,12 @@ from online_analysis.icd import Icd
 _MAX_REMEMBERED: Final = 10_000
 T = TypeVar("T")
 IDLE: Final = 4.0
-"""Seconds without a URL that was not looked up before, after which archives that let one wait are waited for."""
+"""Seconds without a URL that was not looked up before, after which archives that let one wait are waited for.
+
+A look-up that no other source could answer stands in line for so long.
+"""
+MAX_IN_VAIN, SHARE_IN_VAIN = 60.0, 0.5
+"""Seconds, and part of the crawl's time, for which they are waited for without a capture in between."""
 CONNECT_PATIENCE: Final = 15.0
 """Seconds that an archive has to accept a connection, at most."""
 PATIENCE: Final = 30.0
@@ -74,6 +80,9 @@ class SourcedCaptures:
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
     _looked_up_at: float = 0.0
+    _opened_at: float = field(default_factory=monotonic)
+    _in_vain: float = 0.0
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _have_nothing: OrderedDict[str, list[Source]] = field(default_factory=OrderedDict)
 
     async def captures(
@@ -83,15 +92,16 @@ class SourcedCaptures:
 
         One with more than ``most`` bytes counts as none; None is as many as are taken of a site. Sources that have said
         before that they have nothing are not asked again, as far as is remembered. Those that let one wait are waited
-        for once nobody has looked up another URL for a while, or by who is patient.
+        for by one look-up at a time: by who is patient, where no other source can tell, and once nobody has looked up
+        another URL for a while, as long as that is not too long in vain.
         """
         known = self._have_nothing.pop(url, None)
         if known is None:
             self._looked_up_at = monotonic()
-        is_patient = is_patient or monotonic() - self._looked_up_at > IDLE
         resolution = Resolution(have_nothing=known or [])
         sources = [each for each in sources if each not in resolution.have_nothing]
-        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, is_patient=is_patient):
+        turn = partial(self._waiting, resolution, is_patient=is_patient)
+        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, turn):
             page = None if self.excludes(exchange.url) else replayed(exchange, self.page_bytes, as_sent=True)
             if page is None:
                 exchange.close()
@@ -101,6 +111,34 @@ class SourcedCaptures:
         if resolution.may_pass:
             _remember(self._unavailable, url, resolution)
             _remember(self._have_nothing, url, resolution.have_nothing)
+
+    @asynccontextmanager
+    async def _waiting(self, resolution: Resolution, *, is_patient: bool) -> AsyncIterator[Turn]:
+        """Yield when a look-up waits for archives that let one wait; no other one does while it waits now.
+
+        All the others would hold the leases of their sites meanwhile, and the place of what other archives have.
+        """
+        now = monotonic()
+        if resolution.have_nothing and not is_patient:
+            is_idle = now - self._looked_up_at > IDLE
+            if not is_idle or self._turn.locked():
+                yield Turn.LATER
+                return
+            if self._in_vain > max(MAX_IN_VAIN, SHARE_IN_VAIN * (now - self._opened_at)):
+                yield Turn.NEVER
+                return
+        try:
+            async with asyncio.timeout(None if is_patient else IDLE):
+                await self._turn.acquire()
+        except TimeoutError:
+            yield Turn.LATER
+            return
+        began = monotonic()
+        try:
+            yield Turn.NOW
+        finally:
+            self._turn.release()
+            self._in_vain = 0.0 if resolution.has_any else self._in_vain + monotonic() - began
 
     async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
         """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""

@@ -51,7 +51,7 @@ from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.crawl.response.visit_noting import AnswerVisit, VisitNoting
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Exchange, Truncation
-from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, Rescore, State
+from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Outcome, Purpose, Rescore, State
 from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
@@ -365,11 +365,12 @@ class ResponseHandler:
             await self._end(lease, State.FAILED, NO_CAPTURE)
         elif error.seconds:
             await self._fetching.leases.give_back_behind(lease)
-            # Links raise its score again: then others of its site are to go first, and need not wait.
-            delay = 0.0 if error.is_answered and lease.score else error.seconds
+            # Others of its site go first and need not wait; links raise its score again.
+            goes_behind = error.is_answered and lease.is_page
+            delay = 0.0 if goes_behind and lease.is_scored else error.seconds
             await self._writer.call(self._frontier.release, [lease], delay=delay)
-            if error.is_answered:
-                await self._writer.call(self._frontier.rescore, [Rescore(lease.url, 0.0)])
+            if goes_behind:
+                await self._writer.call(self._frontier.rescore, [Rescore(lease.url, UNSCORED)])
         else:
             await self._look_up_later(lease, error)
 
@@ -384,7 +385,7 @@ class ResponseHandler:
             rest = max(0.0, min(rest, SHARE_FOR_SOURCES * self._lifecycle.seconds - self._waited_for_sources))
             self._waited_for_sources += rest
         await self._retry(lease, error.reason, rest, backs_off=not error.is_answered)
-        await self._writer.call(self._frontier.rescore, [Rescore(lease.url, 0.0)])
+        await self._writer.call(self._frontier.rescore, [Rescore(lease.url, UNSCORED)])
 
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""
