@@ -198,7 +198,10 @@ def statements(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a crawl, or one with WARC files.")],
     url: Annotated[str, typer.Argument(metavar="URL", help="The URL of an RDF document.")],
     at: Annotated[
-        str, typer.Option("--at", metavar="TIME", help="Write what it said at that time (UTC), as N-Quads.")
+        str,
+        typer.Option(
+            "--at", metavar="TIME", help="Write what it said at that time (UTC), or at the end of that day, as N-Quads."
+        ),
     ] = "",
 ) -> None:
     """Write what an RDF document said, as RDF Patch: the statements that each version adds and takes away."""
@@ -216,6 +219,7 @@ def statements(
     with exit_on_error(ArchiveError):
         ArchiveFolder.at(folder)
     latest, number, unread, until = None, 0, 0, utc_time(at)
+    until = f"{at.strip()}T23:59:59" if len(at.strip()) == len("2026-01-31") else until
     with (
         exit_on_error(ArchiveError, SegmentError, OSError),
         closing(DocumentReader()) as reader,
@@ -224,18 +228,22 @@ def statements(
         for version in statement_versions(source, canonical, reader):
             if until and f"{version.date:%Y-%m-%dT%H:%M:%S}" > until:
                 break
-            latest, number = version if version.statements is not None else latest, number + 1
-            unread += version.statements is None
+            number += 1
+            if version.problem:
+                unread += 1
+                typer.echo(f"{version.date:%Y-%m-%dT%H:%M:%SZ}: cannot be compared: {version.problem}", err=True)
+                continue
+            latest = version
             for line in () if until else rdf_patch(version):
                 typer.echo(line)
     for line in n_quads(latest) if until and latest is not None else ():
         typer.echo(line)
-    if latest is None:
+    if not number:
         when = f" until {until}" if until else ""
-        typer.echo(f"{canonical} has no capture{when} in {folder} that is RDF and can be read", err=True)
+        typer.echo(f"{canonical} has no capture{when} in {folder} that is RDF", err=True)
         raise typer.Exit(MISTAKE)
     if unread:
-        typer.echo(f"{unread} of {number} versions are broken, or too large to be compared", err=True)
+        typer.echo(f"captures that cannot be compared: {unread}; other versions: {number - unread}", err=True)
         raise typer.Exit(NOT_WHOLE)
 
 

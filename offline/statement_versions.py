@@ -4,12 +4,14 @@ Two captures are compared by their canonical statements (RDFC-1.0), so that anot
 node is no change (Capturing Changes in the Web of Data, section 3.4, with the comparison of graphs in full).
 """
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from aahcrawler.captures.capture_source import CaptureSource
-from aahcrawler.documents import DocumentReader, is_rdf
+from aahcrawler.documents import DocumentReader, NotComparedError, is_rdf
+from aahcrawler.page import onward
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,58 +19,72 @@ class StatementVersion:
     """A capture of a document that says something else than the one before it.
 
     Each statement is a string of canonical N-Quads, those that share blank nodes are one string together. ``added`` and
-    ``removed`` are against the capture before that could be read. ``statements`` is None where this one cannot be read
-    to its end or compared; nothing is said of what it adds then.
+    ``removed`` are against the capture before that could be read. Of one that cannot be read to its end, or not be
+    compared, ``problem`` says why, and nothing else is said.
     """
 
     date: datetime
     record_id: str
-    statements: frozenset[str] | None
+    statements: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
+    problem: str = ""
 
 
 def statement_versions(source: CaptureSource, url: str, reader: DocumentReader) -> Iterator[StatementVersion]:
     """Yield the versions of a canonical URL whose captures are RDF, the oldest first; none for any other.
 
-    Captures that say the same as the one before are left out.
+    Where it only ever redirects (303), they are those of the document that it led to last. Captures that say the same
+    as the one before are left out.
     """
-    before: frozenset[str] = frozenset()
-    is_first = True
-    for capture in source.of_url(url):
-        page = capture.page
-        if page is None or not page.is_content or not is_rdf(page):
-            continue
-        said = reader.statements(page)
-        if said is None:
-            yield StatementVersion(capture.date, capture.record_id, None)
-        elif is_first or said != before:
-            yield StatementVersion(capture.date, capture.record_id, said, said - before, before - said)
-            before, is_first = said, False
+    for _ in range(onward.MAX_REDIRECTS):
+        before: frozenset[str] | None = None
+        target, is_rdf_somewhere = None, False
+        for capture in source.of_url(url):
+            page = capture.page
+            if page is None:
+                continue
+            target = onward.location(page.url, page.status, page.headers) or target
+            if not page.is_content or not is_rdf(page):
+                continue
+            is_rdf_somewhere = True
+            try:
+                said = reader.statements(page)
+            except NotComparedError as error:
+                yield StatementVersion(capture.date, capture.record_id, problem=str(error))
+                continue
+            if said != before:
+                known = before or frozenset()
+                yield StatementVersion(capture.date, capture.record_id, said, said - known, known - said)
+                before = said
+        if is_rdf_somewhere or target in (None, url):
+            return
+        url = str(target)
 
 
 def rdf_patch(version: StatementVersion) -> Iterator[str]:
     """Yield the lines of a version as RDF Patch (https://afs.github.io/rdf-patch/), what is taken away first.
 
-    Blank nodes have labels of their own in each part of a patch, since RDFC-1.0 begins anew with each.
+    What is taken away has the labels of blank nodes that it was added with: patches can be applied one after another.
     """
     yield f"H id <{version.record_id}> ."
     yield f'H captured "{version.date:%Y-%m-%dT%H:%M:%SZ}" .'
-    if version.statements is None:
-        yield 'H unread "not compared: broken, too large, or alike in too many ways" .'
     yield "TX ."
     for code, parts in (("D", version.removed), ("A", version.added)):
-        for number, part in enumerate(sorted(parts)):
-            for line in part.splitlines():
-                yield f"{code} {_relabelled(line, f'{code.lower()}{number}')}"
+        yield from (f"{code} {line}" for part in sorted(parts) for line in _labelled(part))
     yield "TC ."
 
 
 def n_quads(version: StatementVersion) -> Iterator[str]:
     """Yield what a version says, as lines of N-Quads."""
-    for number, part in enumerate(sorted(version.statements or ())):
-        for line in part.splitlines():
-            yield _relabelled(line, f"s{number}")
+    for part in sorted(version.statements):
+        yield from _labelled(part)
+
+
+def _labelled(part: str) -> Iterator[str]:
+    """Yield the lines of a part with labels that no other part has, since RDFC-1.0 begins anew with each."""
+    name = f"b{hashlib.sha256(part.encode()).hexdigest()[:16]}"
+    return (_relabelled(line, name) for line in part.splitlines())
 
 
 def _relabelled(line: str, part: str) -> str:

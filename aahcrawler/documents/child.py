@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import BinaryIO, Final, NamedTuple
 
 from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text, rdf_text
-from aahcrawler.documents.content import ENCRYPTED, About, CutError, EncryptedError
+from aahcrawler.documents.content import ENCRYPTED, MAX_ANCHOR, About, CutError, EncryptedError
 from aahcrawler.documents.running_text import Piece, sheets
 from aahcrawler.documents.zip_package import Package
 from aahcrawler.page.transcript import Sheet
@@ -63,6 +63,8 @@ MEMORY = 1 << 30
 """Bytes of address space: a file that wants more is given up."""
 CPU_SECONDS = 15
 """Processor time that one file may take; it ends this process."""
+COMPARED_SECONDS = 3
+"""Processor time that comparing a file may take; of what takes longer nobody can say when it would end."""
 
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -72,10 +74,10 @@ _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until there are no more."""
     while head := requests.readline():
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        allowed = int(used.ru_utime + used.ru_stime) + CPU_SECONDS
-        resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
         asked = json.loads(head)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        seconds = COMPARED_SECONDS if asked["wanted"] == "parts" else CPU_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, resource.RLIM_INFINITY))
         body = requests.read(asked["length"])
         for line in _answer(body, asked):
             answers.write(json.dumps(line).encode() + b"\n")
@@ -95,7 +97,7 @@ def _answer(body: bytes, asked: Mapping[str, str]) -> Iterator[object]:
     except EncryptedError:
         yield {"error": ENCRYPTED}
     except (Exception, MemoryError, RecursionError) as error:
-        yield {"error": type(error).__name__}
+        yield {"error": type(error).__name__, "told": str(error)[:MAX_ANCHOR] if asked["rdf"] else ""}
     yield None
 
 

@@ -22,6 +22,7 @@ ENCRYPTED = "encrypted"
 
 _ADDRESS = re.compile(r"(?:https?://|www\.(?=[\w-]+\.[a-z]{2}))[^\s<>\"{}|\\^`\[\]«»“”]{3,2000}", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:", re.IGNORECASE)
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)))
 _TRAILING = ".,;:!?'’*_"
 
 
@@ -30,7 +31,7 @@ class EncryptedError(Exception):
 
 
 class CutError(Exception):
-    """Raised after the last sheet of a file that was not read to its end."""
+    """Raised after the last sheet of a file that was not read to its end; the message, if any, says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,8 @@ def folded(text: str) -> str:
 
 
 def utf_8(text: str) -> str:
-    """Return a text without characters that cannot be encoded."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Return a text without characters that cannot be encoded, and without those that control terminals."""
+    return text.encode("utf-8", "replace").decode("utf-8").translate(_CONTROLS)
 
 
 def _trimmed(address: str) -> str:

@@ -66,8 +66,8 @@ def contents(body: bytes, media_type: str, url: str) -> tuple[About, Iterator[Sh
     of what it says most about. Raise ``SyntaxError`` where nothing can be read; ``CutError`` after the last sheet says
     that there is more, or that the rest is broken.
     """
-    quads, is_cut = _statements(body, media_type, url)
-    return _about(quads, url), _sheets(quads, url, is_cut=is_cut)
+    quads, cut = _statements(body, media_type, url)
+    return _about(quads, url), _sheets(quads, url, cut)
 
 
 def parts(body: bytes, media_type: str, url: str) -> Iterator[str]:
@@ -79,17 +79,17 @@ def parts(body: bytes, media_type: str, url: str) -> Iterator[str]:
     read, ``CutError`` where there is more than can be compared. Graphs that are symmetric in many ways take a time
     beyond all bounds: the process has to have one.
     """
-    quads, is_cut = _statements(body, media_type, url)
-    if is_cut:
-        raise CutError
+    quads, cut = _statements(body, media_type, url)
+    if cut:
+        raise CutError(cut)
     for part in _components(quads):
         dataset = Dataset(part)
         dataset.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
         yield "".join(sorted(f"{quad} .\n" for quad in dataset))
 
 
-def _statements(body: bytes, media_type: str, url: str) -> tuple[list[Quad], bool]:
-    """Return the statements of a document, each once, and whether there are more."""
+def _statements(body: bytes, media_type: str, url: str) -> tuple[list[Quad], str]:
+    """Return the statements of a document, each once, and why there may be more, empty where these are all."""
     known = RdfFormat.from_media_type(media_type)
     if known is None:
         message = f"no format of RDF: {media_type}"
@@ -98,13 +98,13 @@ def _statements(body: bytes, media_type: str, url: str) -> tuple[list[Quad], boo
     try:
         for quad in parse(body, format=known, base_iri=url):
             if len(found) >= MAX_STATEMENTS:
-                return list(found), True
+                return list(found), f"more than {MAX_STATEMENTS:,} statements"
             found[quad] = None
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError) as error:
         if not found:
             raise
-        return list(found), True
-    return list(found), False
+        return list(found), str(error)
+    return list(found), ""
 
 
 def _about(quads: Iterable[Quad], url: str) -> About:
@@ -136,7 +136,7 @@ def _first(said: dict[str, list[Literal]], names: Iterable[str]) -> str:
     return ""
 
 
-def _sheets(quads: list[Quad], url: str, *, is_cut: bool) -> Iterator[Sheet]:
+def _sheets(quads: list[Quad], url: str, cut: str) -> Iterator[Sheet]:
     names = {
         quad.subject.value: folded(quad.object.value)[:MAX_ANCHOR]
         for quad in reversed(quads)
@@ -154,7 +154,8 @@ def _sheets(quads: list[Quad], url: str, *, is_cut: bool) -> Iterator[Sheet]:
             yield Sheet("\n".join(lines), tuple(links.values()))
             given += 1
             if given == MAX_PAGES:
-                raise CutError
+                message = f"more than {MAX_PAGES} pages of text"
+                raise CutError(message)
             lines, links, size = [], {}, 0
         if line:
             lines.append(line)
@@ -163,8 +164,8 @@ def _sheets(quads: list[Quad], url: str, *, is_cut: bool) -> Iterator[Sheet]:
             links[each] = TranscriptLink(each, names.get(each, ""), _words(quad.predicate.value)[:MAX_CONTEXT])
     if lines or links:
         yield Sheet("\n".join(lines), tuple(links.values()))
-    if is_cut:
-        raise CutError
+    if cut:
+        raise CutError(cut)
 
 
 def _text(quad: Quad) -> str:

@@ -98,6 +98,10 @@ def _parameter(link: str, name: str) -> str:
     return (found[1] or found[2] or "") if found else ""
 
 
+class NotComparedError(Exception):
+    """Raised for an RDF document whose statements are not known to be all, or take too long to be compared."""
+
+
 class DocumentReader:
     """Reads PDF, DOCX, ODT, EPUB and RDF files, one at a time. Thread-safe.
 
@@ -118,16 +122,19 @@ class DocumentReader:
         found, ended = self._lines(_Request(page.body, page.media_type if is_rdf(page) else "", page.url, "contents"))
         return _transcript(found, complete=ended)
 
-    def statements(self, page: Page) -> frozenset[str] | None:
+    def statements(self, page: Page) -> frozenset[str]:
         """Return what an RDF document says, as canonical N-Quads: a string for each statement.
 
         Statements that share blank nodes are one string together. Two documents say the same if and only if these are
-        equal, whatever their format, order and labels of blank nodes are (RDFC-1.0). None for what cannot be read to
-        its end within ``SECONDS`` and the bounds of the child process.
+        equal, whatever their format, order and labels of blank nodes are (RDFC-1.0). Raise ``NotComparedError`` for
+        what cannot be read to its end, or be compared within the bounds of the child process.
         """
         found, ended = self._lines(_Request(page.body, page.media_type, page.url, "parts"))
-        parts = [line.get("part") for line in found]
-        return frozenset(parts) if ended and None not in parts else None
+        if error := next((line for line in found if "error" in line), None):
+            raise NotComparedError(error.get("told") or error["error"])
+        if not ended:
+            raise NotComparedError("it takes too long: too large, or alike in too many ways")
+        return frozenset(line["part"] for line in found)
 
     def _lines(self, request: "_Request") -> tuple[list[Any], bool]:
         with self._lock:
@@ -141,7 +148,9 @@ class DocumentReader:
         return found, lines.ended
 
     def close(self) -> None:
-        """End the child process."""
+        """End the child process, and with it what is being read."""
+        if (child := self._child) is not None:
+            child.kill()
         with self._lock:
             self._end()
 
@@ -237,6 +246,7 @@ def _transcript(lines: list[Any], *, complete: bool) -> Transcript:
         complete and not errors,
         str(about.get("author", "")),
         encrypted=ENCRYPTED in errors,
+        problem=next((line.get("told", "") for line in lines if "error" in line), ""),
     )
 
 

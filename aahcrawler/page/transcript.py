@@ -30,7 +30,7 @@ class Transcript:
 
     ``created`` is aware and in UTC, None if unknown; ``title`` and ``author`` are empty then. ``complete`` is False if
     reading was given up, because of the document's content or because it took too long, and ``encrypted`` tells that
-    nobody can read it without a password or a key.
+    nobody can read it without a password or a key. ``problem`` says why reading was given up, where that is known.
     """
 
     title: str = ""
@@ -39,3 +39,4 @@ class Transcript:
     complete: bool = True
     author: str = ""
     encrypted: bool = False
+    problem: str = ""

@@ -69,4 +69,18 @@ def test_what_cannot_be_read_to_its_end_is_said_in_the_exit_code(tmp_path: Path)
     write_archive(tmp_path / "a.warc.gz", dated)
     ended = CliRunner().invoke(app, ["statements", str(tmp_path), URL])
     assert ended.exit_code == 4
-    assert "1 of 2 versions" in ended.stderr
+    assert "captures that cannot be compared: 1; other versions: 1" in ended.stderr
+
+
+def test_patches_can_be_applied_and_the_resource_leads_to_its_document(folder: Path) -> None:
+    moved = Dated("http://data.test/id/dike", "2026-01-01T00:00:00Z", "", "303 See Other", {"Location": URL})
+    write_archive(folder / "b.warc.gz", [moved])
+    ended = CliRunner().invoke(app, ["statements", str(folder), moved.url])
+    assert ended.exit_code == 0, ended.output
+    said: set[str] = set()
+    for version in _patch(ended.stdout):
+        removed = {line[2:] for line in version if line[0] == "D"}
+        assert removed <= said
+        said = said - removed | {line[2:] for line in version if line[0] == "A"}
+    last = CliRunner().invoke(app, ["statements", str(folder), URL, "--at", "2026-05-01"])
+    assert set(last.stdout.splitlines()) == said

@@ -17,7 +17,7 @@ from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.documents import DocumentReader, is_document, is_rdf, rdf_alternates
+from aahcrawler.documents import DocumentReader, NotComparedError, is_document, is_rdf, rdf_alternates
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Purpose
 from aahcrawler.helper import Refused
@@ -394,7 +394,8 @@ class Transcripts:
         if transcript.encrypted:
             logger.warning("%s: encrypted, so that its text is not read", page.url)
         elif not transcript.complete:
-            logger.warning("%s: not read to its end", page.url)
+            why = f": {transcript.problem}" if transcript.problem else ""
+            logger.warning("%s: not read to its end%s", page.url, why)
         cut = {"documents_cut": int(not transcript.complete), "documents_encrypted": int(transcript.encrypted)}
         stats.merge({"documents": 1, **cut})
         return replace(comparison, page=replace(page, transcript=transcript))
@@ -410,8 +411,12 @@ class Transcripts:
         before = recrawl.sent_page(former)
         if not is_rdf(before):
             return comparison
-        now, then = [await asyncio.to_thread(self._reader.statements, each) for each in (page, before)]
-        is_same = now is not None and now == then
+        try:
+            now, then = [await asyncio.to_thread(self._reader.statements, each) for each in (page, before)]
+        except NotComparedError as error:
+            logger.warning("%s: taken for changed, since its statements are not compared: %s", page.url, error)
+            return comparison
+        is_same = now == then
         return replace(comparison, change=Change.UNCHANGED, repeats=False) if is_same else comparison
 
     async def close(self) -> None:
