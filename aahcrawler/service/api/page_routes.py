@@ -43,7 +43,7 @@ from aahcrawler.service.views.spoken_of import (
     spoken_of,
 )
 from aahcrawler.service.views.url_captures import CaptureDifference, UrlCaptures
-from aahcrawler.service.web.problems import BAD_REQUEST, BAD_SEARCH, NO_CRAWL, ProblemError, problem_responses
+from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, ProblemError, problem_responses
 from aahcrawler.service.web.roles import Role, needs
 from aahcrawler.urls import MAX_LENGTH
 
@@ -281,10 +281,9 @@ def span_asked(
     ] = "",
     until: Annotated[SpanEnd, Query(json_schema_extra={"pattern": _DAY}, description="Published then or before.")] = "",
 ) -> TimeSpan:
-    """Return the span of dates of publication that a request names. One that ends before it begins is refused."""
-    if since and until and until < since[: len(until)]:
-        raise ProblemError(BAD_REQUEST, f"until {until} is before since {since}")
-    return TimeSpan(since, until)
+    """Return the span of dates of publication that a request names, from its earlier end to its later one."""
+    is_turned = since and until and until < since[: len(until)]
+    return TimeSpan(until, since) if is_turned else TimeSpan(since, until)
 
 
 Span = Annotated[TimeSpan, Depends(span_asked)]
