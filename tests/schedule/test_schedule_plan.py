@@ -64,6 +64,16 @@ def test_a_thousand_crawls_are_planned(log: VisitLog) -> None:
     assert len({each.name for each in plan.visits}) == 1000
 
 
+def test_a_plan_of_many_visits_ends_where_it_says(log: VisitLog) -> None:
+    schedule = Schedule.parse(b"crawls: {a: {definition: a, adaptive: {least: 1 min, first: 2 min, greatest: 1 h}}}")
+    log.added_at(schedule.crawls, START)
+    plan = planned(schedule, log, {"a": 60.0}, START, START + 24 * HOUR, most=15)
+    assert len(plan.visits) == 15
+    assert plan.until == START + HOUR / 2
+    assert all(each.next_at - each.due_at == HOUR / 30 for each in plan.visits)
+    assert plan.load == pytest.approx(0.25)
+
+
 def test_what_was_done_and_what_comes_is_listed(log: VisitLog) -> None:
     schedule = Schedule.parse(TEXT)
     log.added_at(schedule.crawls, START)
