@@ -180,7 +180,7 @@ class CrawlProcesses:
     def running(self, name: str, folder: Path) -> Child | None:
         """See ``ChildCrawls``."""
         log = self._log(name)
-        return _Orphan(log, folder) if _is_locked(log) else None
+        return _Orphan(log, folder) if is_locked(log) else None
 
     def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
         """See ``ChildCrawls``."""
@@ -247,7 +247,7 @@ class _Orphan:
     is_unwanted: bool = False
 
     def poll(self) -> int | None:
-        if not _is_locked(self.log):
+        if not is_locked(self.log):
             return 0
         if self.is_unwanted:
             self.end()
@@ -266,7 +266,8 @@ class _Orphan:
         return _last_lines(self.log)
 
 
-def _is_locked(log: Path) -> bool:
+def is_locked(log: Path) -> bool:
+    """Return whether a process holds a file locked."""
     try:
         with log.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
