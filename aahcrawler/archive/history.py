@@ -107,6 +107,11 @@ class History:
         date = microseconds(before)
         return self._tried(lambda ledger: ledger.former(ledger.before(url, date)), None)
 
+    def was_gone(self, former: Former, before: datetime) -> bool:
+        """Return whether the server has said since a capture, and before a moment, that there is no such page."""
+        after, until = microseconds(former.last_seen), microseconds(before)
+        return self._tried(lambda ledger: ledger.was_gone(former.url, after, until), otherwise=False)
+
     def original(self, digest: bytes) -> Original | None:
         """Return the first complete response with that payload whose record ``is_readable``.
 

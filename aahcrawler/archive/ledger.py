@@ -65,6 +65,10 @@ _BEFORE = """
 SELECT * FROM captures WHERE key = ? AND url = ? AND date < ?
 ORDER BY (status BETWEEN 200 AND 299) * (1 + complete) DESC, date + later DESC LIMIT 1
 """
+_GONE = """
+SELECT 1 FROM captures WHERE key = ? AND url = ? AND status IN (404, 410) AND complete
+AND (date > ? AND date < ? OR date + later > ? AND date + later < ?) LIMIT 1
+"""
 _HOLDING = """
 SELECT * FROM captures WHERE own AND complete AND digest IS NOT NULL AND substr(digest, 1, 6) = ? AND digest = ?
 ORDER BY id LIMIT ?
@@ -284,6 +288,11 @@ class Ledger(DerivedIndex[Appended]):
     def first(self, digest: bytes) -> Row | None:
         """Return the first row whose record holds that payload whole, None where there is none."""
         return next(iter(self.holding(digest, 1)), None)
+
+    def was_gone(self, url: str, after: int, before: int) -> bool:
+        """Return whether the server said between two dates that there is no such page (404, 410)."""
+        asked = (key_of(url), url, after, before, after, before)
+        return self.base.execute(_GONE, asked).fetchone() is not None
 
     def holding(self, digest: bytes, most: int) -> list[Row]:
         """Return the first rows whose records hold that payload whole."""

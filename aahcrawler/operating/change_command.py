@@ -6,6 +6,7 @@ The command imports its modules when it runs: help has to answer at once.
 
 import sys
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -49,10 +50,16 @@ def changes(
     from aahcrawler.segments import DamageError
     from aahcrawler.urls import canonicalize
 
+    named = None if url is None else canonicalize(url)
+    if url is not None and named is None:
+        raise typer.BadParameter(f"{url} is no URL of a page; write https://host/path")
+    begin, end = _moment(since), _moment(until)
+    if begin and end and begin >= end:
+        raise typer.BadParameter(f"no time is between --since {since} and --until {until}; exchange the two")
     wanted = WantedVisits(
-        None if url is None else canonicalize(url) or url,
-        _moment(since),
-        _moment(until),
+        named,
+        begin,
+        end,
         frozenset(state or ()),
         frozenset(kind or ()),
         telling=telling,
@@ -63,7 +70,26 @@ def changes(
         with opened_changes(crawl) as index:
             found = index.newest(wanted) if output_format is ChangeFormat.ATOM else index.visits(wanted)
             sys.stdout.reconfigure(newline="")  # type: ignore[union-attr]
-            write_changes(found, output_format, sys.stdout, crawl.resolve().name)
+            first = next(found, None)
+            is_known = first is not None or next(index.visits(WantedVisits(named)), None) is not None
+            write_changes(
+                found if first is None else chain([first], found), output_format, sys.stdout, crawl.resolve().name
+            )
+        if first is None:
+            typer.echo(_none_found(crawl, named, is_known=is_known), err=True)
+
+
+def _none_found(crawl: Path, url: str | None, *, is_known: bool) -> str:
+    """Return why no visit was found."""
+    from aahcrawler.tombstones import TakenDown
+
+    if is_known:
+        return f"{url or crawl}: no visit is as these options want it; leave some of them out"
+    if url is None:
+        return f"{crawl}: no visit is in its log of changes yet"
+    if TakenDown.of(crawl).covers(url):
+        return f"{url}: was taken out of the archive, and its visits with it"
+    return f"{url}: no visit of it is in the log of changes; compare its spelling with `aah changes {crawl}`"
 
 
 def _moment(text: str) -> datetime | None:

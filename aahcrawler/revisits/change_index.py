@@ -6,6 +6,7 @@ has shown of the site until then.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -278,6 +279,18 @@ class ChangeIndex(DerivedIndex[bytes]):
     def last_visits(self) -> Iterator[Visit]:
         """Yield the last visit of each URL, in the order in which URLs were first visited."""
         yield from map(self._visit, self.base.execute(f"{_SELECT} JOIN page ON page.last = visit.id ORDER BY page.id"))
+
+    def telling_pages(self, crawl: int) -> Counter[ChangeState] | None:
+        """Count by state the visits of a crawl after which pages are others for their readers (``Visit.matters``).
+
+        Visits of lists of pages, such as feeds, are left out. None where the log has no visit of the crawl.
+        """
+        if not self.base.execute("SELECT 1 FROM visit WHERE crawl = ? LIMIT 1", (crawl,)).fetchone():
+            return None
+        # Lists are made by no template.
+        of_pages = "state IN ('new', 'changed', 'gone') AND json_extract(record, '$.template') IS NOT NULL"
+        rows = self.base.execute(f"{_SELECT} WHERE crawl = ? AND {of_pages}", (crawl,))
+        return Counter(visit.state for visit in map(self._visit, rows) if visit.matters)
 
     def server_dates(self, url: str) -> ServerDates:
         """Return how the dates of a URL's server have held."""

@@ -5,14 +5,16 @@ that was killed knows which crawls still run. How a crawl ended is read from its
 """
 
 import fcntl
+import logging
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Protocol
@@ -20,13 +22,15 @@ from typing import Final, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler.crawls import running_process
-from aahcrawler.layout import SUMMARY
+from aahcrawler.layout import CHANGES, SUMMARY
+from aahcrawler.revisits.change_log import ChangeState, opened_changes
 from aahcrawler.schedule.schedule_file import Entry
 from aahcrawler.schedule.visit_log import Found
 from aahcrawler.seeds.verdicts import GIVING, Verdict
-from aahcrawler.segments import private
+from aahcrawler.segments import DamageError, private
 from online_analysis.icd import Icd
 
+logger = logging.getLogger(__name__)
 FINISHED: Final = "finished"
 LIMITED: Final = ("limits.", "closespider_")
 """How the reasons begin of crawls that ended by a limit of theirs."""
@@ -94,6 +98,26 @@ class CrawlTold(BaseModel):
         return "\n".join([*words, *([f"and {len(told) - _MAX_SEEDS} others"] if len(told) > _MAX_SEEDS else [])])
 
 
+def found_in(folder: Path, told: CrawlTold) -> Found:
+    """Return what a crawl found, its changes by the folder's log of changes where that has the crawl's visits.
+
+    There a page that stays gone has not changed, nor one whose template alone has, or what is another on every visit.
+    """
+    if told.crawl <= 1 or not (folder / CHANGES).is_dir():
+        return told.found
+    try:
+        with opened_changes(folder) as index:
+            telling = index.telling_pages(told.crawl)
+    except (DamageError, OSError, sqlite3.Error) as error:
+        logger.warning("%s: changes are counted as crawl.json has them: %s", folder, error)
+        return told.found
+    if telling is None:
+        return told.found
+    new, changed, gone = (telling[each] for each in (ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE))
+    others = told.new + told.changed + told.unchanged + told.gone - new - changed - gone
+    return replace(told.found, new=new, changed=changed, gone=gone, unchanged=max(0, others))
+
+
 class Child(Protocol):
     """The process of a crawl."""
 
@@ -156,7 +180,7 @@ class CrawlProcesses:
     def running(self, name: str, folder: Path) -> Child | None:
         """See ``ChildCrawls``."""
         log = self._log(name)
-        return _Orphan(log, folder) if _is_locked(log) else None
+        return _Orphan(log, folder) if is_locked(log) else None
 
     def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
         """See ``ChildCrawls``."""
@@ -223,7 +247,7 @@ class _Orphan:
     is_unwanted: bool = False
 
     def poll(self) -> int | None:
-        if not _is_locked(self.log):
+        if not is_locked(self.log):
             return 0
         if self.is_unwanted:
             self.end()
@@ -242,7 +266,8 @@ class _Orphan:
         return _last_lines(self.log)
 
 
-def _is_locked(log: Path) -> bool:
+def is_locked(log: Path) -> bool:
+    """Return whether a process holds a file locked."""
     try:
         with log.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

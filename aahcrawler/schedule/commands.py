@@ -5,6 +5,7 @@ Each command imports its modules when it runs: help has to answer at once.
 # ruff: noqa: PLC0415
 
 import sys
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +53,7 @@ def list_crawls(
     from datetime import UTC, datetime
 
     from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.schedule_tables import upcoming, write_json, write_upcoming
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
@@ -62,6 +64,8 @@ def list_crawls(
             found = upcoming(schedule, log, datetime.now(UTC))
     write = write_json if as_json else write_upcoming
     write(found, sys.stdout)
+    if not Place(file).is_looked_after:
+        typer.echo(f"{file}: nobody looks after this schedule: aah schedule run --file {file}", err=True)
 
 
 @schedule_app.command()
@@ -107,20 +111,34 @@ def pause(
 
 
 def _wished(file: Path, kind: str, name: str) -> str:
-    """Note what somebody asks for; return it in words."""
+    """Note what somebody asks for; return it in words.
+
+    Where the file has mistakes, crawls are known by the log: what runs goes by the file as it was.
+    """
     from datetime import UTC, datetime
 
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.visit_log import LogError, VisitLog, Wish
+    from aahcrawler.schedule.visit_log import ALL, LogError, VisitLog, Wish
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError, LogError):
-        schedule = Schedule.load(file)
-        if name and name not in schedule.crawls:
-            raise LogError(f"{file}: has no crawl {name}; aah schedule list names all")
+        crawls: Container[str] | None = None
+        try:
+            crawls = Schedule.load(file).crawls
+        except IcdError as error:
+            if not (file.exists() and file.with_suffix(".sqlite").exists()):
+                raise
+            typer.echo(f"{error}\nwhat is asked for is noted all the same", err=True)
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+            if name and name not in (log.known_since() if crawls is None else crawls):
+                raise LogError(f"{file}: has no crawl {name}; aah schedule list names all")
             is_open = kind == Wish.NOW and name in {each.entry for each in log.open_visits()}
             log.wish(Wish(kind), name, datetime.now(UTC))
+            paused = log.paused() - {name}
+    if kind == Wish.RESUME and name and ALL in paused:
+        return f"{name} goes on when all do, which are paused: aah schedule pause --resume --file {file}"
+    if kind == Wish.RESUME and paused:
+        return f"{name or file} goes on; paused still: {', '.join(sorted(paused))}"
     said = {Wish.NOW: "is visited as soon as may be", Wish.PAUSE: "is paused", Wish.RESUME: "goes on"}[Wish(kind)]
     return f"{name or file} {said}{'; a visit of it has not ended yet' if is_open else ''}"
 

@@ -90,7 +90,10 @@ class Rhythm(Protocol):
 
 
 def _interval(value: Any) -> Any:
-    """Take "day" for "1 day"."""
+    """Take "day" for "1 day"; a number alone could be meant in seconds, minutes or hours."""
+    number = str(value).strip()
+    if number.replace(".", "", 1).isdecimal():
+        raise refuse("has no unit", f"write one, such as `{number} min` or `{number} h`")
     return f"1 {value.strip()}" if isinstance(value, str) and value.strip().isalpha() else value
 
 

@@ -7,7 +7,7 @@ simulated with the paces in its log of changes (``crawl_time``), and where that 
 import heapq
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import fmean, median
@@ -15,7 +15,7 @@ from typing import Final
 
 from aahcrawler.revisits.change_log import visits
 from aahcrawler.revisits.crawl_time import simulated_seconds, site_loads
-from aahcrawler.schedule.rhythms import Past, PastVisit
+from aahcrawler.schedule.rhythms import Adaptive, Past, PastVisit, Rhythm
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.visit_log import Outcome, VisitLog
 from aahcrawler.segments import DamageError
@@ -24,7 +24,6 @@ from aahcrawler.urls import queue_of
 AROUND: Final = 5.0
 """Seconds that a crawl takes to start and to end, where nobody has measured them."""
 _LAST: Final = 5
-_MOST_RUNS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +96,34 @@ def planned(
     now: datetime,
     until: datetime,
     parallel: int | None = None,
+    most: int = 100_000,
 ) -> Plan:
     """Plan the visits that begin until a moment, as the scheduler would; pauses are left out of account.
 
-    What nobody knows takes as long as crawls do on the average. The plan ends after 100,000 visits.
+    What nobody knows takes as long as crawls do on the average. After ``most`` visits the plan ends, at the moment at
+    which the next one begins.
     """
     parallel = parallel or schedule.parallel
     known = [each for each in seconds.values() if each is not None]
     usual = fmean(known) if known else 0.0
     added = log.known_since()
     pasts = {name: log.past(name, added.get(name, now)) for name in schedule.crawls}
+    rhythms = {name: _as_it_stays(schedule.crawls[name].rhythm, past) for name, past in pasts.items()}
     free = [now] * parallel
     heapq.heapify(free)
-    due = [(schedule.crawls[name].rhythm.due(past, now).at, name) for name, past in pasts.items()]
+    due = [(rhythms[name].due(past, now).at, name) for name, past in pasts.items()]
     heapq.heapify(due)
     found: list[PlannedVisit] = []
-    while due and len(found) < _MOST_RUNS:
+    while due:
         at, name = heapq.heappop(due)
         begins_at = max(at, heapq.heappop(free), now)
         if begins_at > until:
             break
-        rhythm = schedule.crawls[name].rhythm
+        if len(found) >= most:
+            return Plan(found, parallel, now, begins_at)
+        rhythm = rhythms[name]
         newest = max(at, rhythm.due(pasts[name], begins_at).at if begins_at > at else at)
-        pasts[name] = _after(pasts[name], newest, begins_at)
+        pasts[name] = Past(pasts[name].added_at, newest, [PastVisit(begins_at, None)])
         takes = seconds.get(name)
         visit = PlannedVisit(name, newest, begins_at, takes, rhythm.due(pasts[name], begins_at).at)
         found.append(visit)
@@ -129,6 +133,9 @@ def planned(
     return Plan(found, parallel, now, until)
 
 
-def _after(past: Past, due_at: datetime, begins_at: datetime) -> Past:
-    """Return what is past once a visit has begun, of which nobody knows what it finds."""
-    return replace(past, last=due_at, visits=[*past.visits, PastVisit(begins_at, None)])
+def _as_it_stays(rhythm: Rhythm, past: Past) -> Rhythm:
+    """Return a rhythm as visits to come leave it: nobody knows what they find."""
+    if not isinstance(rhythm, Adaptive):
+        return rhythm
+    interval = rhythm.interval(past)
+    return Adaptive(least=interval, greatest=interval, first=interval)

@@ -13,7 +13,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses
+from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses, is_locked
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.telling import Teller
 from aahcrawler.schedule.visit_log import LogError, VisitLog
@@ -61,6 +61,16 @@ class Place:
     def said(self) -> Path:
         """The folder with what crawls said last."""
         return self.file.with_name(f"{self.file.stem}-logs")
+
+    @property
+    def lock(self) -> Path:
+        """The file that the process which looks after the schedule holds locked."""
+        return self.file.with_name(f".{self.file.name}.lock")
+
+    @property
+    def is_looked_after(self) -> bool:
+        """Whether a process looks after the schedule."""
+        return is_locked(self.lock)
 
 
 @dataclass(slots=True)
@@ -148,7 +158,7 @@ class ScheduleRun:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        lock = FileLock(self.place.file.with_name(f".{self.place.file.name}.lock"), timeout=0)
+        lock = FileLock(self.place.lock, timeout=0)
         try:
             with lock:
                 yield

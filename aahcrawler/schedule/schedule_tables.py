@@ -75,13 +75,15 @@ def _state(
 
 def visit_rows(log: VisitLog, name: str, most: int) -> list[VisitRow]:
     """Return the newest visits, of one crawl or of all, the newest first."""
-    return [
-        VisitRow(
-            each.number, each.entry, each.due_at, each.moments, each.begun_at, each.ended_at,
-            each.outcome or "under way", len(log.attempts(each.number)), each.found, each.said,
-        )
-        for each in log.visits(name, most)
-    ]  # fmt: skip
+    return [visit_row(log, each) for each in log.visits(name, most)]
+
+
+def visit_row(log: VisitLog, visit: Visit) -> VisitRow:
+    """Return a visit with its failed attempts."""
+    return VisitRow(
+        visit.number, visit.entry, visit.due_at, visit.moments, visit.begun_at, visit.ended_at,
+        visit.outcome or "under way", len(log.attempts(visit.number)), visit.found, visit.said,
+    )  # fmt: skip
 
 
 def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> None:

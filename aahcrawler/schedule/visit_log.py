@@ -78,7 +78,10 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the crawl of a visit found, by ``crawl.json``: its number, pages, how many of them changed, and the cost."""
+    """What the crawl of a visit found: its number, pages, how many of them changed, and the cost.
+
+    Changes are those that its readers see (``Visit.matters``), or as ``crawl.json`` counts them where there is no log.
+    """
 
     crawl: int = 0
     pages: int = 0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from aahcrawler.exits import MISTAKE
-from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold
+from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Occasion, Schedule
 from aahcrawler.schedule.schedule_plan import expected_seconds
@@ -295,7 +295,7 @@ class Scheduler:
     def _end(self, name: str, each: _Open, now: datetime, outcome: Outcome, told: CrawlTold, said: str = "") -> None:
         before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
         was_failing = before is not None and before.outcome is Outcome.FAILED
-        found = told.found if told.mark != each.visit.was else Found()
+        found = found_in(each.visit.folder, told) if told.mark != each.visit.was else Found()
         visit = self._log.end(each.visit.number, now, outcome, said, found)
         self._open.pop(name, None)
         logger.info("%s: visit %d %s, %d pages", name, visit.number, outcome, found.pages)

@@ -16,8 +16,8 @@ ROBOTS: Final = "robots"
 MIN_JUNK: Final = 3
 """Forms and the like stand on every page; so many that nothing stands beside look like a mistake."""
 _JUNK: Final = frozenset(Reason)
-_WISHED: Final = frozenset({Refusal.SCHEME, Refusal.TOO_DEEP, Refusal.LANGUAGE})
-"""What the definition is meant to end at, what is no page, and what has a verdict of its own."""
+_WISHED: Final = frozenset({Refusal.SCHEME, Refusal.TOO_DEEP, Refusal.LANGUAGE, Refusal.TAKEN_DOWN})
+"""What the definition or somebody meant to end at, what is no page, and what has a verdict of its own."""
 _WORDS: Final[Mapping[str, str]] = {
     Refusal.SCHEME: "no http or https URL",
     Refusal.TOO_LONG: "too long an address",
@@ -40,6 +40,11 @@ _WORDS: Final[Mapping[str, str]] = {
     "help": "a page of help",
 }
 _REMEDIES: Final[Mapping[str, str]] = {
+    Refusal.SCHEME: "give a page that links to web pages",
+    Refusal.TOO_LONG: "look in a browser where they lead; a crawl takes no address of that length",
+    Refusal.TAKEN_DOWN: "give another seed, as somebody took them out with aah remove",
+    Refusal.NOT_DUE: "wait until they are due, or leave out --revisits (`pages` in a schedule)",
+    Refusal.SPAM: "take their hosts off the list that scoring.spam_hosts names, where they are none of spam",
     Refusal.OTHER_SITE: "set scope.sites to anywhere, or add seeds on the sites they lead to",
     Refusal.NOT_ALLOWED: "add patterns to scope.allow that cover them",
     Refusal.FORM: "set sources.forms to safe, where the file of its application calls the form safe",
@@ -58,8 +63,10 @@ def main_reason(refused: Mapping[str, int], *, has_objects: bool) -> str:
     """Return why a page leads nowhere of which all links are ``refused``, by their number for each reason.
 
     Empty where that is as it should be: a page has links to forms and, where it ``has_objects``, to other sites, and
-    may have none of its own.
+    may have none of its own. Links to pages that are not due lead on: those were crawled before.
     """
+    if refused.get(Refusal.NOT_DUE):
+        return ""
     counts = {
         reason: number for reason, number in refused.items() if not (has_objects and reason == Refusal.OTHER_SITE)
     }

@@ -208,6 +208,22 @@ def test_errors_are_known_until_there_is_better(crawled: Crawled) -> None:
     assert [page.complete for page in crawled.history.pages()] == [False]
 
 
+def test_it_knows_since_when_a_page_is_gone_until_it_comes_back(crawled: Crawled) -> None:
+    def was_gone() -> bool:
+        return crawled.history.was_gone(crawled.known(A), STARTED + timedelta(seconds=crawled.moment + 1))
+
+    crawled.write(A, b"page")
+    crawled.write(A, b"busy", b"503 Busy", understood=None)
+    assert not was_gone()
+    gone = crawled.write(A, b"no such page", b"404 Not Found").capture
+    assert was_gone()
+    assert not crawled.history.was_gone(crawled.known(A), gone.date)  # What a crawl itself found is none of its past.
+    crawled.write(A, b"page")
+    assert not was_gone()
+    assert crawled.write(A, b"no such page", b"404 Not Found").capture.revisit
+    assert was_gone()
+
+
 def test_not_modified_renews_what_was_known(crawled: Crawled) -> None:
     first = crawled.write(A, b"page", b'200 OK\r\nETag: "1"\r\nLast-Modified: then').capture
     crawled.rotate()

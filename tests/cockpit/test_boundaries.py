@@ -228,6 +228,12 @@ def test_nothing_is_changed_by_forms_of_others(shown: Cockpit) -> None:
     assert shown.ask("GET", "/", Cookie=f"{COOKIE}={cookie}").status == 200
 
 
+def test_an_unknown_choice_in_an_address_is_told_with_those_that_there_are(shown: Cockpit) -> None:
+    answer = shown.ask("GET", f"{HERE}/changes?kind=moon", Cookie=f"{COOKIE}={shown.entered(READER)}")
+    assert answer.status == 400
+    assert "kind: is not among the choices; write &#39;content&#39;, " in answer.body.decode()
+
+
 def test_a_reader_changes_nothing_and_sees_no_button_that_would(shown: Cockpit) -> None:
     cookie, before = shown.entered(READER), _state(shown.place)
     fields = {**FIELDS, "secret": shown.form_secret(cookie)}

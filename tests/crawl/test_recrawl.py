@@ -171,6 +171,8 @@ def test_every_visit_is_in_the_log_of_changes(months: Months) -> None:
         "/t/new": (ChangeState.NEW, None),
     }
     assert {visit.state for visit in third.values()} == {ChangeState.UNCHANGED}
+    assert second["/t/gone"].deleted == (months.url("/t/gone#p10"),)
+    assert not any(visit.deleted for visit in third.values())
     unmodified, changed, moved = second["/t/tag"], second["/t/edited"], second["/t/moved"]
     assert (unmodified.status, unmodified.byte_digest) == (304, first["/t/tag"].byte_digest)
     assert changed.edited == (months.url("/t/edited#p7"),)
@@ -258,7 +260,10 @@ def test_what_changed_is_stated(months: Months) -> None:
         "/t/gone": {"deleted": {"p10"}},
         "/t/lost": {"deleted": {"p11"}},
     }
+    assert changed(months, 3) == {}  # What stays gone was deleted when that was found first.
     first, second = months.pages(1), months.pages(2)
+    lost = [row["deleted"] for row in rows(months.crawl, "objects") if row["iri"].endswith(("#p10", "#p11"))]
+    assert sorted(lost) == sorted(second[path]["fetched_at"] for path in ("/t/gone", "/t/lost"))
     revised = {(one[1], one[3]) for one in statements(months) if one[2] == v.REVISION_OF}
     for path in ("/t/edited", "/t/moved", "/t/gone", "/t/lost"):
         assert (second[path]["capture"], first[path]["capture"]) in revised

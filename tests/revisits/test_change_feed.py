@@ -26,6 +26,7 @@ from aahcrawler.revisits.visit_record import (
     Visit,
     VisitRecord,
 )
+from aahcrawler.tombstones import Tombstone, write_tombstones
 from tests.offline.shapes import violations
 
 AT = datetime(2026, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC)
@@ -131,6 +132,24 @@ def test_the_command_writes_the_visits_that_are_wanted(crawl: Path) -> None:
     assert listed(crawl, "--since", "2026-03-02") == [("1", "changed")]
     assert listed(crawl, "--until", "2026-03-02T00:00", "--telling") == [("1", "new"), ("2", "new")]
     assert listed(crawl, "--kind", "content", "--kind", "links") == [("1", "changed")]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--url", "http://a.test/unknown"], 0, "http://a.test/unknown: no visit of it is in the log of changes"),
+        (["--url", "http://a.test/1", "--state", "failed"], 0, "http://a.test/1: no visit is as these options want it"),
+        (["--state", "failed"], 0, "no visit is as these options want it"),
+        (["--url", "http://a.test/taken"], 0, "http://a.test/taken: was taken out of the archive"),
+        (["--url", "mailto:a@b.test"], 2, "is no URL of a page"),
+        (["--since", "2026-03-02", "--until", "2026-03-01"], 2, "exchange the two"),
+    ],
+)
+def test_why_nothing_is_found_is_said(crawl: Path, options: list[str], code: int, said: str) -> None:
+    write_tombstones(crawl, [Tombstone(id="1", at="", by="me", reason="", urls=("http://a.test/taken",))])
+    ended = CliRunner().invoke(app, ["changes", str(crawl), "--format", "jsonl", *options], env={"COLUMNS": "400"})
+    assert (ended.exit_code, ended.stdout) == (code, "")
+    assert said in ended.stderr
 
 
 @pytest.mark.parametrize(

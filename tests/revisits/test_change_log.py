@@ -47,6 +47,20 @@ def states(folder: Path) -> list[tuple[ChangeState, ChangeKind | None]]:
     return [(visit.state, visit.kind) for visit in visits(folder)]
 
 
+def test_a_crawl_changed_what_is_another_page_for_its_readers(tmp_path: Path) -> None:
+    pages = [URL, *(f"{URL}{n}" for n in range(3))]
+    kept(tmp_path, *(page(0, "a", url=url, template="t") for url in pages), page(0, "a", url=f"{URL}/feed"))
+    second = [page(1, "", url=URL, status=404, template="t"), page(1, "b", url=pages[1], template="t")]
+    kept(tmp_path, *second, page(1, "b", url=f"{URL}/feed"), number=2)
+    third = [page(2, "", url=URL, status=404, template="t"), page(2, "b", url=pages[1], template="t")]
+    of_template = page(2, "b", url=pages[2], template="t", kind=ChangeKind.TEMPLATE)
+    kept(tmp_path, *third, of_template, page(2, "c", url=f"{URL}/feed"), number=3)
+    with opened_changes(tmp_path) as index:
+        assert index.telling_pages(2) == {GONE: 1, CHANGED: 1}
+        assert index.telling_pages(3) == {}
+        assert index.telling_pages(4) is None
+
+
 def test_each_visit_is_told_against_the_one_before_it(tmp_path: Path) -> None:
     kept(
         tmp_path,

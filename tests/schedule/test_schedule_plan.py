@@ -6,7 +6,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+from typer.testing import CliRunner
 
+from aahcrawler.cli import app
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import expected_seconds, planned
@@ -62,6 +65,39 @@ def test_a_thousand_crawls_are_planned(log: VisitLog) -> None:
     plan = planned(schedule, log, dict.fromkeys(schedule.crawls, 600.0), START, START + 24 * HOUR)
     assert plan.load == pytest.approx(1000 * 600 / (10 * 86_400), rel=0.01)
     assert len({each.name for each in plan.visits}) == 1000
+
+
+def test_pauses_are_told_as_they_are_and_possible_while_the_file_has_mistakes(tmp_path: Path) -> None:
+    file = tmp_path / "schedule.yaml"
+
+    def said(command: str, *arguments: str) -> tuple[int, str]:
+        ended = CliRunner().invoke(app, ["schedule", command, *arguments, "--file", str(file)])
+        return ended.exit_code, ended.output
+
+    file.write_bytes(b"crawls: {a: {definition: a, every: day}, b: {definition: b, every: day}}")
+    with VisitLog.opened(tmp_path / "schedule.sqlite") as log:
+        log.added_at({"a": 1, "b": 1}, START)
+    assert "nobody looks after this schedule" in said("list")[1]
+    with FileLock(tmp_path / ".schedule.yaml.lock"):
+        assert "nobody" not in said("list")[1]
+    assert said("pause")[1].endswith("is paused\n")
+    assert "a goes on when all do, which are paused" in said("pause", "a", "--resume")[1]
+    file.write_bytes(b"crawls: {a: {definition: a, evry: day}}")
+    code, told = said("pause", "b")
+    assert (code, told.splitlines()[-1]) == (0, "b is paused")
+    assert "evry" in told
+    assert said("pause", "c")[0] == 2
+    assert said("pause", "--resume")[1].endswith("goes on; paused still: b\n")
+
+
+def test_a_plan_of_many_visits_ends_where_it_says(log: VisitLog) -> None:
+    schedule = Schedule.parse(b"crawls: {a: {definition: a, adaptive: {least: 1 min, first: 2 min, greatest: 1 h}}}")
+    log.added_at(schedule.crawls, START)
+    plan = planned(schedule, log, {"a": 60.0}, START, START + 24 * HOUR, most=15)
+    assert len(plan.visits) == 15
+    assert plan.until == START + HOUR / 2
+    assert all(each.next_at - each.due_at == HOUR / 30 for each in plan.visits)
+    assert plan.load == pytest.approx(0.25)
 
 
 def test_what_was_done_and_what_comes_is_listed(log: VisitLog) -> None:

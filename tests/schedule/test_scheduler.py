@@ -14,6 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aahcrawler.layout import CHANGES
+from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import Child, CrawlFolders, CrawlTold, SeedTold
 from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.visit_log import ALL, Outcome, Visit, VisitLog, Wish
@@ -250,6 +253,22 @@ def test_people_are_told_where_somebody_is_needed(world: World) -> None:
         ("attention", "7 pages, 0 new, 2 changed, 0 gone"),
     ]
     assert "http://a.test/: login failed; look at the password" in world.notices[1].text
+
+
+def test_a_visit_changed_what_the_log_of_changes_says(world: World) -> None:
+    def kept(crawl: int, at: datetime, status: int) -> None:
+        with ChangeLog(world.visits()[-1].folder / CHANGES, "a", crawl, world.clock.now) as log:
+            seen = VisitRecord(url="http://a.test/", at=milliseconds(at), status=status, payload="p", template="t")
+            log.visited(seen)
+
+    with world.looked_after() as scheduler:
+        for crawl, status in enumerate([200, 404, 404], 1):
+            scheduler.look()
+            told = {"crawl": crawl, "gone": int(crawl > 1), "changed": 0}
+            world.folders["a"] = world.folders["a"].model_copy(update=told)
+            kept(crawl, world.clock.at, status)
+            world.goes_on(scheduler, HOUR, HOUR)
+    assert [each.found.has_changed for each in world.visits()[:3]] == [None, True, False]
 
 
 def test_mistakes_in_a_definition_are_told_once_and_its_visit_stays_due(world: World) -> None:

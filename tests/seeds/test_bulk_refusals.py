@@ -1,8 +1,11 @@
 """Seeds of which the first page is all: nothing on it is followed, and people are told why."""
 
+import pytest
+
 from aahcrawler import seeds
+from aahcrawler.scope import Refusal
 from aahcrawler.seeds import Verdict, seed_results
-from aahcrawler.seeds.verdicts import main_reason
+from aahcrawler.seeds.verdicts import main_reason, remedy
 
 SEED = "http://a.test/"
 
@@ -54,3 +57,10 @@ def test_pages_that_are_to_lead_nowhere_are_as_they_should_be() -> None:
     assert main_reason({"other_site": 4}, has_objects=True) == "", "it is an article"
     assert main_reason({"other_site": 4}, has_objects=False) == "other_site"
     assert main_reason({"sort-order": 12, "login": 1}, has_objects=True) == "sort-order"
+    assert main_reason({"not_due": 2, "other_site": 9}, has_objects=False) == "", "known pages are left alone this once"
+    assert main_reason({"taken_down": 2}, has_objects=False) == "", "somebody took them out"
+
+
+@pytest.mark.parametrize("refusal", [each for each in Refusal if each is not Refusal.NOT_ALLOWED])
+def test_no_advice_is_to_widen_scope_allow_where_that_does_not_help(refusal: Refusal) -> None:
+    assert "scope.allow" not in remedy(refusal)

@@ -69,7 +69,8 @@ class RecrawlComparison:
     says that ``before`` is what would be understood today. ``change`` is None for whatever neither is nor was a page.
     ``unmodified`` says that the server sent no payload because the former one is still right. ``held`` is false where
     the archive has the payload of ``former`` no more. ``repeats`` says whether the payload is that of ``former``; None
-    is what ``change`` says, which is of the page as a browser showed it where one did.
+    is what ``change`` says, which is of the page as a browser showed it where one did. ``was_gone`` says of a page that
+    is gone that a former crawl found that already.
     """
 
     page: Page
@@ -80,6 +81,7 @@ class RecrawlComparison:
     unmodified: bool = False
     held: bool = True
     repeats: bool | None = None
+    was_gone: bool = False
 
     @property
     def is_repeated(self) -> bool:
@@ -170,7 +172,8 @@ class Recrawl:
             held = asked.conditional or self._history.is_readable(former)
             return RecrawlComparison(page, former, Change.UNCHANGED, before, remembered=is_page and today, held=held)
         if is_page and page.status in GONE:
-            return RecrawlComparison(page, former, Change.GONE, before)
+            was_gone = self._history.was_gone(former, self._begun)
+            return RecrawlComparison(page, former, Change.GONE, before, was_gone=was_gone)
         return RecrawlComparison(page, former, Change.CHANGED if is_page and is_success else None, before)
 
     def shown(

@@ -128,10 +128,13 @@ class PageAnalyser:
         That was read by the same reader (``recalled``). Much of what is known of a site, such as the order of day and
         month, is learned from page to page, though: where the page seems to have changed, the former one is read once
         more, and what both readings of it show has changed. Of one that the present reader cannot read nothing is said.
+        That objects of a page are gone is told by the crawl that finds it first, and not again while it stays gone.
         """
         before, now = comparison.before, found.metadata
         if before is None or comparison.former is None or comparison.change not in (Change.CHANGED, Change.GONE):
             return None
+        if comparison.was_gone:
+            return Changes()
         told = changes(before, now, complete=comparison.page.complete)
         if comparison.change is Change.GONE:
             return told

@@ -149,7 +149,7 @@ def _install_problems(app: FastAPI, site: Site) -> None:
     def mistaken(request: Request, error: Exception) -> HTMLResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 (it is registered for these alone)
         first = error.errors()[0]
-        return _told(request, 400, "Something in the address is wrong", in_words(first, str(first["loc"][-1])))
+        return _told(request, 400, "Something in the address is wrong", in_words(first, str(first["loc"][:2][-1])))
 
     def _told(request: Request, status: int, heading: str, detail: str) -> HTMLResponse:
         session = site.sign_in.session(request.cookies.get(COOKIE, ""))

@@ -10,8 +10,8 @@ from typing import Final
 
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import Plan, expected_seconds, planned
-from aahcrawler.schedule.schedule_tables import Upcoming, VisitRow, upcoming, visit_rows
-from aahcrawler.schedule.visit_log import ALL, LogError, Outcome, VisitLog, Wish
+from aahcrawler.schedule.schedule_tables import Upcoming, VisitRow, upcoming, visit_row
+from aahcrawler.schedule.visit_log import ALL, LogError, Visit, VisitLog, Wish
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, ProblemError
 from online_analysis.icd import IcdError
 
@@ -19,6 +19,7 @@ DAYS: Final = 7
 """Days before today, and after it, that the calendar has."""
 ROWS: Final = 25
 _VISITS: Final = 10_000
+"""Visits at most that are looked at of those that ended, and that are planned."""
 
 
 @dataclass(slots=True)
@@ -59,12 +60,12 @@ class ScheduleDesk:
         with self._log() as log:
             rows = [each for each in upcoming(schedule, log, at) if text.lower() in each.name.lower()]
             seconds = {name: expected_seconds(log, name) for name in schedule.crawls}
-            plan = planned(schedule, log, seconds, at, at + timedelta(days=DAYS))
-            visits = visit_rows(log, ALL, _VISITS)
+            plan = planned(schedule, log, seconds, at, at + timedelta(days=DAYS), most=_VISITS)
+            named = [each for each in log.visits(ALL, _VISITS) if text.lower() in each.entry.lower()]
+            newest = [visit_row(log, each) for each in named[:ROWS]]
             is_paused = ALL in log.paused()
-        named = [each for each in visits if text.lower() in each.name.lower()]
         days = _days(at.date(), named, plan, text)
-        return ShownSchedule(rows[after : after + ROWS], len(rows), days, named[:ROWS], plan, is_paused)
+        return ShownSchedule(rows[after : after + ROWS], len(rows), days, newest, plan, is_paused)
 
     def wish(self, kind: Wish, name: str) -> None:
         """Have a crawl visited now, paused or resumed; without a name all are. Raise ``ProblemError``."""
@@ -88,11 +89,11 @@ class ScheduleDesk:
             raise ProblemError(DAMAGED, str(error)) from error
 
 
-def _days(today: date, visits: Iterable[VisitRow], plan: Plan, text: str) -> list[Day]:
+def _days(today: date, visits: Iterable[Visit], plan: Plan, text: str) -> list[Day]:
     days = {day: Day(day) for day in (today + timedelta(days=n) for n in range(-DAYS, DAYS + 1))}
     for each in visits:
         day = days.get((each.ended_at or each.begun_at).date())
-        if day is not None and each.outcome in set(Outcome):
+        if day is not None and each.outcome is not None:
             day.outcomes[each.outcome] += 1
             day.changes += each.found.changed + each.found.gone + (each.found.new if each.found.crawl > 1 else 0)
     for coming in plan.visits:
