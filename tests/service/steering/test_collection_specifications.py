@@ -1,5 +1,6 @@
 """A specification comes in by JSON, a collection comes out of archives; what is excluded stays out."""
 
+import csv
 import gzip
 import io
 import json
@@ -176,6 +177,19 @@ def test_a_collection_is_made_once_crawled_and_handed_out(world: World) -> None:
     urls = {each.rec_headers.get_header("WARC-Target-URI") for each in ArchiveIterator(io.BytesIO(warc))}
     assert urls - {None} == members
     assert client.packaged("flood-2013", "wacz")[:2] == b"PK"
+    decided = {f"{HOME}levels": False, f"{HOME}cakes": True}
+    for url, member in decided.items():
+        said = json.dumps({"url": url, "member": member}).encode()
+        headers = {"Content_Type": JSON, "Authorization": f"Bearer {BOTH}"}
+        assert world.service.ask("PUT", "/v1/crawls/flood-2013/membership", said, **headers).status == 204
+    kept = {HOME, f"{HOME}cakes"}
+    assert client.specified("flood-2013")["members"] == 2
+    assert {each["url"] for each in client.members("flood-2013")} == kept
+    listed = csv.DictReader(world.ask("GET", "/flood-2013/members.csv").body.decode().splitlines())
+    assert {each["url"] for each in listed} == kept
+    warc = client.packaged("flood-2013", "warc.gz")
+    urls = {each.rec_headers.get_header("WARC-Target-URI") for each in ArchiveIterator(io.BytesIO(warc))}
+    assert urls - {None} == kept
     assert b"<graphml" in world.ask("GET", "/flood-2013/graph.graphml").body
     quads = gzip.decompress(world.ask("GET", "/flood-2013/graph.nq.gz").body).decode()
     assert all(f'"{title}"' in quads for title in ("Flood", "Levels of the river")), quads
