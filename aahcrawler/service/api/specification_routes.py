@@ -24,7 +24,7 @@ from aahcrawler.service.steering.collection_specifications import (
     read_specification,
     specification_of,
 )
-from aahcrawler.service.steering.long_jobs import UNDER_WAY, JobView
+from aahcrawler.service.steering.long_jobs import UNDER_WAY, Jobs, JobView
 from aahcrawler.service.steering.packaging import KeptFile, Packing
 from aahcrawler.service.steering.starting_crawls import Starting
 from aahcrawler.service.views.crawl_state import CrawlStatus
@@ -213,8 +213,9 @@ def _add_results(router: APIRouter, instruments: Instruments) -> None:
     def hand_out(
         name: Name, ending: KeptFile, asked: Annotated[str, Header(alias="range", max_length=200)] = ""
     ) -> Response:
-        """Return the file that was made last, or the part of it that `Range` names."""
+        """Return the file that was made last, or the part of it that `Range` names; a conflict while one is made."""
         packing = _packing(specification_of(reach, name)[0], ending)
+        _refuse_while_made(helm.jobs, name, packing)
         made = packing.offered()
         if made is None:
             raise ProblemError(CONFLICT, "no file is made yet, or something was taken down since; POST has it made")
@@ -269,6 +270,18 @@ def _packing(crawl: Crawl, ending: KeptFile) -> Packing:
     if found is None:
         raise ProblemError(CONFLICT, "its definition has no subject, so that no page is a member")
     return found
+
+
+def _refuse_while_made(jobs: Jobs, name: str, packing: Packing) -> None:
+    job = jobs.under_way(packing.key, packing.kind)
+    if job is None:
+        return
+    at = f"/v1/specifications/{name}/jobs/{job.id}"
+    raise ProblemError(
+        CONFLICT,
+        f"it is being made, by the job {job.id}; ask {at}?wait=20 until that is done",
+        headers={"Location": at, "Retry-After": "5"},
+    )
 
 
 def _saved(
