@@ -5,6 +5,7 @@ from pathlib import Path
 
 from aahcrawler.layout import EXCLUSIONS
 from aahcrawler.segments import DamageError
+from aahcrawler.tallies import mistakes_told
 from online_analysis.url_patterns import UrlPattern, UrlPatternError, first_match
 
 
@@ -23,7 +24,7 @@ class Exclusions:
     def of(cls, crawl: Path) -> "Exclusions":
         """Return those that hold for the crawl in a folder, none where there is no file.
 
-        Raise ``DamageError`` where the file cannot be read, so that nothing is crawled against it by mistake.
+        Raise ``DamageError`` with the mistakes where the file cannot be read, so that nothing is crawled against it.
         """
         return cls.read(crawl.absolute().parent)
 
@@ -37,7 +38,7 @@ class Exclusions:
             return cls()
         except (OSError, UnicodeDecodeError) as error:
             raise DamageError(f"{path}: cannot be read ({error}); without it nobody knows what is excluded") from error
-        hosts, patterns = set[str](), list[UrlPattern]()
+        hosts, patterns, mistakes = set[str](), list[UrlPattern](), list[str]()
         for number, line in enumerate(text.splitlines(), 1):
             written = line.split(" #", 1)[0].strip()
             if not written or written.startswith("#"):
@@ -46,11 +47,14 @@ class Exclusions:
                 pattern = UrlPattern.parse(written)
             except UrlPatternError as error:
                 advice = "write host:example.org, a part of URLs, or one with *"
-                raise DamageError(f"{path}, line {number}: the pattern {written!r} {error}; {advice}") from None
+                mistakes.append(f"{path}, line {number}: the pattern {written[:200]!r} {error}; {advice}")
+                continue
             if pattern.host:
                 hosts.add(pattern.host)
             else:
                 patterns.append(pattern)
+        if mistakes:
+            raise DamageError(mistakes_told(mistakes))
         return cls(frozenset(hosts), tuple(patterns))
 
     def covers(self, url: str) -> bool:

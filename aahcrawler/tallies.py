@@ -4,7 +4,7 @@ Each count is added up in one place, the frontier, in the step that finishes a U
 when it was written. docs/glossary.md says what is counted: pages, requests, web objects, failures, refusals.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
@@ -22,6 +22,20 @@ FAILURE: Final = "failed_url"
 """The counts of URLs that failed, by reason."""
 DENIED: Final = frozenset({"robots", "address"})
 """Reasons for which a URL is blocked that a person sees among failed ones."""
+
+
+MAX_MISTAKES: Final = 20
+"""Mistakes of a file that are told one by one."""
+
+
+def mistakes_told(mistakes: Sequence[str]) -> str:
+    """Return mistakes a line each: the first ``MAX_MISTAKES``, and how many more there are.
+
+    >>> mistakes_told([f"line {number}" for number in range(22)]).splitlines()[-2:]
+    ['line 19', 'and 2 more mistakes']
+    """
+    left = len(mistakes) - MAX_MISTAKES
+    return "\n".join([*mistakes[:MAX_MISTAKES], *([f"and {plural(left, 'more mistake')}"] if left > 0 else [])])
 
 
 def plural(count: float, one: str, many: str = "") -> str:

@@ -78,9 +78,10 @@ def judgements(
             sys.stdout.writelines(each.decode() for each in judged.judgement_quads(judgements_of(crawl)))
             return
         if pages is not None:
-            rows: Iterable[judged.JudgementRow] = judged.draw_rows(
-                crawl, Wanted(Order(order), pages, seed, members), by
-            )
+            drawn = judged.draw_rows(crawl, Wanted(Order(order), pages, seed, members), by)
+            if not drawn.is_new:
+                typer.echo(f"these pages are drawn already: they are sample {drawn.number}", err=True)
+            rows: Iterable[judged.JudgementRow] = drawn.rows
         else:
             rows = judged.judgement_rows(judgements_of(crawl), samples_of(crawl))
         if output_format is JudgementFormat.JSONL:

@@ -80,6 +80,11 @@ class Sample(BaseModel):
     bands: tuple[int, ...]
     drawn: tuple[DrawnPage, ...]
 
+    def is_same_draw(self, other: "Sample") -> bool:
+        """Return whether both have the same pages in the same order, drawn in one way from a crawl in one state."""
+        when = ("id", "created", "by")
+        return self.model_copy(update={name: getattr(other, name) for name in when}) == other
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:

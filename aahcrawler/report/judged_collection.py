@@ -18,6 +18,7 @@ import numpy as np
 
 from aahcrawler.annotations.judgements import Grade, Judgement, by_page
 from aahcrawler.annotations.judging_samples import DrawnPage, FramePage, Order, Sample
+from aahcrawler.tallies import plural
 
 RESAMPLES: Final = 2_000
 _AT_ONCE: Final = 2_000_000
@@ -80,7 +81,8 @@ class Evaluation:
     is the number of the sample, ``order`` that of its pages, ``weighted`` tells whether they stand for bands.
     ``covered`` counts the pages of bands of which one was judged. ``unknown`` pages are left out, since no judge knows;
     ``apart`` were judged outside of the sample, ``uncaptured`` are no pages of the crawl. ``grades`` counts judgements,
-    ``judges`` those of each judge.
+    ``judges`` those of each judge. ``drawn_bands`` counts the bands that pages of the sample are of, ``judged_bands``
+    those of which somebody judged a page; both are 0 without a lot.
     """
 
     at_least: Grade
@@ -99,6 +101,13 @@ class Evaluation:
     grades: Mapping[Grade, int] = field(default_factory=dict)
     judges: Mapping[str, int] = field(default_factory=dict)
     agreements: Sequence[Agreement] = ()
+    drawn_bands: int = 0
+    judged_bands: int = 0
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether estimates would leave out bands of the sample, as nobody has judged a page of them yet."""
+        return self.judged_bands < self.drawn_bands
 
     @property
     def weighted(self) -> bool:
@@ -118,6 +127,8 @@ class Evaluation:
                 said.append("the first that were fetched: they stand for no others")
             case None:
                 said.append("not drawn by lot: they stand for no others")
+        if self.is_sparse:
+            said.append(f"too few judged yet ({self.judged_bands} of {self.drawn_bands} bands)")
         if self.weighted and self.pages != self.covered:
             said.append(f"of {(self.pages or 0) - (self.covered or 0):,} others in bands none is judged")
         counts = (
@@ -170,6 +181,7 @@ def evaluate(
     truth = {url: _share_of(said, at_least) for url, said in known.items() if said}
     rested = _truths(truth, held, drawn)
     precision, recall, even = _estimates(rested, drawn, (_precision, _recall, _break_even))
+    lot = drawn.drawn if drawn is not None and drawn.order is Order.LOT else ()
     has_recall = drawn is None or not drawn.members
     return Evaluation(
         at_least=at_least,
@@ -188,6 +200,8 @@ def evaluate(
         grades=dict(Counter(each.grade for each in judgements)),
         judges=dict(sorted(Counter(each.by for each in judgements).items())),
         agreements=tuple(agreements(judgements, at_least)),
+        drawn_bands=len({each.band for each in lot}),
+        judged_bands=len({each.band for each in lot if each.url in held}),
     )
 
 
@@ -369,7 +383,9 @@ def fleiss_kappa(answers: Sequence[Sequence[object]]) -> float | None:
 
 
 def figures(found: Evaluation) -> Mapping[str, str]:
-    """Return the estimates as people read them, by name."""
+    """Return the estimates as people read them, by name; none where too few pages are judged for them."""
+    if found.is_sparse:
+        return {}
     named = {"Precision": found.precision, "Recall": found.recall, "Break-even point": found.break_even}
     return {name: str(each) for name, each in named.items() if each is not None}
 
@@ -385,7 +401,8 @@ def section(found: Evaluation) -> tuple[str, str]:
     head = "<tr><th>Judges</th><td></td><td>pages</td><td>relevant or not</td><td>grades</td></tr>"
     table = f'<div class="wide"><table>{head}{agreed}</table></div>' if agreed else ""
     why = f"Relevant is what was judged {found.at_least.words.lower()} or more; intervals of 95 %."
-    return "By the judgements of people", f"<table>{rows}</table><p>{escape(found.basis)}. {why}</p>{table}"
+    shares = f"<table>{rows}</table>" if rows else ""
+    return "By the judgements of people", f"{shares}<p>{escape(found.basis)}. {why}</p>{table}"
 
 
 def _kappa(value: float | None) -> str:
@@ -410,4 +427,5 @@ def as_text(found: Evaluation) -> Iterator[str]:
             for kind, value in (("relevant or not", each.relevance), ("grades", each.grades))
             if value is not None
         )
-        yield f"  {each.measure} of {', '.join(each.judges)} on {each.pages:,} pages: {told or 'all gave one answer'}"
+        pages = plural(each.pages, "page")
+        yield f"  {each.measure} of {', '.join(each.judges)} on {pages}: {told or 'all gave one answer'}"

@@ -18,7 +18,8 @@ from aahcrawler.annotations.judging_samples import Sample, Wanted, draw, frame_o
 from aahcrawler.annotations.membership import membership_of
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import iri, quads, text, typed
-from aahcrawler.tallies import plural
+from aahcrawler.objects.reader import page_rows
+from aahcrawler.tallies import mistakes_told, plural
 from offline.evaluation.relevance_metrics import EvaluationError
 
 _LARGEST: Final = 50_000_000
@@ -72,34 +73,52 @@ def judgement_rows(judgements: Iterable[Judgement], samples: Sequence[Sample]) -
         )
 
 
-def draw_rows(crawl: Path, wanted: Wanted, by: str) -> Iterable[JudgementRow]:
-    """Draw pages of the last crawl of a folder, keep the sample, and return them as rows without a grade.
+@dataclass(frozen=True, slots=True)
+class DrawnRows:
+    """The pages of a sample as rows without a grade, the number of the sample, and whether it was drawn just now."""
+
+    rows: Sequence[JudgementRow]
+    number: int
+    is_new: bool
+
+
+def draw_rows(crawl: Path, wanted: Wanted, by: str) -> DrawnRows:
+    """Draw pages of the last crawl of a folder, and keep the sample, unless one was drawn that is the same.
 
     Raises ``AnnotationFileError``, ``EvaluationError`` and ``ReadError``.
     """
     if not by:
         raise EvaluationError("say who draws: --by NAME")
     frame, last = frame_of(crawl, membership_of(crawl))
-    sample, number = draw(frame, wanted, last, by), str(len(samples_of(crawl)) + 1)
+    sample, before = draw(frame, wanted, last, by), samples_of(crawl)
     if not sample.drawn:
         raise EvaluationError(f"{crawl}: has no page to judge{' among its members' if wanted.members else ''}")
-    keep(crawl, sample)
-    return [
-        JudgementRow(each.url, "", captured=each.captured, record=each.record, sample=number) for each in sample.drawn
+    known = next((number for number, each in enumerate(before, 1) if each.is_same_draw(sample)), None)
+    number = known or len(before) + 1
+    if known is None:
+        keep(crawl, sample)
+    rows = [
+        JudgementRow(each.url, "", captured=each.captured, record=each.record, sample=str(number))
+        for each in sample.drawn
     ]
+    return DrawnRows(rows, number, known is None)
 
 
 def take_in(crawl: Path, table: Path, by: str) -> str:
     """Add what a table says to the judgements of a crawl, all of it or nothing, and say how much that was.
 
-    Raises ``AnnotationFileError`` and ``EvaluationError``.
+    It also says how many rows are of pages that the crawl never had. Raises ``AnnotationFileError``,
+    ``EvaluationError`` and ``ReadError``.
     """
     labels = read_labels(table, by, samples_of(crawl))
     new = new_among(labels, judgements_of(crawl))
     note_judgements(crawl, new)
     number, read = sum(map(len, new.values())), sum(map(len, labels.said.values()))
     left = f", {plural(labels.empty, 'row')} without a grade" if labels.empty else ""
-    return f"{crawl}: {plural(number, 'judgement')} added, {read - number:,} known already{left}"
+    captured = {row.url for row in page_rows(crawl) if row.is_page}
+    unknown = sum(each.page.url not in captured for of_one in labels.said.values() for each in of_one)
+    strange = f", {plural(unknown, 'row')} of pages that this crawl does not have" if unknown else ""
+    return f"{crawl}: {plural(number, 'judgement')} added, {read - number:,} known already{left}{strange}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +132,37 @@ class ReadLabels:
 def read_labels(file: Path, by: str, samples: Sequence[Sample]) -> ReadLabels:
     """Read a table of judgements, those of rows that name no judge as ``by``. Raises ``EvaluationError``.
 
-    The message names the line that is wrong; then nothing of the table is to be taken.
+    The message names the lines that are wrong; then nothing of the table is to be taken.
     """
     found: dict[str, list[Said]] = {}
+    first: dict[tuple[str, str], tuple[Grade | None, str]] = {}
+    mistakes: list[str] = []
     empty = 0
     for place, row in _rows(file):
         if not row["grade"]:
             empty += 1
             continue
-        who = row["judge"] or by
-        if not who:
-            raise EvaluationError(f"{place}: says not who judged; name them with --by NAME")
-        if not who.isprintable() or len(who) > _LONGEST_NAME:
-            raise EvaluationError(f"{place}: {who[:80]!r} is no name of a judge")
-        found.setdefault(who, []).append(_said(place, row, samples))
+        try:
+            who, said = _judge(place, row, by), _said(place, row, samples)
+        except EvaluationError as error:
+            mistakes.append(str(error))
+            continue
+        grade, before = first.setdefault((who, said.page.url), (said.grade, place))
+        if grade != said.grade:
+            mistakes.append(f"{place}: {who} gives {said.page.url[:200]} another grade than at {before}; keep one")
+        found.setdefault(who, []).append(said)
+    if mistakes:
+        raise EvaluationError(mistakes_told(mistakes))
     return ReadLabels(found, empty)
+
+
+def _judge(place: str, row: Mapping[str, str], by: str) -> str:
+    who = row["judge"] or by
+    if not who:
+        raise EvaluationError(f"{place}: says not who judged; name them with --by NAME")
+    if not who.isprintable() or len(who) > _LONGEST_NAME:
+        raise EvaluationError(f"{place}: {who[:80]!r} is no name of a judge")
+    return who
 
 
 def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -172,7 +207,10 @@ def _said(place: str, row: Mapping[str, str], samples: Sequence[Sample]) -> Said
         raise EvaluationError(f"{place}: there is no sample {number}; {len(samples)} were drawn of this crawl")
     sample = samples[number - 1].id if number else ""
     seen = Seen(url, row["record"], _moment(place, row["captured"]))
-    return Said(seen, grade, row["comment"][:MAX_COMMENT], sample, _moment(place, row["at"]))
+    at = _moment(place, row["at"])
+    if at and datetime.fromisoformat(at) > datetime.now(UTC):
+        raise EvaluationError(f"{place}: {row['at'][:80]!r} is in the future; without a zone it is read as UTC")
+    return Said(seen, grade, row["comment"][:MAX_COMMENT], sample, at)
 
 
 def _moment(place: str, text: str) -> str:

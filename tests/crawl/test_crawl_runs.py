@@ -2,6 +2,7 @@
 
 import json
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,19 @@ def test_a_crawl_is_over_when_it_finished_or_its_limit_is_still_used_up(
     meant = definition(tmp_path, "limits: {pages_per_domain: 5}\n").meaning()
     icd = definition(tmp_path, f"limits: {limits}\n" if limits else "")
     assert is_over(EndedRun.model_validate({"state": "stopped", **ended}), icd, meant) is over
+
+
+@pytest.mark.parametrize("name", ["../exclusions.txt", "removed.jsonl", "removing.json"])
+def test_where_nobody_can_say_what_must_not_be_fetched_a_crawl_that_is_over_stays_as_it_is(
+    name: str, tmp_path: Path
+) -> None:
+    icd = definition(tmp_path)
+    root = a_crawl(icd)
+    (root / name).write_text("two words\n")
+    before = contents(root)
+    with pytest.raises(CrawlRefusedError, match=Path(name).name.replace(".", r"\.")):
+        CrawlFolder.open(icd)
+    with pytest.raises(CrawlRefusedError, match=Path(name).name.replace(".", r"\.")):
+        CrawlFolder.join(icd, 2, datetime(2020, 1, 1, tzinfo=UTC))
+    assert contents(root) == before
+    assert not (root / "former").exists()

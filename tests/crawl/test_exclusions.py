@@ -46,6 +46,15 @@ def test_a_line_that_excludes_nothing_or_everything_is_told_with_its_place(tmp_p
         Exclusions.of(tmp_path / "crawl")
 
 
+def test_all_wrong_lines_are_told(tmp_path: Path) -> None:
+    (tmp_path / "exclusions.txt").write_text("two words\nhost:a.test\n" + "*\n" * 22)
+    with pytest.raises(DamageError) as told:
+        Exclusions.of(tmp_path / "crawl")
+    lines = str(told.value).splitlines()
+    assert [line.partition(", line ")[2].partition(":")[0] for line in lines[:3]] == ["1", "3", "4"]
+    assert (len(lines), lines[-1]) == (21, "and 3 more mistakes")
+
+
 def archive(folder: Path) -> Path:
     bodies: Mapping[str, str] = {
         HOME: page("Flood", "/private/1", "/moved", "http://withheld.test/", "/diary", "/levels"),

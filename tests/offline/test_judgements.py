@@ -146,6 +146,15 @@ def test_the_columns_of_the_first_article_are_understood(crawl: Path, tmp_path: 
             "labels.tsv:2: 'A\\x1b[31m' is no name of a judge",
         ),
         ("url\tgrade\tat\nhttp://a.test/\trelevant\tlately\n", "labels.tsv:2: 'lately' is no time"),
+        ("url\tgrade\tat\nhttp://a.test/\trelevant\t9000-01-01\n", "labels.tsv:2: '9000-01-01' is in the future"),
+        (
+            "url\tgrade\nhttp://a.test/\trelevant\nhttp://A.test\trelevant\nhttp://a.test/#x\tspam\n",
+            "labels.tsv:4: anna gives http://a.test/ another grade than at ",
+        ),
+        (
+            "url\tgrade\n" + "nowhere\trelevant\n" * 30,
+            "labels.tsv:21: 'nowhere' is no http(s) URL\nand 10 more mistakes",
+        ),
         ("page\tgrade\n", "has no columns url and grade; its first line names page, grade"),
         ("", "has no columns url and grade; its first line names none"),
     ],
@@ -157,6 +166,26 @@ def test_a_wrong_table_changes_nothing(crawl: Path, tmp_path: Path, text: str, s
     assert ended.exit_code != 0
     assert said in ended.output
     assert judgements_of(crawl) == []
+
+
+def test_rows_of_pages_that_the_crawl_does_not_have_are_counted(crawl: Path, tmp_path: Path) -> None:
+    file = tmp_path / "labels.tsv"
+    file.write_text(f"url\tgrade\n{SITE}/1\trelevant\nhttp://elsewhere.test/\tspam\n", "utf-8")
+    said = told("judgements", crawl, "--import", file, "--by", "anna")
+    assert "2 judgements added, 0 known already, 1 row of pages that this crawl does not have" in said
+
+
+def test_the_same_draw_gives_the_sample_that_is_there(crawl: Path) -> None:
+    def drawn(*more: object) -> Result:
+        return run("judgements", crawl, "--draw", 10, *more)
+
+    first, again = drawn("--by", "anna"), drawn("--by", "ben")
+    assert (again.stdout, again.stderr) == (first.stdout, "these pages are drawn already: they are sample 1\n")
+    assert first.stderr == ""
+    assert {row["sample"] for row in table(drawn("--by", "anna", "--seed", 1).stdout)} == {"2"}
+    decide_membership(crawl, [row["url"] for row in table(first.stdout)], MemberAnswer.NOT_MEMBER, "anna")
+    assert {row["sample"] for row in table(drawn("--by", "anna").stdout)} == {"3"}
+    assert [each.by for each in samples_of(crawl)] == ["anna"] * 3
 
 
 def test_who_judged_has_to_be_said(crawl: Path, tmp_path: Path) -> None:

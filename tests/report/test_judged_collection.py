@@ -173,6 +173,12 @@ def test_a_lot_counts_what_was_judged_in_it_alone() -> None:
     assert found.covered is not None
     assert 0 < found.covered < 400
     assert f"of {400 - found.covered:,} others in bands none is judged" in found.basis
+    assert "too few judged yet (5 of 10 bands)" in found.basis
+    assert not any("Precision" in text for text in (*as_text(found), section(found)[1]))
+    whole = [said(each.url, UNKNOWN, sample=by_lot) for each in by_lot.drawn[5:10]]
+    enough = evaluate([*judgements, *whole], [of_members, by_lot], known(pages))
+    assert "too few" not in enough.basis
+    assert "Precision" in next(as_text(enough))
     assert evaluate(judgements, [of_members, by_lot], known(pages), sample=1).judged == len(of_members.drawn)
     with pytest.raises(NoSampleError, match="2 were drawn"):
         evaluate(judgements, [of_members, by_lot], known(pages), sample=3)

@@ -83,6 +83,23 @@ def test_links_of_pages_below_the_bound_are_not_followed(tmp_path: Path) -> None
     found = sampled(defined(tmp_path, scoring=scoring, event={"start": "2015-01-01", "end": "2015-01-02"}))[1]
     assert {each["title"] for each in found["best"]} == {"Flood", "Levels of the river"}
     assert {each["time"] for each in found["best"]} == {0.0}
+    assert found["ended"].startswith("nothing else is left to be looked up: 4 links left out")
+    assert "below 1, from which links are followed (scoring.follow)" in found["ended"]
+    assert found["ended"].endswith(f"{found['best'][0]['score']:.3f}")
+
+
+def test_members_are_counted_up_to_the_best_score_where_all_are_low(tmp_path: Path) -> None:
+    topic = {"documents": ["text.txt"]}
+    (tmp_path / "text.txt").write_text(
+        f"{'Ministers of many countries met to talk about taxes and trade. ' * 9} {FLOOD}"
+    )
+    found = sampled(defined(tmp_path, topic=topic, scoring={"relevant": 0.5, "follow": 0.0}))[1]
+    best = found["best"][0]["score"]
+    assert 0 < best < 0.2
+    counts = {each["threshold"]: each["captures"] for each in found["members"]}
+    assert counts.pop(0.5) == 0
+    assert len(counts) >= 6
+    assert all(threshold <= best and number for threshold, number in counts.items())
 
 
 def test_people_are_told_the_same_and_the_live_web_is_no_archive(tmp_path: Path) -> None:

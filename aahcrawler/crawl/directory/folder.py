@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun, FolderLock, write_whole
 from aahcrawler.crawls import Started, is_import
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.frontier.server.server_process import lender_of
 from aahcrawler.layout import (
     ARCHIVE,
@@ -34,7 +35,8 @@ from aahcrawler.layout import (
     TOPIC,
 )
 from aahcrawler.lending import taken_back
-from aahcrawler.segments import private
+from aahcrawler.segments import DamageError, private
+from aahcrawler.tombstones import TakenDown, being_removed
 from online_analysis.icd import Icd, changes
 
 logger = logging.getLogger(__name__)
@@ -67,7 +69,8 @@ class CrawlFolder:
         """Create the folder or take it over, for this process alone; a crawl that is over makes room for the next.
 
         Raise ``CrawlRefusedError`` when another crawl is using it, when it belongs to another definition (unless
-        ``accept_changes``, or unless it finished without a page), or when it cannot be written.
+        ``accept_changes``, or unless it finished without a page), when nobody can say what must not be fetched, or when
+        it cannot be written. A crawl that is over stays as it is then.
         """
         folder = cls._entered(icd, FRONTIER)
         if not (folder.is_first and folder.lock.keeps):
@@ -76,6 +79,7 @@ class CrawlFolder:
         with _left_on_error(folder):
             if not accept_changes and not crawl_runs.has_fetched_nothing(folder.root):
                 _refuse_another(folder, icd)
+            _refuse_unreadable(folder.root)
             return replace(folder, run=crawl_runs.current_run(folder.root, icd))
 
     @classmethod
@@ -87,6 +91,7 @@ class CrawlFolder:
         """
         folder = cls._entered(icd)
         with _left_on_error(folder):
+            _refuse_unreadable(folder.root)
             run = crawl_runs.joined_run(folder.root, number, may_change=folder.is_first)
             if run is None:
                 raise CrawlRefusedError(
@@ -252,3 +257,13 @@ def _refuse_another(folder: CrawlFolder, icd: Icd) -> None:
             "undo the change, write another id or output, or accept it with --accept-changes "
             "(-a accept_changes=1)"
         )
+
+
+def _refuse_unreadable(root: Path) -> None:
+    """Refuse a folder of which nobody can say what must not be fetched."""
+    try:
+        Exclusions.of(root)
+        TakenDown.of(root)
+        being_removed(root)
+    except DamageError as error:
+        raise CrawlRefusedError(str(error)) from error

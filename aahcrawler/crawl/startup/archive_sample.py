@@ -25,10 +25,11 @@ from aahcrawler.exchange import Memento
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
-from aahcrawler.pipeline.links import discover_links
-from aahcrawler.scope import ExternalUrl
+from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
+from aahcrawler.scope import ExternalUrl, SourceRefusal
 from aahcrawler.sources.archive_client import TROUBLE
 from aahcrawler.sources.source import ArchiveFolderError, SnapshotChoice, SourceError
+from aahcrawler.tallies import plural
 from online_analysis.analysers import relevance_analyser
 from online_analysis.analysers.relevance import PageRelevance
 
@@ -46,6 +47,8 @@ _LOOKED_UP: Final = 10
 """URLs that are looked up for each capture that is wanted: archives have a part of what pages link to."""
 THRESHOLDS: Final = tuple(each / 10 for each in range(1, 10))
 """The scores for which members are counted, beside that of the definition."""
+_LOW: Final = 0.2
+"""Where all scores are below this one, members are counted for about ten scores up to the best one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,12 @@ class Sample:
     def members(self) -> Sequence[tuple[float, int]]:
         """How many captures would be members of the collection from each of some scores on."""
         own = () if self.relevant_at is None else (self.relevant_at,)
-        return [(each, self.members_from(each)) for each in sorted({*THRESHOLDS, *own})]
+        return [(each, self.members_from(each)) for each in sorted({*_thresholds(self.best_score), *own})]
+
+    @property
+    def best_score(self) -> float:
+        """The score of the most relevant capture, 0 where there is none."""
+        return max((each.score for each in self.captures), default=0.0)
 
     def members_from(self, threshold: float) -> int:
         """Return how many captures have that score or more."""
@@ -207,6 +215,7 @@ class Sampling:
     async def _taken(self, seeds: Sequence[str], sources: SourcedCaptures, sample: Sample, told: Told) -> None:
         """Take captures from the seeds on, the best first, until there are enough."""
         order, met, queue = count(), set(seeds), list[tuple[float, int, Lease]]()
+        left_out = set[str]()
         for url in seeds:
             lease = Lease(url, urls.queue_of(url), SEED_SCORE, 0, "page", "", 1, "")
             heapq.heappush(queue, (-SEED_SCORE, next(order), lease))
@@ -215,26 +224,34 @@ class Sampling:
                 sample.ended = "enough was looked up"
                 return
             lease = heapq.heappop(queue)[2]
-            for offer in await self._followed(lease, sources, sample):
+            found = await self._followed(lease, sources, sample)
+            left_out.update(found.pages[place].url for place in found.refused.get(SourceRefusal.OFF_TOPIC, ()))
+            for offer in found.offers:
                 if offer.kind == "page" and offer.url not in met:
                     met.add(offer.url)
                     heapq.heappush(queue, (-offer.score, next(order), _lease(offer)))
             told(sample)
         sample.ended = "nothing is left to be looked up"
+        if left_out := left_out - met:
+            sample.ended = (
+                f"nothing else is left to be looked up: {plural(len(left_out), 'link')} left out, of pages with a "
+                f"score below {self._context.link_rules.follows_from:g}, from which links are followed "
+                f"(scoring.follow); the best score of a page is {sample.best_score:.3f}"
+            )
 
-    async def _followed(self, lease: Lease, sources: SourcedCaptures, sample: Sample) -> Sequence[Offer]:
+    async def _followed(self, lease: Lease, sources: SourcedCaptures, sample: Sample) -> DiscoveredLinks:
         """Take a capture of a URL into the sample; return where it leads."""
         sample.looked_up += 1
         taken = await sources.page(lease.url, (*sources.preferred, *sources.others))
         if taken is None:
             if sources.unavailable(lease.url) is None:
                 sample.missing.append(lease.url)
-            return ()
+            return NO_LINKS
         page, memento = taken
         found = await self._reading.analysed(lease, page)
         if found.metadata.score is not None and found.metadata.relevant is not None:
             sample.captures.append(self._described(lease, page, memento, found))
-        return discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False).offers
+        return discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
 
     def _described(self, lease: Lease, page: Page, memento: Memento | None, found: PageAnalysis) -> SampledCapture:
         said, parts = found.metadata, self._parts(found)
@@ -286,6 +303,18 @@ class _Moment:
 
 def _lease(offer: Offer) -> Lease:
     return Lease(offer.url, offer.queue, offer.score, offer.depth, "page", offer.via, 1, "", offer.path)
+
+
+def _thresholds(best: float) -> Sequence[float]:
+    """Return the scores for which members are counted where the best capture has a score.
+
+    >>> _thresholds(0.7) == THRESHOLDS, _thresholds(0.06)
+    (True, [0.006, 0.012, 0.018, 0.024, 0.03, 0.036, 0.042, 0.048, 0.054, 0.06])
+    """
+    if not 0 < best < _LOW:
+        return THRESHOLDS
+    step = float(f"{best / 10:.0e}")
+    return [float(f"{each * step:.6g}") for each in range(1, int(best / step + 1e-9) + 1)]
 
 
 def _troubles(sources: SourcedCaptures) -> Mapping[str, int]:

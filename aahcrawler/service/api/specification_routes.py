@@ -24,10 +24,12 @@ from aahcrawler.service.steering.collection_specifications import (
     read_specification,
     specification_of,
 )
-from aahcrawler.service.steering.long_jobs import UNDER_WAY, JobView
+from aahcrawler.service.steering.long_jobs import UNDER_WAY, Jobs, JobView
 from aahcrawler.service.steering.packaging import KeptFile, Packing
 from aahcrawler.service.steering.starting_crawls import Starting
+from aahcrawler.service.views.crawl_state import CrawlStatus
 from aahcrawler.service.views.downloads import package, page_table, statements
+from aahcrawler.service.views.judged_pages import gained_members, membership_in
 from aahcrawler.service.views.page_list import BAD_CURSOR, PageFilter, PageList, page_list
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.noted_acts import note_did
@@ -36,7 +38,6 @@ from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown, probl
 _FOUND: Final = problem_responses(problems.NO_SPECIFICATION, CONFLICT)
 _ASKED: Final = problem_responses(problems.BAD_DEFINITION, CONFLICT)
 _OF_INDEX: Final = problem_responses(problems.NO_SPECIFICATION, CONFLICT, problems.DAMAGED, problems.UNAVAILABLE)
-_MEMBERS: Final = PageFilter(relevant=True)
 _LOOK_EVERY: Final = 0.1
 Name = Annotated[
     str,
@@ -53,8 +54,9 @@ Captures = Annotated[int, Query(ge=1, le=MAX_SAMPLE, description="How many captu
 class SpecifiedCollection(Shown):
     """A collection that was asked for by a specification, and how far it is.
 
-    ``state`` and ``reason`` are those of its crawl, ``members`` its captures that are relevant. ``started`` is what
-    came of starting it with this request. ``files`` are what can be had of it, below ``/v1/specifications/{name}``.
+    ``state`` and ``reason`` are those of its crawl, ``members`` its captures that are relevant, unless
+    people decided otherwise: None where their decisions cannot be read or counted now. ``started`` is what came of
+    starting it with this request. ``files`` are what can be had of it, below ``/v1/specifications/{name}``.
     """
 
     name: str
@@ -63,7 +65,7 @@ class SpecifiedCollection(Shown):
     state: str
     reason: str
     fetched: int
-    members: int
+    members: int | None
     failures: int
     started: Starting | None = None
     files: tuple[str, ...] = ("members", "members.csv", "files/warc.gz", "files/wacz", "graph.graphml", "graph.nq.gz")
@@ -109,7 +111,7 @@ def _add_asking(router: APIRouter, instruments: Instruments) -> None:
             state=status.state,
             reason=status.reason,
             fetched=status.fetched,
-            members=status.relevant,
+            members=_members(instruments, crawl, status),
             failures=status.failures,
             started=started,
         )
@@ -186,13 +188,16 @@ def _add_results(router: APIRouter, instruments: Instruments) -> None:
     @router.get("/{name}/members", responses={**_OF_INDEX, **problem_responses(BAD_CURSOR)})
     def list_members(name: Name, after: Cursor = "", limit: Limit = 50) -> PageList:
         """List the captures that are members of the collection, the newest first."""
-        with indexes.asked(specification_of(reach, name)[0]) as asked:
-            return page_list(asked, _MEMBERS, after, limit)
+        crawl, _ = specification_of(reach, name)
+        wanted = PageFilter(members=membership_in(crawl))
+        with indexes.asked(crawl) as asked:
+            return page_list(asked, wanted, after, limit)
 
     @router.get("/{name}/members.csv", responses={**_OF_INDEX, 200: {"content": {"text/csv": {}}}})
     def members_table(name: Name) -> Response:
         """Return all members as a table."""
-        lines = page_table(indexes, specification_of(reach, name)[0], _MEMBERS)
+        crawl, _ = specification_of(reach, name)
+        lines = page_table(indexes, crawl, PageFilter(members=membership_in(crawl)))
         return _saved(lines, "text/csv; charset=utf-8", f"{name}-members.csv")
 
     @router.post("/{name}/files/{ending}", status_code=202, responses={**_FOUND, **problem_responses(problems.BUSY)})
@@ -208,8 +213,9 @@ def _add_results(router: APIRouter, instruments: Instruments) -> None:
     def hand_out(
         name: Name, ending: KeptFile, asked: Annotated[str, Header(alias="range", max_length=200)] = ""
     ) -> Response:
-        """Return the file that was made last, or the part of it that `Range` names."""
+        """Return the file that was made last, or the part of it that `Range` names; a conflict while one is made."""
         packing = _packing(specification_of(reach, name)[0], ending)
+        _refuse_while_made(helm.jobs, name, packing)
         made = packing.offered()
         if made is None:
             raise ProblemError(CONFLICT, "no file is made yet, or something was taken down since; POST has it made")
@@ -238,6 +244,18 @@ def _add_results(router: APIRouter, instruments: Instruments) -> None:
         return _saved(found.pieces, "application/gzip", found.name, {"Content-Length": str(found.size)})
 
 
+def _members(instruments: Instruments, crawl: Crawl, status: CrawlStatus) -> int | None:
+    """Return how many captures are members; None where what people decided cannot be read or counted."""
+    try:
+        decided = membership_in(crawl)
+        if not decided:
+            return status.relevant
+        with instruments.indexes.asked(crawl) as asked:
+            return status.relevant + gained_members(asked, decided, status.crawl)
+    except ProblemError:
+        return None
+
+
 def _job(instruments: Instruments, name: str, job: str) -> JobView:
     """Return a job of a specification: one that tries it, or one that writes files of its crawl."""
     jobs = instruments.helm.jobs
@@ -252,6 +270,18 @@ def _packing(crawl: Crawl, ending: KeptFile) -> Packing:
     if found is None:
         raise ProblemError(CONFLICT, "its definition has no subject, so that no page is a member")
     return found
+
+
+def _refuse_while_made(jobs: Jobs, name: str, packing: Packing) -> None:
+    job = jobs.under_way(packing.key, packing.kind)
+    if job is None:
+        return
+    at = f"/v1/specifications/{name}/jobs/{job.id}"
+    raise ProblemError(
+        CONFLICT,
+        f"it is being made, by the job {job.id}; ask {at}?wait=20 until that is done",
+        headers={"Location": at, "Retry-After": "5"},
+    )
 
 
 def _saved(

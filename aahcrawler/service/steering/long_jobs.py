@@ -148,6 +148,12 @@ class Jobs:
         """Return a job of a crawl. Raise ``ProblemError`` where there is none."""
         return _shown(self._found(crawl, name))
 
+    def under_way(self, crawl: str, kind: str) -> JobView | None:
+        """Return the job of a kind that waits or is being done for a crawl, the one that began first; None for none."""
+        with self._lock:
+            jobs = [each for each in self._jobs.values() if (each.task.crawl, each.task.kind) == (crawl, kind)]
+        return next((shown for shown in map(_shown, jobs) if shown.state in UNDER_WAY), None)
+
     def cancel(self, crawl: str, name: str) -> JobView:
         """Give a job up, or forget the result of one that is done. Raise ``ProblemError`` where there is none."""
         job = self._found(crawl, name)

@@ -72,13 +72,12 @@ class Packing:
     @classmethod
     def of_members(cls, crawl: Crawl, ending: KeptFile) -> "Packing | None":
         """Return the packing of the members of a collection about an event, None where this machine has none of it."""
-        folder, threshold = crawl.folder, crawl.icd.relevant_at
-        if folder is None or threshold is None:
+        folder = crawl.folder
+        if folder is None or crawl.icd.relevant_at is None:
             return None
-        score = ("--score", f">={threshold}")
-        asked = (*_exported(folder)[:-1], *score, "--wacz")
+        asked = (*_exported(folder)[:-1], "--members", "--wacz")
         if ending == "warc.gz":
-            asked = ("select", "--json", str(folder.absolute()), *score, "--to")
+            asked = ("select", "--json", str(folder.absolute()), "--members", "--to")
         file = folder / EXPORTS / f"{crawl.id}-members.{ending}"
         return cls(crawl.id, asked, (folder,), file, f"members:{ending}")
 

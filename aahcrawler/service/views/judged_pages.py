@@ -17,7 +17,7 @@ from aahcrawler.report.judged_collection import Evaluation, NoSampleError, evalu
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.capture_view import capture_row
 from aahcrawler.service.views.page_indexes import NO_FOLDER, Asked
-from aahcrawler.service.views.page_list import PageShown, page_shown
+from aahcrawler.service.views.page_list import PageShown, decided_urls, page_shown
 from aahcrawler.service.web.problems import CONFLICT, NO_SAMPLE, ProblemError, Shown
 from aahcrawler.tombstones import TakenDown
 
@@ -29,6 +29,12 @@ _FRAME: Final = f"{_COLUMNS} WHERE {_OF_LAST} GROUP BY url ORDER BY id"
 """The last capture of each page of the last crawl: SQLite takes the other columns from the row with the maximum."""
 OF_PAGE: Final = "SELECT * FROM capture WHERE url = ? AND is_page AND NOT is_requisite ORDER BY at DESC LIMIT 1"
 """Asks for the last capture of a page."""
+_GAINED: Final = """
+SELECT total(made - coalesce(relevant, 0)) FROM (
+  SELECT value AS named, 1 AS made FROM json_each(?) UNION ALL SELECT value, 0 FROM json_each(?)
+) CROSS JOIN capture ON url = named
+WHERE crawl = ? AND is_page AND NOT is_requisite
+"""
 _PUBLISHED: Final = """
 SELECT min(date) FROM object JOIN sighting ON sighting.object = object.id
 WHERE sighting.capture = (SELECT id FROM capture WHERE record = ?) AND date GLOB '[0-9][0-9][0-9][0-9]*'
@@ -177,6 +183,17 @@ def judging(crawl: Crawl) -> Judging:
         made = [each for each in judgements_of(folder) if not taken.covers(each.page.url)]
         decided = {url: each for url, each in membership_of(folder).items() if not taken.covers(url)}
     return Judging(folder, samples, made, decided)
+
+
+def membership_in(crawl: Crawl) -> Mapping[str, MemberDecision]:
+    """Return what people decided on the membership of a crawl's pages. Raise ``ProblemError`` where it is damaged."""
+    with as_problems():
+        return {} if crawl.folder is None else membership_of(crawl.folder)
+
+
+def gained_members(asked: Asked, decided: Mapping[str, MemberDecision], number: int) -> int:
+    """Return how many captures of a crawl people made members that are not relevant, less those that they took out."""
+    return int(asked.base.execute(_GAINED, (*decided_urls(decided), number)).fetchone()[0])
 
 
 def judgements_told(folder: Path) -> Iterator[bytes]:

@@ -1,12 +1,14 @@
 """Lists the pages that were captured, the newest first."""
 
+import json
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal
 
+from aahcrawler.annotations.membership import MemberDecision
 from aahcrawler.overview.periods import span_of
 from aahcrawler.page_index import captures_in
 from aahcrawler.service.views.page_indexes import Asked, Progress
@@ -15,6 +17,8 @@ from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 BAD_CURSOR: Final = Kind("invalid-cursor", HTTPStatus.BAD_REQUEST, "No cursor of this list")
 COUNTED: Final = 5_000
 """The most pages that are counted one by one."""
+_LISTED: Final = "url IN (SELECT value FROM json_each(?)) AND is_page"
+_MEMBERS: Final = f"CASE WHEN {_LISTED} THEN 1 WHEN {_LISTED} THEN 0 ELSE relevant END = 1"
 _CURSOR: Final = re.compile(r"(-?\d{1,18})\.(\d{1,18})")
 Level = Literal["intermediate", "terminal"]
 Condition = tuple[str, tuple[str | int, ...]]
@@ -70,7 +74,8 @@ class PageFilter:
     ``text`` is a part of the URL or of the title, whatever its case. ``application`` is empty for pages of none.
     ``status`` is the first digit of the status. ``trap`` is a kind of trap, or ``any``. ``media`` is a media type,
     ``-`` for those of none; ``captured`` is how the day begins on which it was captured, in UTC: ``201``, ``2012``,
-    ``2012-03``.
+    ``2012-03``. ``members`` is what people decided of the membership of pages: only captures that are members are
+    wanted then, which are the relevant ones unless people decided otherwise.
     """
 
     text: str = ""
@@ -84,6 +89,7 @@ class PageFilter:
     crawl: int | None = None
     media: str = ""
     captured: str = ""
+    members: Mapping[str, MemberDecision] | None = None
 
     def conditions(self) -> Iterator[Condition]:
         """Yield conditions in SQL, each with its values."""
@@ -100,11 +106,22 @@ class PageFilter:
             yield ("media_type IS NULL", ()) if self.media == "-" else ("media_type = ?", (self.media,))
         if self.captured:
             yield "at >= ? AND at < ?", span_of(self.captured)
-        if self.relevant is not None:
-            yield "relevant = ?", (int(self.relevant),)
+        yield from self._of_relevance()
         for name, value in (("level", self.level), ("role", self.role), ("site", self.site), ("crawl", self.crawl)):
             if value:
                 yield f"{name} = ?", (value,)
+
+    def _of_relevance(self) -> Iterator[Condition]:
+        if self.relevant is not None:
+            yield "relevant = ?", (int(self.relevant),)
+        if self.members is not None:
+            yield _MEMBERS, decided_urls(self.members)
+
+
+def decided_urls(members: Mapping[str, MemberDecision]) -> tuple[str, str]:
+    """Return the URLs that people made members, and those that they took out, each as an array in JSON."""
+    made = [url for url, each in members.items() if each.is_member]
+    return json.dumps(made), json.dumps([url for url, each in members.items() if not each.is_member])
 
 
 def page_list(asked: Asked, wanted: PageFilter, after: str = "", limit: int = 50) -> PageList:

@@ -1,11 +1,13 @@
 """A specification comes in by JSON, a collection comes out of archives; what is excluded stays out."""
 
+import csv
 import gzip
 import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from aahcrawler.cli import app
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.steering import packaging
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.roles import read_tokens
 from aahcrawler.service_client import ServiceClient, ServiceError
@@ -150,7 +153,23 @@ def test_a_sample_tells_of_the_collection_and_keeps_nothing(world: World) -> Non
     assert [each.name for each in world.place.iterdir() if each.is_dir()] == ["news"]
 
 
-def test_a_collection_is_made_once_crawled_and_handed_out(world: World) -> None:
+class Held:
+    """A process that writes no package, and ends when it may."""
+
+    problem, exit_code = "held", 1
+
+    def __init__(self, done: Event) -> None:
+        self.done = done
+
+    def kill(self) -> None:
+        self.done.set()
+
+    def told(self) -> Iterator[Mapping[str, object]]:
+        self.done.wait()
+        yield from ()
+
+
+def test_a_collection_is_made_once_crawled_and_handed_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     client = ServiceClient(f"http://127.0.0.1:{world.service.port}/", BOTH)
     first = client.specify("flood-2013", DEFINITION, TEXTS)
     again = client.specify("flood-2013", dict(reversed(list(DEFINITION.items()))), TEXTS)
@@ -176,6 +195,30 @@ def test_a_collection_is_made_once_crawled_and_handed_out(world: World) -> None:
     urls = {each.rec_headers.get_header("WARC-Target-URI") for each in ArchiveIterator(io.BytesIO(warc))}
     assert urls - {None} == members
     assert client.packaged("flood-2013", "wacz")[:2] == b"PK"
+    decided = {f"{HOME}levels": False, f"{HOME}cakes": True}
+    for url, member in decided.items():
+        said = json.dumps({"url": url, "member": member}).encode()
+        headers = {"Content_Type": JSON, "Authorization": f"Bearer {BOTH}"}
+        assert world.service.ask("PUT", "/v1/crawls/flood-2013/membership", said, **headers).status == 204
+    kept = {HOME, f"{HOME}cakes"}
+    assert client.specified("flood-2013")["members"] == 2
+    assert {each["url"] for each in client.members("flood-2013")} == kept
+    listed = csv.DictReader(world.ask("GET", "/flood-2013/members.csv").body.decode().splitlines())
+    assert {each["url"] for each in listed} == kept
+    warc = client.packaged("flood-2013", "warc.gz")
+    urls = {each.rec_headers.get_header("WARC-Target-URI") for each in ArchiveIterator(io.BytesIO(warc))}
+    assert urls - {None} == kept
+    done = Event()
+    with monkeypatch.context() as patch:
+        patch.setattr(packaging, "ReportingProcess", lambda *_: Held(done))
+        begun = world.ask("POST", "/flood-2013/files/wacz")
+        refused = world.ask("GET", "/flood-2013/files/wacz")
+        done.set()
+        job = f"/v1/specifications/flood-2013/jobs/{begun.json['id']}"
+        assert (refused.status, refused.headers["location"]) == (409, job)
+        assert f"by the job {begun.json['id']}" in refused.json["detail"]
+        until(lambda: world.service.ask("GET", job, Authorization=f"Bearer {BOTH}").json["state"] == "failed")
+    assert world.ask("GET", "/flood-2013/files/wacz").body[:2] == b"PK"
     assert b"<graphml" in world.ask("GET", "/flood-2013/graph.graphml").body
     quads = gzip.decompress(world.ask("GET", "/flood-2013/graph.nq.gz").body).decode()
     assert all(f'"{title}"' in quads for title in ("Flood", "Levels of the river")), quads
