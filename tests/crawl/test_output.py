@@ -61,7 +61,7 @@ BUDGETS = [
     "domain_bytes",
 ]
 LOOKS = ["http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"]
-FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
+FOLDERS = ["archive", "changes", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
 
