@@ -82,11 +82,15 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A visit with what was derived of it: digests that stand for answers which did not repeat them."""
+    """A visit with what was derived of it: digests that stand for answers which did not repeat them.
+
+    ``since`` is the moment of an earlier visit from which on the page was the same, else its own.
+    """
 
     record: VisitRecord
     payload: str | None
     text: str | None
+    since: int
 
 
 class _Judged(NamedTuple):
@@ -195,11 +199,11 @@ class ChangeIndex(DerivedIndex[bytes]):
 
     def _before(self, page: int, at: int) -> _Known | None:
         row = self.base.execute(
-            "SELECT record, payload, text FROM visit WHERE page = ? AND at < ? AND state != 'failed' "
-            "ORDER BY at DESC, id DESC LIMIT 1",
+            "SELECT record, payload, text, CASE WHEN state = 'unchanged' THEN coalesce(previous, at) ELSE at END "
+            "FROM visit WHERE page = ? AND at < ? AND state != 'failed' ORDER BY at DESC, id DESC LIMIT 1",
             (page, at),
         ).fetchone()
-        return None if row is None else _Known(VisitRecord.model_validate_json(row[0]), row[1], row[2])
+        return None if row is None else _Known(VisitRecord.model_validate_json(row[0]), *row[1:])
 
     def _learn_dates(self, seen: VisitRecord, modified: int | None, before: _Known | None, found: "_Judged") -> None:
         if modified is None or seen.status == 304:
@@ -425,7 +429,7 @@ def _of_page(before: _Known, seen: VisitRecord) -> tuple[ChangeState, ChangeKind
     is_readable = before.text is not None and seen.text is not None and before.record.reader == seen.reader
     texts = before.text == seen.text if is_readable else None
     # A crawl compares with what was there before it began: not with its own visits, of a page that is fetched again.
-    is_older = seen.compared is not None and seen.compared + _NEARLY < before.record.at
+    is_older = seen.compared is not None and seen.compared + _NEARLY < before.since
     is_of_another = is_older or seen.said is ChangeState.NEW
     if seen.rendered or before.record.rendered:
         is_same = is_of_another and bool(texts)

@@ -24,7 +24,7 @@ from online_analysis.icd import IcdError
 logger = logging.getLogger(__name__)
 SEED_GAVE_NOTHING: Final = 3
 """The exit code of a crawl that ended, and somebody has something to mend."""
-LONGEST_RETRY: Final = timedelta(hours=1)
+MAX_RETRY_WAIT: Final = timedelta(hours=1)
 SECOND: Final = timedelta(seconds=1)
 MINUTE: Final = timedelta(minutes=1)
 IN_USE: Final = timedelta(seconds=30)
@@ -290,7 +290,7 @@ class Scheduler:
             told = self._crawls.told(each.visit.folder)
             self._end(name, each, now, Outcome.FAILED, told, f"failed {times} ({words}); {advice}:\n{said}")
             return
-        each.again_at = now + min(self._schedule.retry * 2 ** min(failures - 1, 30), LONGEST_RETRY)
+        each.again_at = now + min(self._schedule.retry * 2 ** min(failures - 1, 30), MAX_RETRY_WAIT)
 
     def _end(self, name: str, each: _Open, now: datetime, outcome: Outcome, told: CrawlTold, said: str = "") -> None:
         before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)

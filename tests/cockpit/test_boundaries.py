@@ -242,7 +242,8 @@ def test_a_reader_changes_nothing_and_sees_no_button_that_would(shown: Cockpit) 
             continue
         answer = shown.post(path, fields, cookie)
         assert answer.status == 403, path
-        role = "edit" if "/studio/" in path else "operate"
+        is_judging = "/archive/judge/" in path and not path.endswith("/membership")
+        role = "edit" if "/studio/" in path else "judge" if is_judging else "operate"
         assert f"his needs the role `{role}`".encode() in answer.body, path
     assert _state(shown.place) == before
     tabs = (

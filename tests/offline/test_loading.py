@@ -222,7 +222,7 @@ def test_decisions_of_people_are_loaded_as_they_count_and_go_with_a_takedown(tmp
     assert decided() == set()
     with (crawl / DECISIONS).open("ab") as file:
         file.write(b"{}\n")
-    with opening() as (destination, _), pytest.raises(LoadError, match=f"{DECISIONS}:6: is no decision"):
+    with opening() as (destination, _), pytest.raises(LoadError, match=f"{DECISIONS}:6: is no line"):
         load(crawl, destination)
 
 

@@ -156,9 +156,9 @@ def check_the_cockpit(
     assert (told.line.pages, told.line.relevant, told.line.archives) == (len(pages), len(relevant), 2)
     assert (told.line.first, told.line.last) == (days[0], days[-1])
     assert told.accumulated == pytest.approx(sum(float(row["score"]) for row in pages))
-    assert [row.url for row in told.best] == [
-        row["url"] for row in sorted(relevant, key=lambda row: -float(row["score"]))
-    ]
+    scores = {row["url"]: float(row["score"]) for row in relevant}
+    assert {row.url for row in told.best} == scores.keys()
+    assert [scores[row.url] for row in told.best] == sorted(scores.values(), reverse=True)
     assert told.missing == found.missing
     assert dict(told.figures)["Share of URLs that archives had"] == "66.7 %"
     head, *rows = map(list, found.table())

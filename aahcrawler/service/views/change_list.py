@@ -16,7 +16,7 @@ from aahcrawler.service.views.refused_links import INDEXED_SECONDS, Coverage
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError, Shown
 
 MOST: Final = 200
-MOST_IN_FEED: Final = 100
+MAX_IN_FEED: Final = 100
 """Visits that a feed has, the newest."""
 
 
@@ -96,8 +96,8 @@ class ChangeList:
         """Return the newest visits that are wanted as an Atom feed, which is had at ``address``."""
         with self._index() as index:
             found, place = list[ListedVisit](), 0
-            while len(found) < MOST_IN_FEED:
-                more, place = index.listed(wanted, place, MOST_IN_FEED - len(found))
+            while len(found) < MAX_IN_FEED:
+                more, place = index.listed(wanted, place, MAX_IN_FEED - len(found))
                 found += more
                 if not place:
                     break
