@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import recorded
+from tests.crawl.crawling import until
 from tests.recorded_site import recorded_site
 
 
@@ -80,6 +81,7 @@ def test_a_recorded_site_is_served_logged_and_scored(tmp_path: Path) -> None:
             urllib.request.urlopen(f"{served.url}nowhere").close()
         with urllib.request.urlopen(f"{served.control}__status") as answer:
             assert json.load(answer)["requests"] == 2
+        until(lambda: log.read_text("utf-8").count("\n") == 2)  # A request is counted before it is logged.
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(served.url)
     truth = [json.loads(line) for line in (site.folder / "truth.jsonl").read_text().splitlines()]
