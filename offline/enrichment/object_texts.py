@@ -174,6 +174,7 @@ class Survey:
                 base.executemany(_SEE, map(_sighting, object_texts(stated)))
         base.execute("COMMIT")
         base.execute("CREATE INDEX version_by_object ON version (object, last)")
+        base.execute("CREATE INDEX version_by_capture ON version (capture)")
         return cls(base, crawl)
 
     def __enter__(self) -> Self:
