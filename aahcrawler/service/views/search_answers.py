@@ -88,7 +88,7 @@ class SearchIndexes:
                 notes.append(f"{crawl.id} is not indexed further: {keeper.fault}.")
             elif not (is_whole and reach.is_complete):
                 share = reach.covered / reach.size if reach.size else 0.0
-                notes.append(f"{crawl.id} is being indexed; {100 * share:.0f} % is found so far.")
+                notes.append(f"{crawl.id} is being indexed; {min(int(100 * share), 99)} % is found so far.")
             if reach.damaged:
                 notes.append(f"{crawl.id}: {reach.damaged[0]}.")
         return SearchableCrawls(folders, ids, tuple(notes))
