@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.annotations import REFINES, Annotation, CaptureAnnotations, Kind, annotation_iri, annotations_of
+from aahcrawler.annotations.annotation_index import AnnotationIndex, Annotations
 from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.layout import ANNOTATIONS, NQUADS
 from aahcrawler.segments import SegmentWriter, Series
@@ -87,6 +88,32 @@ def test_an_annotation_is_shown_in_place_of_the_one_that_it_refines(tmp_path: Pa
     assert shown(tmp_path) == [("joining", "Johanna Berg")]
     with annotations_of(tmp_path) as annotations:
         assert [each.label for each in annotations.by(frozenset({"entities"}))] == [PERSON.label]
+
+
+def steps_of_reading_entities(crawl: Path, captures: int) -> int:
+    """Return how many hundred steps SQLite takes to read what two annotators say of so many captures."""
+    units = []
+    for number in range(captures):
+        capture = f"urn:uuid:00000000-0000-4000-8000-{number:012}"
+        given = replace(PERSON, capture=capture)
+        refined = replace(given, annotator="joining", values=((REFINES, annotation_iri(given)),))
+        units += [
+            bytes(CaptureAnnotations(capture, "entities", "1 a/b", "digest", "2026-01-02T03:04:05Z", "", (given,))),
+            bytes(CaptureAnnotations(capture, "joining", "1 a/b", "digest", "2026-01-02T03:04:05Z", "a", (refined,))),
+        ]
+    write(crawl, *units, end("joining", "a"))
+    steps = []
+    with AnnotationIndex(crawl) as index:
+        index.catch_up()
+        index.base.set_progress_handler(lambda: steps.append(1), 100)
+        read = list(Annotations(index.base).by(frozenset({"entities", "joining"})))
+    assert len(read) == captures
+    return len(steps)
+
+
+def test_reading_what_annotators_say_takes_work_in_proportion_to_it(tmp_path: Path) -> None:
+    few, many = (steps_of_reading_entities(tmp_path / str(number), number) for number in (100, 400))
+    assert many < 6 * few
 
 
 def test_a_run_counts_from_its_end_on(tmp_path: Path) -> None:
