@@ -120,14 +120,14 @@ def _fields(line: str) -> Mapping[str, Any]:
     return dict(zip(names, columns, strict=False))
 
 
+@dataclass(frozen=True, slots=True)
 class CdxSource:
     """Takes captures that a CDX server lists: from the replay beside it, or as records out of WARC files."""
 
-    def __init__(self, name: str, given: CdxServer, choice: SnapshotChoice, remote: RemoteCaptures) -> None:
-        self.name = name
-        self._given = given
-        self._choice = choice
-        self._remote = remote
+    name: str
+    _given: CdxServer
+    _choice: SnapshotChoice
+    _remote: RemoteCaptures
 
     async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""

@@ -136,6 +136,7 @@ class _NoTimeGateError(SourceError):
     """What answers at the address of a TimeGate is none."""
 
 
+@dataclass(frozen=True, slots=True)
 class MementoSource:
     """Takes captures from TimeGates and TimeMaps of one archive or aggregator.
 
@@ -143,14 +144,11 @@ class MementoSource:
     nothing: aggregators count archives without a TimeGate as having nothing.
     """
 
-    def __init__(
-        self, name: str, given: MementoArchive, choice: SnapshotChoice, remote: RemoteCaptures, cache: TimeMapCache
-    ) -> None:
-        self.name = name
-        self._given = given
-        self._choice = choice
-        self._remote = remote
-        self._cache = cache
+    name: str
+    _given: MementoArchive
+    _choice: SnapshotChoice
+    _remote: RemoteCaptures
+    _cache: TimeMapCache
 
     async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
