@@ -1,9 +1,8 @@
 """A source that lists its captures by a CDX server: pywb, OpenWayback, the Wayback Machine, Common Crawl."""
 
 import json
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -19,6 +18,7 @@ from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import date_of
+from aahcrawler.sources.cdx_columns import fields_of, legend
 from aahcrawler.sources.record_captures import capture_in, measured, shown_again
 from aahcrawler.sources.remote_captures import (
     MAX_TRIES,
@@ -38,25 +38,6 @@ MAX_LINES: Final = 100_000
 _OUTPUT: Final = "json"
 _HEAD_OF_RECORD: Final = 1 << 20
 """Bytes of a record beside its payload that are taken."""
-_SEVEN: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "length")
-_NINE: Final = (*_SEVEN[:6], "redirect", "offset", "filename")
-_TEN: Final = (*_SEVEN[:6], "redirect", "robotflags", "offset", "filename")
-_ELEVEN: Final = (*_SEVEN[:6], "redirect", "robotflags", "length", "offset", "filename")
-_ORIGINAL: Final = ("orig.length", "orig.offset", "orig.filename")
-"""What servers that resolve revisits write behind a line."""
-_COLUMNS: Final = {len(each): each for plain in (_NINE, _TEN, _ELEVEN) for each in (plain, (*plain, *_ORIGINAL))} | {
-    len(_SEVEN): _SEVEN
-}
-"""The columns of plain listings by their number, as pywb tells them apart.
-
-Seven are those of the Wayback Machine, the others the formats ``N b a m s k r V g``, with ``M`` and with ``M S``.
-"""
-_LETTERS: Final = {
-    "N": "urlkey", "b": "timestamp", "a": "url", "m": "mime", "s": "status", "k": "digest", "r": "redirect",
-    "M": "robotflags", "S": "length", "V": "offset", "g": "filename",
-}  # fmt: skip
-"""What the letters of the first line of a CDX file stand for (https://archive.org/web/researcher/cdx_legend.php)."""
-_LEGEND: Final = re.compile(r"\s?CDX((?: [A-Za-z])+)\s*")
 _OTHER_NAMES: Final = {"original": "url", "mimetype": "mime", "statuscode": "status"}
 REVISIT: Final = "warc/revisit"
 _PARTS_OF_UNKNOWN_LENGTH: Final = (1 << 18, 1 << 23)
@@ -123,11 +104,11 @@ def read_listing(text: str) -> Iterator[CdxLine]:
 def _lines(text: str) -> Iterator[Mapping[str, Any]]:
     columns: Sequence[str] = ()
     for line in text.splitlines()[:MAX_LINES]:
-        legend = _LEGEND.fullmatch(line)
-        if legend is not None:
-            columns = [_LETTERS.get(letter, letter) for letter in legend[1].split()]
+        named = legend(line)
+        if named is None:
+            yield fields_of(line, columns)
         else:
-            yield _fields(line, columns)
+            columns = named
 
 
 def _rows(text: str) -> Iterator[Mapping[str, Any]]:
@@ -144,19 +125,6 @@ def _rows(text: str) -> Iterator[Mapping[str, Any]]:
             names = [str(each) for each in row]
         elif isinstance(row, list):
             yield dict(zip(names, row, strict=False))
-
-
-def _fields(line: str, named: Sequence[str]) -> Mapping[str, Any]:
-    """Return the named fields of a line: JSON, CDXJ, or columns, ``named`` so where their names are known."""
-    written = re.fullmatch(r"(?:(\S+) (\d{1,14}) )?(\{.*\})\s*", line)
-    if written is not None:
-        with suppress(ValueError, RecursionError):
-            said = json.loads(written[3])
-            return {"timestamp": written[2], **said} if written[2] and isinstance(said, dict) else said
-        return {}
-    columns = line.split()
-    names = named if len(named) == len(columns) else _COLUMNS.get(len(columns), ())
-    return dict(zip(names, columns, strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexErro
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.sources.archive_imports import import_folder
+from aahcrawler.sources.foreign_indexes import files_of, indexes_in, is_index, open_index
 from aahcrawler.sources.record_captures import capture_in, measured, shown_again
 from aahcrawler.sources.source import ArchiveFolderError, Clock, Demand, SnapshotChoice, SourceError, is_credible
 from aahcrawler.tombstones import TakenDown
@@ -63,7 +64,14 @@ class _Folder:
 
     @classmethod
     def of(cls, path: Path, name: str) -> "_Folder":
-        return cls(name, RecordedResponses(path), TakenDown.of(path))
+        beside = [open_index(each) for each in indexes_in(path / INDEXES)]
+        return cls(name, RecordedResponses(path, None, CaptureLookup(path, beside)), TakenDown.of(path))
+
+    @classmethod
+    def indexed_by(cls, path: Path) -> "_Folder":
+        """Return the files of no crawl that an index of another program lists."""
+        lookup = CaptureLookup(path.parent, [open_index(path)])
+        return cls(path.name, RecordedResponses(path.parent, files_of(path), lookup), TakenDown.of(path.parent))
 
     def found(self, url: str, choice: SnapshotChoice) -> Iterator[_Found]:
         """Yield what the index has of a URL, what was taken down left out."""
@@ -190,6 +198,8 @@ def _opened(path: Path, crawl: Path) -> _Folder:
     try:
         if (path / ARCHIVE).is_dir():
             return _Folder.of(path, path.name)
+        if path.is_file() and is_index(path):
+            return _Folder.indexed_by(path)
         files = [path] if path.is_file() else sorted(_archive_files(path))
         if not files:
             raise ArchiveFolderError(
