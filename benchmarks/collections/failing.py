@@ -40,6 +40,9 @@ class _Course:
     not_looked_up_everywhere: int
     requests: int
     seconds: float
+    """Of the crawl, as it tells itself."""
+    whole_seconds: float
+    """With start, index and report."""
 
 
 def failing_rows(size: int, programs: Path) -> Iterator[Row]:
@@ -75,10 +78,10 @@ def _crawled(world: DatedWorld, archives: Sequence[str], folder: Path) -> _Cours
     began = monotonic()
     command = [executable, "-m", "aahcrawler.cli", "crawl", str(path)]
     subprocess.run(command, check=False, capture_output=True)  # Exit code 3: archives could not be asked.
-    seconds = monotonic() - began
+    whole = monotonic() - began
     told = json.loads((folder / name / "crawl.json").read_text("utf-8"))
     nobody_has, untold = (told["error"].get(reason, 0) for reason in (NO_CAPTURE, SOURCES_UNAVAILABLE))
-    return _Course(told["pages"], nobody_has, untold, told["source_requests"], seconds)
+    return _Course(told["pages"], nobody_has, untold, told["source_requests"], told["seconds"], whole)
 
 
 def _defined(world: DatedWorld, archives: Sequence[str], folder: Path, name: str) -> Path:

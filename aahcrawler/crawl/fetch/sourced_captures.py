@@ -32,7 +32,7 @@ WORTH: Final = 60.0
 """Seconds that a capture of such an archive may take, by what it gave so far: then it is worth being waited for."""
 MAX_IN_VAIN, SHARE_IN_VAIN = 60.0, 0.5
 """Seconds, and part of the crawl's time, for which one that is worth it is waited for while nothing else comes up."""
-SHARE_NOT_WORTH: Final = 0.05
+SHARE_NOT_WORTH: Final = 0.02
 """The part of the crawl's time for one that is not."""
 CONNECT_PATIENCE: Final = 15.0
 """Seconds that an archive has to accept a connection, at most."""
