@@ -15,6 +15,8 @@ LATE_PATIENCE: Final = 60.0
 """Seconds that a look-up waits at most for the next capture of an archive that lets one wait, all requests taken."""
 MAX_LOOKED_UP: Final = 10_000
 """URLs that stand in line, or whose answers wait to be taken; more are put in line when they are looked up again."""
+FEW_ANSWERS: Final = 5
+"""Answers of a source of which it is not known yet what its captures cost."""
 MAX_HELD: Final = 64
 """Captures that wait to be taken. What was had first is given up for more, and asked for anew if it is wanted."""
 
@@ -43,12 +45,13 @@ class _Lookup:
 
 @dataclass(slots=True)
 class _Line:
-    """The look-ups that wait for one source, and what it was worth: seconds that it took, and captures that it gave."""
+    """The look-ups that wait for one source, and what it was worth: seconds, answers, and those with captures."""
 
     waiting: deque[_Lookup] = field(default_factory=deque)
     work: asyncio.Task[None] | None = None
     began: float | None = None
     seconds: float = 0.0
+    answers: int = 0
     given: int = 0
 
 
@@ -131,13 +134,14 @@ class LateLookups:
         told, self._told = self._told, []
         return told
 
-    def seconds_a_capture(self, source: Source) -> float:
-        """Return how many seconds a source took for each capture it gave, counting one more than it gave."""
-        line = self._lines.get(source.name)
-        if line is None:
-            return 0.0
+    def is_worth(self, source: Source, seconds: float) -> bool:
+        """Return whether a source gave a capture for every so many seconds, counting one more than it gave.
+
+        That is not known before it has given some answers.
+        """
+        line = self._lines.get(source.name, _Line())
         present = 0.0 if line.began is None else self._clock() - line.began
-        return (line.seconds + present) / (line.given + 1)
+        return line.answers < FEW_ANSWERS or line.seconds + present <= seconds * (line.given + 1)
 
     async def close(self) -> None:
         """End what is under way, and give up what was not taken."""
@@ -175,6 +179,7 @@ class LateLookups:
             lookup.error = error
         finally:
             line.seconds, line.began = line.seconds + self._clock() - line.began, None
+            line.answers += 1
             lookup.has_ended.set()
         if not lookup.is_wanted:
             await lookup.close()

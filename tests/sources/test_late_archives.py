@@ -140,11 +140,12 @@ def test_a_look_up_that_no_other_archive_could_answer_stays_for_a_while(monkeypa
 def test_an_archive_is_waited_for_by_what_its_captures_cost(monkeypatch: pytest.MonkeyPatch, *, gave: bool) -> None:
     now = [1000.0]
     monkeypatch.setattr(sourced_captures, "monotonic", lambda: now[0])
+    monkeypatch.setattr(late_lookups, "FEW_ANSWERS", 1)
 
     async def course() -> None:
         slow = MadeUp("slow", [HELD] if gave else [], is_slow=True)
         late = LateLookups(lambda: now[0])
-        captures = SourcedCaptures([slow, MadeUp("quick")], has_live=False, _opened_at=now[0], _late=late)
+        captures = SourcedCaptures([slow, MadeUp("quick")], has_live=False, _opened_at=0.0, _late=late)
         assert await looked_up(captures, HELD) == 0
         await slow.asked.wait()
         now[0] += 1.5 * sourced_captures.WORTH

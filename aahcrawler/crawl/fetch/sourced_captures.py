@@ -28,8 +28,11 @@ _MAX_REMEMBERED: Final = 10_000
 T = TypeVar("T")
 IN_LINE: Final = 4.0
 """Seconds that a look-up stays for the answer of archives that let one wait, where no other source could tell."""
-WORTH: Final = 60.0
-"""Seconds that a capture of such an archive may take, by what it gave so far: then it is worth being waited for."""
+WORTH, SHARE_WORTH = 60.0, 0.5
+"""Seconds, and part of the crawl's time, that a capture of such an archive may take at most by what it gave so far.
+
+Then it is worth being waited for.
+"""
 MAX_IN_VAIN, SHARE_IN_VAIN = 60.0, 0.5
 """Seconds, and part of the crawl's time, for which one that is worth it is waited for while nothing else comes up."""
 SHARE_NOT_WORTH: Final = 0.02
@@ -145,7 +148,7 @@ class SourcedCaptures:
     def _is_waited_for(self, source: Source) -> bool:
         """Return whether URLs that only a source may have that lets one wait are looked up again until it answers."""
         now = monotonic()
-        is_worth = self._late.seconds_a_capture(source) <= WORTH
+        is_worth = self._late.is_worth(source, min(WORTH, SHARE_WORTH * (now - self._opened_at)))
         least, share = (MAX_IN_VAIN, SHARE_IN_VAIN) if is_worth else (0.0, SHARE_NOT_WORTH)
         return now - self._came_up_at <= max(least, share * (now - self._opened_at))
 

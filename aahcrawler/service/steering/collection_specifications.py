@@ -98,6 +98,15 @@ class SeedHeldView(Shown):
     problem: str
 
 
+class SourceHeldView(Shown):
+    """What one source holds of the seeds: how many of them, their captures, and how often it could not say."""
+
+    name: str
+    seeds: int
+    captures: int
+    failed: int
+
+
 class SampledView(Shown):
     """A capture with its score and what that is made of."""
 
@@ -137,6 +146,7 @@ class SampleView(Shown):
     missing_urls: tuple[str, ...]
     troubles: Mapping[str, int]
     ended: str
+    sources: tuple[SourceHeldView, ...] = ()
     notes: tuple[str, ...] = ()
 
 
