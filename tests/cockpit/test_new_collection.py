@@ -225,7 +225,7 @@ def test_a_history_tells_when_edits_fell() -> None:
 def test_archives_elsewhere_are_added_in_a_browser(chromium: Browser, cockpit: Cockpit, tmp_path: Path) -> None:
     listed = tmp_path / "archives.json"
     listed.write_text(json.dumps(LIST))
-    with visiting(chromium, cockpit, java_script_enabled=False) as visit:
+    with visiting(chromium, cockpit) as visit:
         page = visit.goto("/new/collection")
         page.get_by_label("Title").fill("The flood of 2013")
         page.get_by_text("Archives elsewhere, and the live web").click()
