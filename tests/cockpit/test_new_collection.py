@@ -231,7 +231,7 @@ def test_archives_elsewhere_are_added_in_a_browser(chromium: Browser, cockpit: C
         page.get_by_text("Archives elsewhere, and the live web").click()
         page.get_by_label("First address").fill("http://library.test/web/")
         page.get_by_role("button", name="One more archive").click()
-        page.get_by_label("What it is").nth(1).select_option(label="CDX server, and where its WARC files are")
+        page.get_by_label("What it is").nth(1).select_option(label="CDX server with WARC files")
         page.get_by_label("First address").nth(1).fill("http://cdx.test/index")
         page.get_by_label("A list of archives").set_input_files(listed)
         page.get_by_role("button", name="Add those of the list").click()

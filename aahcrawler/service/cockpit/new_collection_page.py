@@ -194,7 +194,9 @@ class _NewCollectionHandlers:
     def _asked(self, form: Form) -> tuple[str, Specification]:
         """Return the name and the specification that a form asks for."""
         if form.get("action") in _ACTS and (wrong := _wrong_archives(form)):
-            raise ProblemError(BAD_SEARCH, "archives elsewhere are not complete", lines=tuple(map(_told, wrong)))
+            raise ProblemError(
+                BAD_SEARCH, "what is said of archives elsewhere is not complete", lines=tuple(map(_told, wrong))
+            )
         seeds = read_seed_list(form.raw("seeds")).seeds
         name = form.get("id") or starting_crawls.free_id(self._helm.reach, suggested_id(form.get("title"), seeds))
         return name, Specification(definition=_definition(form), texts=_texts(form))
@@ -332,6 +334,8 @@ def _at_its_field(view: FormView, form: Form, mistake: Mistake) -> _Wrong:
 
 def _plainly(problem: ProblemError, form: Form) -> Said:
     """Return why something could not be done, with mistakes by the fields of the page in the place of the file's."""
+    if problem.lines:
+        return Said(f"{problem.detail}; nothing is made yet", "bad", problem.lines)
     if not problem.mistakes:
         return said_of(problem)
     lines = dict.fromkeys(f"{_label(each.field, form)}: {each.problem}; {each.advice}" for each in problem.mistakes)

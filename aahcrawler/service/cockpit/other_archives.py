@@ -15,9 +15,9 @@ MEMENTO: Final = "memento"
 REPLAY: Final = "replay"
 FILES: Final = "files"
 KINDS: Final[Mapping[str, tuple[str, str, str]]] = {
-    MEMENTO: ("Memento archive, or an aggregator of several", "TimeGate", "TimeMap"),
-    REPLAY: ("CDX server, and where its captures are shown", "list of captures", "place where captures are shown"),
-    FILES: ("CDX server, and where its WARC files are", "list of captures", "folder of the WARC files"),
+    MEMENTO: ("Memento archive or aggregator", "TimeGate", "TimeMap"),
+    REPLAY: ("CDX server with replay", "list of captures", "place where captures are shown"),
+    FILES: ("CDX server with WARC files", "list of captures", "folder of the WARC files"),
 }
 """What each kind is called, and what its two addresses lead to."""
 PARTS: Final = ("kind", "name", "first", "second")
