@@ -31,6 +31,7 @@ from aahcrawler.service.views.collected_view import collection_of, graphml
 from aahcrawler.service.views.crawl_state import CrawlStatus
 from aahcrawler.service.views.downloads import package, page_table, statements
 from aahcrawler.service.views.judged_pages import gained_members, membership_in
+from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_list import BAD_CURSOR, PageFilter, PageList, page_list
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.noted_acts import note_did
@@ -234,25 +235,27 @@ def _add_results(router: APIRouter, instruments: Instruments) -> None:
         name: Name,
         by: Annotated[Literal["site", "page"], Query(description="What the nodes are: sites, or pages.")] = "site",
     ) -> Response:
-        """Return the links between sites, with the number of captures, or the ways by which pages were found, as GraphML.
+        """Return as GraphML the links between sites, with the number of captures, or the ways to pages.
 
         Pages have their scores, and whether they are members.
         """
         crawl = specification_of(reach, name)[0]
-        written = BytesIO()
-        if by == "page":
-            written.write(graphml(collection_of(crawl)))
-        else:
-            with indexes.asked(crawl, SiteLinks) as asked:
-                write_graphml(asked.base, written)
+        content = graphml(collection_of(crawl)) if by == "page" else _site_graph(indexes, crawl)
         named = {"Content-Disposition": f'attachment; filename="{name}.graphml"'}
-        return Response(written.getvalue(), media_type="application/graphml+xml", headers=named)
+        return Response(content, media_type="application/graphml+xml", headers=named)
 
     @router.get("/{name}/graph.nq.gz", responses={**_OF_INDEX, 200: {"content": {"application/gzip": {}}}})
     def quads(name: Name) -> Response:
         """Return what is stated of captures and web objects, as N-Quads."""
         found = statements(specification_of(reach, name)[0])
         return _saved(found.pieces, "application/gzip", found.name, {"Content-Length": str(found.size)})
+
+
+def _site_graph(indexes: PageIndexes, crawl: Crawl) -> bytes:
+    written = BytesIO()
+    with indexes.asked(crawl, SiteLinks) as asked:
+        write_graphml(asked.base, written)
+    return written.getvalue()
 
 
 def _members(instruments: Instruments, crawl: Crawl, status: CrawlStatus) -> int | None:
