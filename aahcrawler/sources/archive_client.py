@@ -292,3 +292,11 @@ class ArchiveClient:
 def is_memento(answer: WireResponse) -> bool:
     """Return whether an answer says of itself that it is a memento."""
     return bool(Headers(answer.headers).get("Memento-Datetime"))
+
+
+def is_refused(answer: WireResponse) -> bool:
+    """Return whether an archive has nothing to say of one URL: it is blocked there, or not to be had.
+
+    That tells nothing of the archive's other URLs.
+    """
+    return 400 <= answer.status < 500 and not is_memento(answer)

@@ -18,6 +18,7 @@ from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import date_of
+from aahcrawler.sources.archive_client import is_refused
 from aahcrawler.sources.cdx_columns import fields_of, legend
 from aahcrawler.sources.record_captures import capture_in, measured, shown_again
 from aahcrawler.sources.remote_captures import (
@@ -166,6 +167,9 @@ class CdxSource:
         with closing(answer.exchange):
             if answer.status in (404, 204):
                 return ()
+            if is_refused(answer):
+                told = f"{asked} refuses the URL"
+                raise SourceError(urlsplit(asked).netloc, f"status {answer.status}", told, may_pass=False)
             try:
                 if answer.status != 200:
                     raise NoListingError(f"answered {answer.status}")

@@ -140,9 +140,8 @@ def test_a_revisit_shows_what_its_original_holds(tmp_path: Path, of: str) -> Non
 def test_a_revisit_without_its_original_is_passed_over(tmp_path: Path) -> None:
     revisit = record(2, b"", "revisit", "1.1", URL, WARC_Date=AFTER.at, WARC_Refers_To_Date=BEFORE.at).text
     during = record(1, DURING.block, url=URL, version="1.1", WARC_Date=DURING.at).text
-    _, _, site = served([(DURING, during), (Dated(URL, AFTER.at), revisit)], "warc/revisit")
-    site_digests = site.other
-    site.other = lambda path: _with(site_digests(path), b" A ", b" B ", b"warc/revisit 200 B", b"warc/revisit 200 C")
+    _, answer, site = served([(DURING, during), (Dated(URL, AFTER.at), revisit)], "warc/revisit")
+    site.other = lambda path: _with(answer(path), b" A ", b" B ", b"warc/revisit 200 B", b"warc/revisit 200 C")
     assert taken_from(tmp_path, site).dates == ["2013-06-05"]
 
 
