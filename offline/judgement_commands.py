@@ -122,7 +122,7 @@ def membership(
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
     from offline import tables
-    from offline.collections.near_duplicates import NearDuplicateRow, distinctness
+    from offline.collections.distinct_members import NearDuplicateRow, distinctness
     from offline.evaluation import membership_table as decided
     from offline.evaluation.relevance_metrics import EvaluationError
 

@@ -10,7 +10,7 @@ from typing import TextIO
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.reader import statements
 from aahcrawler.search.result_rows import ResultRow
-from offline.collections.near_duplicates import NearDuplicateRow
+from offline.collections.distinct_members import NearDuplicateRow
 from offline.evaluation.judgement_table import JudgementRow
 from offline.evaluation.membership_table import MemberRow
 

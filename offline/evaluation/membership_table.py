@@ -17,7 +17,7 @@ from aahcrawler.annotations.membership import (
 )
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.tallies import mistakes_told, plural
-from offline.collections.near_duplicates import NearDuplicate
+from offline.collections.distinct_members import NearDuplicate
 from offline.evaluation.relevance_metrics import EvaluationError
 
 MAX_REASON: Final = 500
