@@ -89,3 +89,61 @@ def judgements(
         else:
             delimiter = "\t" if output_format is JudgementFormat.TSV else ","
             tables.write_csv(rows, sys.stdout, judged.JudgementRow, delimiter)
+
+
+@judgement_app.command()
+def membership(
+    crawl: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")],
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--import", metavar="FILE", help="Take in a table with columns url and member, or a list of URLs."
+        ),
+    ] = None,
+    members: Annotated[
+        bool | None,
+        typer.Option("--members/--not-members", help="What the URLs of a list are.", show_default=False),
+    ] = None,
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides.")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, where the table does not say.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Take the last decisions back.")] = False,
+    near_duplicates: Annotated[
+        bool, typer.Option("--near-duplicates", help="List members that say what an earlier member says.")
+    ] = False,
+    keep_one: Annotated[
+        bool, typer.Option("--keep-one", help="With --near-duplicates, take these out of the collection.")
+    ] = False,
+) -> None:
+    """Write what people decided on members of a collection; take decisions in, or back; find near duplicates."""
+    from aahcrawler.annotations.membership import MemberAnswer, membership_of, with_membership
+    from aahcrawler.annotations.web_annotations import AnnotationFileError
+    from aahcrawler.archive.folders import ArchiveError
+    from aahcrawler.layout import OBJECTS
+    from aahcrawler.objects.reader import ReadError, page_rows
+    from aahcrawler.segments import SegmentError
+    from offline import tables
+    from offline.collections.distinct_members import NearDuplicateRow, distinctness
+    from offline.evaluation import membership_table as decided
+    from offline.evaluation.relevance_metrics import EvaluationError
+
+    with exit_on_error(AnnotationFileError, ArchiveError, EvaluationError, ReadError, SegmentError):
+        if not (crawl / OBJECTS).is_dir():
+            raise ReadError(f"{crawl}: holds no crawl (it has no folder {OBJECTS}). Name the output folder of a crawl.")
+        if (table is not None) + undo + near_duplicates > 1:
+            raise EvaluationError("give one of --import, --undo and --near-duplicates")
+        if keep_one and not near_duplicates:
+            raise EvaluationError("--keep-one goes with --near-duplicates")
+        if table is not None:
+            of_list = None if members is None else MemberAnswer.MEMBER if members else MemberAnswer.NOT_MEMBER
+            typer.echo(decided.take_in(crawl, table, by, of_list, reason))
+        elif undo:
+            typer.echo(decided.undo(crawl, by))
+        elif near_duplicates:
+            found = distinctness(crawl, with_membership(page_rows(crawl), membership_of(crawl)))
+            tables.write_csv(found.rows, sys.stdout, NearDuplicateRow, "\t")
+            for line in found.told:
+                typer.echo(line, err=True)
+            if keep_one:
+                typer.echo(decided.keep_one(crawl, found.duplicates, by), err=True)
+        else:
+            tables.write_csv(decided.member_rows(crawl), sys.stdout, decided.MemberRow, "\t")

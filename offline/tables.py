@@ -10,9 +10,11 @@ from typing import TextIO
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.reader import statements
 from aahcrawler.search.result_rows import ResultRow
+from offline.collections.distinct_members import NearDuplicateRow
 from offline.evaluation.judgement_table import JudgementRow
+from offline.evaluation.membership_table import MemberRow
 
-Row = ObjectRow | PageRow | ResultRow | JudgementRow
+Row = ObjectRow | PageRow | ResultRow | JudgementRow | MemberRow | NearDuplicateRow
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}

@@ -5,10 +5,17 @@ Each decision is an annotation of pages, a line of ``membership.jsonl``, with it
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from aahcrawler.annotations.web_annotations import Person, TextualBody, WebAnnotation, annotations_in, append
+from aahcrawler.annotations.web_annotations import (
+    Person,
+    TextualBody,
+    WebAnnotation,
+    annotations_in,
+    append,
+)
 from aahcrawler.layout import MEMBERSHIP
 from aahcrawler.objects.capture_statements import PageRow
 
@@ -47,6 +54,54 @@ def decide_membership(crawl: Path, urls: Iterable[str], answer: MemberAnswer, by
         made = _Annotation(motivation="classifying", creator=Person(name=by), body=tuple(said), target=pages)
         append(crawl / MEMBERSHIP, made)
     return len(pages)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What somebody says of a page: an answer, and why."""
+
+    answer: MemberAnswer
+    reason: str = ""
+
+
+def decide_together(crawl: Path, decided: Mapping[str, Decided], by: str) -> None:
+    """Note decisions on pages, by URL, as one act: all of them or none. Raise ``AnnotationFileError``."""
+    alike: dict[Decided, list[str]] = {}
+    for url, each in decided.items():
+        alike.setdefault(each, []).append(url)
+    # To the microsecond: by it acts are told apart.
+    created = datetime.now(UTC).isoformat()
+    made = []
+    for each, pages in alike.items():
+        said = [TextualBody[str](purpose="classifying", value=each.answer)]
+        said += [TextualBody[str](purpose="commenting", value=each.reason)] if each.reason else []
+        creator = Person(name=by)
+        made.append(
+            _Annotation(
+                motivation="classifying", creator=creator, created=created, body=tuple(said), target=tuple(pages)
+            )
+        )
+    if made:
+        append(crawl / MEMBERSHIP, *made)
+
+
+def before_last_act(crawl: Path) -> tuple[Mapping[str, Decided], str]:
+    """Return what was said of the pages of the last act before it, and who did that; nothing where there is none.
+
+    Decisions of one person at one moment are one act. Raise ``AnnotationFileError``.
+    """
+    known: dict[str, Decided] = {}
+    before: dict[str, Decided] = {}
+    act: tuple[str, str] | None = None
+    for made in annotations_in(crawl / MEMBERSHIP, _Annotation):
+        if act != (made.creator.name, made.created):
+            act, before = (made.creator.name, made.created), {}
+        said = {each.purpose: each.value for each in made.body}
+        now = Decided(MemberAnswer(said["classifying"]), said.get("commenting", ""))
+        for url in made.target:
+            before.setdefault(url, known.get(url, Decided(MemberAnswer.UNDECIDED)))
+            known[url] = now
+    return before, "" if act is None else act[0]
 
 
 def membership_of(crawl: Path) -> Mapping[str, MemberDecision]:

@@ -3,7 +3,7 @@
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -223,10 +223,12 @@ class CaptureLookup:
     """The captures of a crawl's folder, looked up by bisection. Thread-safe.
 
     For files that are being written, the beginnings of their index lines are kept in memory. Captures without a line in
-    the index are not found; after a crash they are once ``aah archive index`` has run.
+    the index are not found; after a crash they are once ``aah archive index`` has run. ``beside`` are more lines of the
+    index, made by other programs.
     """
 
-    def __init__(self, crawl: Path) -> None:
+    def __init__(self, crawl: Path, beside: Sequence[Lines] = ()) -> None:
+        self._beside = beside
         self._archive, self._folder = crawl / ARCHIVE, crawl / INDEXES
         self._growing: dict[Path, GrowingLines] = {}
         self._lock = Lock()
@@ -296,9 +298,9 @@ class CaptureLookup:
             lines.refresh()
         # Searched after the lines files, since these become sorted files, never the reverse.
         settled = [self._folder / name for name in self._names() if name == INDEX or name.endswith(f".{WARC}{SORTED}")]
-        if not settled and not growing and segments(self._archive, WARC):
+        if not settled and not growing and not self._beside and segments(self._archive, WARC):
             raise NoIndexError(f"{self._folder}: there is no index of the archive; make it with aah archive index")
-        return [*map(SortedLines, settled), *growing]
+        return [*map(SortedLines, settled), *growing, *self._beside]
 
 
 def indexed(line: bytes) -> Indexed | None:

@@ -92,6 +92,10 @@ def links_in(text: str, most: int = _MAX_LINKS) -> Iterator[Link]:
         yield Link(target[1].strip(), relations, parameters)
 
 
+MAX_KEY_PLACE: Final = 200
+"""Characters in which a line of JSON of a CDX server has named its key."""
+
+
 def read_time_map(text: str, media_type: str, url: str) -> TimeMap:
     """Return the TimeMap that a text is, fetched from ``url``, in link format or the JSON of aggregators.
 
@@ -99,6 +103,11 @@ def read_time_map(text: str, media_type: str, url: str) -> TimeMap:
     """
     written = text.lstrip("\ufeff \t\r\n")
     if written.startswith("{"):
+        if '"urlkey"' in written[:MAX_KEY_PLACE]:
+            raise NoTimeMapError(
+                "lists captures without their addresses, as a CDX server does: name TimeMaps in link format, such as"
+                " those at timemap/link/, or the server under cdx"
+            )
         return _of_json(written, url)
     if not written.startswith("<") or re.match(r"<(?:!|html|head|body|\?)", written, re.IGNORECASE):
         what = media_type or "something"

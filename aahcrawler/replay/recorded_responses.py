@@ -233,11 +233,14 @@ class _Opened:
 
 
 class RecordedResponses:
-    """The responses in the archive of a crawl's folder, whose WARC files are in ``archive``. Thread-safe."""
+    """The responses in the archive of a crawl's folder, whose WARC files are in ``archive``. Thread-safe.
 
-    def __init__(self, crawl: Path) -> None:
-        self.archive = crawl / ARCHIVE
-        self.lookup = CaptureLookup(crawl)
+    Files and index may be others than the folder's own: those of other programs.
+    """
+
+    def __init__(self, crawl: Path, archive: Path | None = None, lookup: CaptureLookup | None = None) -> None:
+        self.archive = archive or crawl / ARCHIVE
+        self.lookup = lookup or CaptureLookup(crawl)
         self._sizes: dict[Place, int] = {}
 
     def nearest(self, url: str, moment: str) -> RecordedResponse | None:

@@ -32,7 +32,7 @@ FIRST_PATIENCE: Final = 10.0
 FIRST_LATENESS: Final = 0.5
 """Seconds after which an archive that has given no answer yet is passed over while there are others to be asked."""
 LATENESS: Final = 2.0
-"""The same for one that has answered before."""
+"""The same for one that has answered before, at most: it is less for one that is mostly quick."""
 LATE_AGAIN: Final = 1.0
 """Seconds after which a URL is offered again that none but an archive that lets one wait may have."""
 PATIENT_FAILURES: Final = 10
@@ -46,6 +46,7 @@ Pause = Callable[[float], Awaitable[None]]
 class _Health:
     """How an archive fares: failures in a row, and until when it is asked nothing, by the clock.
 
+    ``latency`` and ``deviation`` are the mean seconds until an answer begins, and how far answers are from it.
     ``late`` and ``late_until`` are the same for letting one wait: until then it is asked once others have nothing.
     ``distrusted`` counts the answers in a row that were none by its protocol.
     """
@@ -54,11 +55,31 @@ class _Health:
     failures: int = 0
     rests_until: float = 0.0
     distrusted: int = 0
+    latency: float = 0.0
+    deviation: float = 0.0
     late: int = 0
     late_until: float = 0.0
     is_busy: bool = False
     """Whether it said of itself that it has too much to do."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that it has for the beginning of an answer while there are others: by its own latencies, as in TCP.
+
+        See RFC 6298, section 2.
+        """
+        if not self.has_answered:
+            return FIRST_LATENESS
+        return min(LATENESS, max(FIRST_LATENESS, self.latency + 4 * self.deviation))
+
+    def note_latency(self, seconds: float) -> None:
+        """Note how long an answer took to begin."""
+        if not self.latency:
+            self.latency, self.deviation = seconds, seconds / 2
+        else:
+            self.deviation += (abs(self.latency - seconds) - self.deviation) / 4
+            self.latency += (seconds - self.latency) / 8
 
     @property
     def may_answer(self) -> bool:
@@ -170,8 +191,7 @@ class ArchiveClient:
         """Return whether an archive lets one wait for the beginning of its answer, and note so."""
         waiting = asyncio.create_task(begun.wait())
         try:
-            patience = LATENESS if health.has_answered else FIRST_LATENESS
-            done, _ = await asyncio.wait({asked, waiting}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({asked, waiting}, timeout=health.patience, return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
         if not done:
@@ -201,6 +221,7 @@ class ArchiveClient:
                 archive, f"status {answer.status}", f"answered {answer.status} to {url}", may_pass=True, seconds=seconds
             )
         health.failures, health.is_busy = 0, False
+        health.note_latency(answer.latency)
         if answer.latency < LATENESS:
             health.late, health.late_until = 0, 0.0
         return answer
@@ -271,3 +292,11 @@ class ArchiveClient:
 def is_memento(answer: WireResponse) -> bool:
     """Return whether an answer says of itself that it is a memento."""
     return bool(Headers(answer.headers).get("Memento-Datetime"))
+
+
+def is_refused(answer: WireResponse) -> bool:
+    """Return whether an archive has nothing to say of one URL: it is blocked there, or not to be had.
+
+    That tells nothing of the archive's other URLs.
+    """
+    return 400 <= answer.status < 500 and not is_memento(answer)

@@ -1,9 +1,8 @@
 """A source that lists its captures by a CDX server: pywb, OpenWayback, the Wayback Machine, Common Crawl."""
 
 import json
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -12,13 +11,16 @@ from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit
 
 from aahcrawler.archive.gzip_members import Member
-from aahcrawler.archive.record_access import Record, RecordError, exchange_in
-from aahcrawler.archive.records import is_http
+from aahcrawler.archive.record_access import Record, RecordError
+from aahcrawler.archive.records import unlabelled_digest
+from aahcrawler.archive.scanning import Header, record_date
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import date_of
-from aahcrawler.sources.local_archives import measured
+from aahcrawler.sources.archive_client import is_refused
+from aahcrawler.sources.cdx_columns import fields_of, legend
+from aahcrawler.sources.record_captures import capture_in, measured, shown_again
 from aahcrawler.sources.remote_captures import (
     MAX_TRIES,
     Attempt,
@@ -37,10 +39,10 @@ MAX_LINES: Final = 100_000
 _OUTPUT: Final = "json"
 _HEAD_OF_RECORD: Final = 1 << 20
 """Bytes of a record beside its payload that are taken."""
-_SEVEN: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "length")
-_ELEVEN: Final = (*_SEVEN[:6], "redirect", "robotflags", "length", "offset", "filename")
-"""The columns of plain listings: those of the Wayback Machine, and of the format ``N b a m s k r M S V g``."""
 _OTHER_NAMES: Final = {"original": "url", "mimetype": "mime", "statuscode": "status"}
+REVISIT: Final = "warc/revisit"
+_PARTS_OF_UNKNOWN_LENGTH: Final = (1 << 18, 1 << 23)
+"""Bytes that are asked for of a record whose length a listing does not tell: the first, and where these are too few."""
 
 
 class NoListingError(Exception):
@@ -49,7 +51,10 @@ class NoListingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CdxLine:
-    """A capture as a CDX server lists it. ``status`` is 0, ``offset`` and ``length`` are -1 where they are not told."""
+    """A capture as a CDX server lists it. ``status`` is 0, ``offset`` and ``length`` are -1 where they are not told.
+
+    ``digest`` is that of the payload, without the name of its algorithm.
+    """
 
     url: str
     date: datetime
@@ -58,6 +63,8 @@ class CdxLine:
     file: str = ""
     offset: int = -1
     length: int = -1
+    is_revisit: bool = False
+    digest: str = ""
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> "CdxLine | None":
@@ -69,7 +76,11 @@ class CdxLine:
         except ValueError:
             return None
         status, offset, length = (_number(named.get(name, "")) for name in ("status", "offset", "length"))
-        return cls(url, date, stamp, max(status, 0), named.get("filename", ""), offset, length) if url else None
+        if not url:
+            return None
+        is_revisit = named.get("mime", "").lower() == REVISIT
+        digest = named.get("digest", "").removeprefix("sha1:")
+        return cls(url, date, stamp, max(status, 0), named.get("filename", ""), offset, length, is_revisit, digest)
 
 
 def _number(text: str) -> int:
@@ -87,8 +98,18 @@ def read_listing(text: str) -> Iterator[CdxLine]:
     written = text.lstrip("\ufeff \t\r\n")
     if written.startswith("<"):
         raise NoListingError("is markup where a listing was asked for")
-    rows = _rows(written) if written.startswith("[") else map(_fields, written.splitlines()[:MAX_LINES])
+    rows = _rows(written) if written.startswith("[") else _lines(written)
     yield from (line for fields in rows if fields and (line := CdxLine.of(fields)) is not None)
+
+
+def _lines(text: str) -> Iterator[Mapping[str, Any]]:
+    columns: Sequence[str] = ()
+    for line in text.splitlines()[:MAX_LINES]:
+        named = legend(line)
+        if named is None:
+            yield fields_of(line, columns)
+        else:
+            columns = named
 
 
 def _rows(text: str) -> Iterator[Mapping[str, Any]]:
@@ -107,27 +128,14 @@ def _rows(text: str) -> Iterator[Mapping[str, Any]]:
             yield dict(zip(names, row, strict=False))
 
 
-def _fields(line: str) -> Mapping[str, Any]:
-    """Return the named fields of a line: JSON, CDXJ, or columns."""
-    written = re.fullmatch(r"(?:(\S+) (\d{1,14}) )?(\{.*\})\s*", line)
-    if written is not None:
-        with suppress(ValueError, RecursionError):
-            said = json.loads(written[3])
-            return {"timestamp": written[2], **said} if written[2] and isinstance(said, dict) else said
-        return {}
-    columns = line.split()
-    names = {len(_SEVEN): _SEVEN, len(_ELEVEN): _ELEVEN}.get(len(columns), ())
-    return dict(zip(names, columns, strict=False))
-
-
+@dataclass(frozen=True, slots=True)
 class CdxSource:
     """Takes captures that a CDX server lists: from the replay beside it, or as records out of WARC files."""
 
-    def __init__(self, name: str, given: CdxServer, choice: SnapshotChoice, remote: RemoteCaptures) -> None:
-        self.name = name
-        self._given = given
-        self._choice = choice
-        self._remote = remote
+    name: str
+    _given: CdxServer
+    _choice: SnapshotChoice
+    _remote: RemoteCaptures
 
     async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
@@ -159,6 +167,9 @@ class CdxSource:
         with closing(answer.exchange):
             if answer.status in (404, 204):
                 return ()
+            if is_refused(answer):
+                told = f"{asked} refuses the URL"
+                raise SourceError(urlsplit(asked).netloc, f"status {answer.status}", told, may_pass=False)
             try:
                 if answer.status != 200:
                     raise NoListingError(f"answered {answer.status}")
@@ -177,35 +188,83 @@ class CdxSource:
             replay = self._given.replay + ("" if self._given.replay.endswith("/") else "/")
             return await self._remote.taken(url, Candidate(f"{replay}{line.stamp}/{line.url}", line.date), demand)
         files = self._given.files
-        if files is None or not line.file or line.offset < 0 or not 0 < line.length <= demand.most + _HEAD_OF_RECORD:
+        if files is None or not line.file or line.offset < 0 or line.length > demand.most + _HEAD_OF_RECORD:
             return None
-        return await self._record(urljoin(files if files.endswith("/") else f"{files}/", line.file), line, demand)
+        found = await self._record(line, demand)
+        if found is None:
+            return None
+        header, exchange = found
+        if header.get("WARC-Type").lower() == "revisit":
+            original = await self._original(header, line, demand)
+            if original is None:
+                exchange.close()
+                return None
+            exchange = shown_again(exchange, original)
+        archive = urlsplit(self._address(line)).netloc
+        memento = Memento(header.record_id, archive, self._remote.source, self._remote.clock())
+        return measured(replace(exchange, memento=memento))
 
-    async def _record(self, address: str, line: CdxLine, demand: Demand) -> Exchange | None:
-        """Return the capture in a part of a WARC file; None where the part is no response, as with a revisit."""
-        part = {"Range": f"bytes={line.offset}-{line.offset + line.length - 1}", "Accept-Encoding": "identity"}
+    async def _original(self, revisit: Header, line: CdxLine, demand: Demand) -> Exchange | None:
+        """Return what a revisit shows again: the capture that it names, else one before it with the same payload."""
+        url = revisit.get("WARC-Refers-To-Target-URI").strip("<>") or line.url
+        date = record_date(revisit.get("WARC-Refers-To-Date")) or line.date
+        digest = unlabelled_digest(revisit.get("WARC-Payload-Digest"))
+        listed = [each for each in await self._listed(url, demand) if not each.is_revisit and each.date <= line.date]
+        listed.sort(key=lambda each: abs((each.date - date).total_seconds()))
+        for each in listed[:MAX_TRIES]:
+            is_said = each.date == date.replace(microsecond=0) or (each.digest and each.digest == line.digest)
+            found = await self._record(each, demand) if is_said else None
+            if found is None:
+                continue
+            header, exchange = found
+            own = unlabelled_digest(header.get("WARC-Payload-Digest"))
+            if header.get("WARC-Type").lower() != "revisit" and (not digest or not own or own == digest):
+                return exchange
+            exchange.close()
+        return None
+
+    def _address(self, line: CdxLine) -> str:
+        files = self._given.files or ""
+        return urljoin(files if files.endswith("/") else f"{files}/", line.file)
+
+    async def _record(self, line: CdxLine, demand: Demand) -> tuple[Header, Exchange] | None:
+        """Return the head of the record at a place of a WARC file, and its capture; None where it holds none."""
+        address = self._address(line)
+        archive = urlsplit(address).netloc
+        lengths = (line.length,) if line.length > 0 else _PARTS_OF_UNKNOWN_LENGTH
+        for length in lengths:
+            sent = await self._part(address, line.offset, length, demand)
+            try:
+                record = Record(Member(BytesIO(sent), 0))
+                exchange = capture_in(record)
+            except RecordError as error:
+                if length != lengths[-1] and len(sent) == length:
+                    continue
+                raise SourceError(archive, "no record", f"{address}: {error}", may_pass=True) from error
+            if exchange is None:
+                return None
+            if are_alike(exchange.url, line.url) and is_credible(exchange.started_at, self._remote.clock()):
+                return record.header, exchange
+            exchange.close()
+            raise SourceError(archive, "wrong record", f"{address} has another capture there", may_pass=True)
+        return None
+
+    async def _part(self, address: str, offset: int, length: int, demand: Demand) -> bytes:
+        """Return a part of a file. Raise ``SourceError`` where it cannot be had."""
         answer = await self._remote.client.get(
             address,
-            headers=part,
-            most=line.length,
+            headers={"Range": f"bytes={offset}-{offset + length - 1}", "Accept-Encoding": "identity"},
+            most=length,
             wanted=lambda status, _: status == 206,
             is_patient=demand.is_patient,
         )
         with closing(answer.exchange):
-            sent = b"".join(pieces_of(answer.exchange)) if answer.status == 206 else b""
-        archive = urlsplit(address).netloc
-        try:
-            record = Record(Member(BytesIO(sent), 0))
-            if record.kind != "response" or not is_http(record.header.get("Content-Type")):
-                return None
-            exchange = exchange_in(record)
-        except RecordError as error:
-            raise SourceError(archive, "no record", f"{address}: {error}", may_pass=True) from error
-        if not are_alike(exchange.url, line.url) or not is_credible(exchange.started_at, self._remote.clock()):
-            exchange.close()
-            raise SourceError(archive, "wrong record", f"{address} has another capture there", may_pass=True)
-        memento = Memento(record.header.record_id, archive, self._remote.source, self._remote.clock())
-        return measured(replace(exchange, memento=memento))
+            if answer.status == 206:
+                return b"".join(pieces_of(answer.exchange))
+        told = f"answered {answer.status} to a part of {address}"
+        if answer.status == 200:
+            told += ", but gives whole files alone: name a server that knows Range under files"
+        raise SourceError(urlsplit(address).netloc, "no part", told, may_pass=answer.status != 200)
 
 
 def _shown(lines: Iterable[CdxLine], url: str) -> Iterator[CdxLine]:

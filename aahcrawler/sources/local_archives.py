@@ -4,7 +4,6 @@ A capture is looked up by bisection in the CDXJ index of its folder. Files that 
 reference where their records can be read as they are.
 """
 
-import hashlib
 import json
 import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -13,14 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, Final, cast
+from typing import Final
 
 from filelock import FileLock
 
-from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of, is_chunked, is_whole_head
-from aahcrawler.archive.record_access import Record, RecordError, exchange_in, memento_of, read_at
-from aahcrawler.archive.records import is_http
+from aahcrawler.archive.payload import HEAD
+from aahcrawler.archive.record_access import Record, RecordError, memento_of, read_at
 from aahcrawler.archive.scanning import Header
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Exchange, Memento
@@ -30,6 +27,8 @@ from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexErro
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.sources.archive_imports import import_folder
+from aahcrawler.sources.foreign_indexes import files_of, indexes_in, is_index, open_index
+from aahcrawler.sources.record_captures import capture_in, measured, shown_again
 from aahcrawler.sources.source import ArchiveFolderError, Clock, Demand, SnapshotChoice, SourceError, is_credible
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
@@ -41,8 +40,6 @@ _TRIES: Final = 20
 _IMPORTED: Final = "imported.json"
 """Says of which files an import is whole: their names, sizes and times."""
 _ENDINGS: Final = (".warc.gz", ".warc", ".arc.gz", ".arc", ".wacz")
-_IN_MEMORY: Final = 1 << 20
-_PIECE: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,14 @@ class _Folder:
 
     @classmethod
     def of(cls, path: Path, name: str) -> "_Folder":
-        return cls(name, RecordedResponses(path), TakenDown.of(path))
+        beside = [open_index(each) for each in indexes_in(path / INDEXES)]
+        return cls(name, RecordedResponses(path, None, CaptureLookup(path, beside)), TakenDown.of(path))
+
+    @classmethod
+    def indexed_by(cls, path: Path) -> "_Folder":
+        """Return the files of no crawl that an index of another program lists."""
+        lookup = CaptureLookup(path.parent, [open_index(path)])
+        return cls(path.name, RecordedResponses(path.parent, files_of(path), lookup), TakenDown.of(path.parent))
 
     def found(self, url: str, choice: SnapshotChoice) -> Iterator[_Found]:
         """Yield what the index has of a URL, what was taken down left out."""
@@ -143,7 +147,7 @@ class LocalArchives:
             if original is None:
                 exchange.close()
                 return None
-            exchange = _shown_again(exchange, original[1])
+            exchange = shown_again(exchange, original[1])
         if exchange.response_size > most + HEAD:
             exchange.close()
             return None
@@ -166,52 +170,12 @@ def _without_scheme(url: str) -> str:
 
 def _read(archive: Path, capture: Indexed) -> tuple[Header, Exchange] | None:
     def read(record: Record) -> tuple[Header, Exchange] | None:
-        return (record.header, exchange_in(record)) if is_http(record.header.get("Content-Type")) else None
-
-    def bare(record: Record) -> tuple[Header, Exchange] | None:
-        return (record.header, exchange_in(record)) if record.kind == "revisit" else read(record)
+        exchange = capture_in(record)
+        return None if exchange is None else (record.header, exchange)
 
     with suppress(OSError, RecordError):
-        return read_at(archive, capture.place.file, capture.place.offset, bare)
+        return read_at(archive, capture.place.file, capture.place.offset, read)
     return None
-
-
-def _shown_again(revisit: Exchange, original: Exchange) -> Exchange:
-    """Return the answer of a revisit with the payload of its original, whose head it has where it has none itself."""
-    revisit.response.seek(0)
-    head = beginning_of(revisit.response.read(HEAD))
-    revisit.close()
-    original.response.seek(0)
-    first = beginning_of(original.response.read(HEAD))
-    shown = replace(
-        revisit,
-        response=original.response,
-        response_size=original.response_size,
-        truncated=original.truncated,
-        tls_problem=revisit.tls_problem,
-    )
-    # The original's bytes are read by the head, which has to name the same transfer coding.
-    is_coded_alike = is_whole_head(head) and is_whole_head(first) and is_chunked(head) == is_chunked(first)
-    if not is_coded_alike or b" 304 " in head.split(b"\n", 1)[0]:
-        return shown
-    joined = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - whoever takes it closes it
-    size = joined.write(head)
-    original.response.seek(len(first))
-    while piece := original.response.read(_PIECE):
-        size += joined.write(piece)
-    original.close()
-    return replace(shown, response=joined, response_size=size)
-
-
-def measured(exchange: Exchange) -> Exchange:
-    """Return an exchange with the size of its head and the digest of its payload, as its bytes have them."""
-    reading, digest = HttpPayload(), hashlib.sha1(usedforsecurity=False)
-    exchange.response.seek(0)
-    while piece := exchange.response.read(_PIECE):
-        digest.update(reading.feed(piece))
-    exchange.response.seek(0)
-    head_size = 0 if reading.head is None else len(reading.head)
-    return replace(exchange, payload_digest=digest.digest(), head_size=head_size)
 
 
 def open_archives(
@@ -234,6 +198,8 @@ def _opened(path: Path, crawl: Path) -> _Folder:
     try:
         if (path / ARCHIVE).is_dir():
             return _Folder.of(path, path.name)
+        if path.is_file() and is_index(path):
+            return _Folder.indexed_by(path)
         files = [path] if path.is_file() else sorted(_archive_files(path))
         if not files:
             raise ArchiveFolderError(

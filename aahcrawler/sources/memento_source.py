@@ -29,7 +29,7 @@ from aahcrawler.replay.link_format import (
     links_in,
     read_time_map,
 )
-from aahcrawler.sources.archive_client import is_memento
+from aahcrawler.sources.archive_client import is_memento, is_refused
 from aahcrawler.sources.remote_captures import (
     MAX_HOPS,
     MAX_TRIES,
@@ -133,9 +133,10 @@ class _Negotiated:
 
 
 class _NoTimeGateError(SourceError):
-    """What answers at the address of a TimeGate is none."""
+    """What answers at the address of a TimeGate is none, or it refuses this URL: that may not pass."""
 
 
+@dataclass(frozen=True, slots=True)
 class MementoSource:
     """Takes captures from TimeGates and TimeMaps of one archive or aggregator.
 
@@ -143,14 +144,11 @@ class MementoSource:
     nothing: aggregators count archives without a TimeGate as having nothing.
     """
 
-    def __init__(
-        self, name: str, given: MementoArchive, choice: SnapshotChoice, remote: RemoteCaptures, cache: TimeMapCache
-    ) -> None:
-        self.name = name
-        self._given = given
-        self._choice = choice
-        self._remote = remote
-        self._cache = cache
+    name: str
+    _given: MementoArchive
+    _choice: SnapshotChoice
+    _remote: RemoteCaptures
+    _cache: TimeMapCache
 
     async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
@@ -209,7 +207,8 @@ class MementoSource:
             return await self._negotiated(url, timegate, demand)
         except _NoTimeGateError as error:
             if not time_map:
-                self._remote.client.distrust(timegate)
+                if error.may_pass:
+                    self._remote.client.distrust(timegate)
                 raise
             logger.warning("%s: %s", url, error)
             return _Negotiated(None)
@@ -249,6 +248,9 @@ class MementoSource:
                 if named is not None:
                     found, date = urljoin(uri, named.target), named.date
                     break
+                if is_refused(answer):
+                    told = f"{uri} refuses the URL"
+                    raise _NoTimeGateError(urlsplit(uri).netloc, f"status {answer.status}", told, may_pass=False)
                 if not 300 <= answer.status < 400 or not target:
                     break
             uri = urljoin(uri, target)
@@ -279,6 +281,9 @@ class MementoSource:
             with closing(answer.exchange):
                 if answer.status in (404, 410, 204):
                     continue
+                if is_refused(answer):
+                    told = f"{page} refuses the URL"
+                    raise SourceError(urlsplit(page).netloc, f"status {answer.status}", told, may_pass=False)
                 found = self._read(page, answer)
             mementos += found.mementos
             pending += [each for each in found.pages if each not in met]

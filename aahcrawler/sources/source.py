@@ -1,13 +1,10 @@
 """What a source of captures is, and how a URL is looked up in several, the preferred one first."""
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import Enum, auto
 from typing import Final, Protocol, Self, TypeVar
 
 from aahcrawler.exchange import Exchange
@@ -22,8 +19,6 @@ REST: Final = "at rest"
 
 LATE: Final = "late"
 """The reason of one for an archive that lets one wait."""
-LATE_PATIENCE: Final = 60.0
-"""Seconds that a look-up waits at most for the next capture of an archive that lets one wait, all requests taken."""
 
 
 class SourceError(Exception):
@@ -123,26 +118,23 @@ class Resolution:
         self.rest = max(self.rest, error.rest)
 
 
-class Turn(Enum):
-    """When a look-up waits for archives that let one wait: now, when it is made again, or not at all."""
+class LateAnswers(Protocol):
+    """How a look-up fares with sources that let one wait."""
 
-    NOW = auto()
-    LATER = auto()
-    NEVER = auto()
+    def __call__(
+        self, url: str, late: Sequence[tuple[Source, LateError]], most: int, resolution: Resolution
+    ) -> AsyncIterator[Exchange]:
+        """Yield the captures of a URL from the first of these sources that has any; note what goes wrong."""
+        ...
 
 
 async def captures(
-    url: str,
-    sources: Sequence[Source],
-    most: int,
-    resolution: Resolution,
-    turn: Callable[[], AbstractAsyncContextManager[Turn]],
+    url: str, sources: Sequence[Source], most: int, resolution: Resolution, late_answers: LateAnswers
 ) -> AsyncIterator[Exchange]:
     """Yield the captures of a URL from the first source that has any; what goes wrong elsewhere is noted.
 
-    A source that lets one wait is passed over while there are others. Where these have nothing, or cannot tell,
-    ``turn`` says whether it is waited for, for ``LATE_PATIENCE`` at most; else it is noted. Whoever takes a capture
-    closes it.
+    A source that lets one wait is passed over while there are others; where these have nothing, or cannot tell,
+    ``late_answers`` has what it says. Whoever takes a capture closes it.
     """
     late: list[tuple[Source, LateError]] = []
     is_only = len(sources) == 1 and not resolution.have_nothing
@@ -159,46 +151,9 @@ async def captures(
         for _, lateness in late:
             resolution.note(url, lateness)
         return
-    async for exchange in _late_captures(late, url, most, resolution, turn):
+    async for exchange in late_answers(url, late, most, resolution):
+        resolution.has_any = True
         yield exchange
-
-
-async def _late_captures(
-    late: Sequence[tuple[Source, LateError]],
-    url: str,
-    most: int,
-    resolution: Resolution,
-    turn: Callable[[], AbstractAsyncContextManager[Turn]],
-) -> AsyncIterator[Exchange]:
-    """Yield what sources that let one wait have of a URL once it is its ``turn``; else note that they are late."""
-    async with turn() as given:
-        for source, lateness in late:
-            if given is not Turn.NOW:
-                lateness.seconds = lateness.seconds if given is Turn.LATER else 0.0
-                resolution.note(url, lateness)
-                continue
-            async for exchange in _waited_for(source, url, most, resolution, lateness):
-                resolution.has_any = True
-                yield exchange
-            if resolution.has_any:
-                return
-
-
-async def _waited_for(
-    source: Source, url: str, most: int, resolution: Resolution, lateness: LateError
-) -> AsyncIterator[Exchange]:
-    """Yield what a source that lets one wait has of a URL; note where that takes too long."""
-    async with aclosing(_of(source, url, Demand(most), resolution)) as found:
-        try:
-            while True:
-                async with asyncio.timeout(LATE_PATIENCE):
-                    exchange = await anext(found, None)
-                if exchange is None:
-                    return
-                yield exchange
-        except TimeoutError:
-            told = f"has nothing to say within {LATE_PATIENCE:.0f} s"
-            resolution.note(url, LateError(lateness.archive, LATE, told, may_pass=True, rest=lateness.rest))
 
 
 async def _of(source: Source, url: str, demand: Demand, resolution: Resolution) -> AsyncGenerator[Exchange, None]:

@@ -297,16 +297,19 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=150, metavar="N", help="pages that each crawl gets")
     parser.add_argument("--processes", type=int, default=2, metavar="N")
     parser.add_argument("--quick", action="store_true", help="two small worlds of each kind")
+    parser.add_argument("--failing", action="store_true", help="measure nothing but archives that fail")
     options = parser.parse_args()
     scale = Scale(2, 200, 40) if options.quick else Scale(options.seeds, options.size, options.pages)
-    lines = options.json and options.json.with_suffix(f".{scale.size}-{scale.pages}.jsonl")
-    found = tables(measured(scale, options.processes, lines))
+    found: dict[str, Sequence[Row]] = {}
+    if not options.failing:
+        lines = options.json and options.json.with_suffix(f".{scale.size}-{scale.pages}.jsonl")
+        found = {**tables(measured(scale, options.processes, lines)), "cost": list(cost_rows(scale.size))}
     try:
         failing = list(failing_rows(scale.size, environment()))
     except NotHadError as error:
         print(f"archives that fail were not measured: {error}", file=sys.stderr)
         failing = []
-    for name, rows in {**found, "cost": list(cost_rows(scale.size)), "failing": failing}.items():
+    for name, rows in {**found, "failing": failing}.items():
         report(rows, options.json and options.json.with_suffix(f".{name}.json"))
     return 0
 

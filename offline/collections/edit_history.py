@@ -6,7 +6,7 @@ answers of MediaWiki's API (``action=query&prop=revisions``), in either of its J
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -93,10 +93,15 @@ def _cost(total: NDArray[np.float64], squares: NDArray[np.float64], n: NDArray[n
 
 def read_history(files: Iterable[Path]) -> EditHistory:
     """Read answers of the API, one or several JSON values in each file, in any order. Raises ``HistoryError``."""
+    return read_histories({str(file): _content(file) for file in files})
+
+
+def read_histories(contents: Mapping[str, bytes]) -> EditHistory:
+    """Read the contents of such files by their names. Raises ``HistoryError``."""
     found: dict[int, Revision] = {}
     unread = 0
-    for file in files:
-        for answer in _answers(file):
+    for name, content in contents.items():
+        for answer in _answers(name, content):
             for written in revisions_in(answer):
                 revision = _revision(written)
                 if revision is None:
@@ -105,7 +110,7 @@ def read_history(files: Iterable[Path]) -> EditHistory:
                     found[revision.number] = revision
     if not found:
         raise HistoryError(
-            f"{_names(files)}: no revisions; save answers of api.php?action=query&prop=revisions as JSON"
+            f"{', '.join(contents)}: no revisions; save answers of api.php?action=query&prop=revisions as JSON"
         )
     return EditHistory(tuple(sorted(found.values())), unread)
 
@@ -144,22 +149,25 @@ def _revision(written: dict[str, Any]) -> Revision | None:
     return Revision(moment, number) if _FIRST <= moment <= datetime.now(UTC) + _DAY else None
 
 
-def _answers(file: Path) -> Iterator[object]:
+def _content(file: Path) -> bytes:
     try:
         if file.stat().st_size > MAX_BYTES:
             raise HistoryError(f"{file}: has more than {MAX_BYTES:,} bytes; ask the API for ids and timestamps alone")
-        text = file.read_text("utf-8-sig").lstrip()
+        return file.read_bytes()
+    except OSError as error:
+        raise HistoryError(f"{file}: cannot be read ({' '.join(str(error).split())[:200]})") from error
+
+
+def _answers(name: str, content: bytes) -> Iterator[object]:
+    try:
+        text = content.decode("utf-8-sig").lstrip()
         decoder, at = json.JSONDecoder(), 0
         while at < len(text):
             value, at = decoder.raw_decode(text, at)
             yield value
             at += len(text[at : at + 1000]) - len(text[at : at + 1000].lstrip())
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         advice = "save answers of api.php?action=query&prop=revisions&format=json"
         raise HistoryError(
-            f"{file}: cannot be read as JSON ({' '.join(str(error).split())[:200]}); {advice}"
+            f"{name}: cannot be read as JSON ({' '.join(str(error).split())[:200]}); {advice}"
         ) from error
-
-
-def _names(files: Iterable[Path]) -> str:
-    return ", ".join(map(str, files))

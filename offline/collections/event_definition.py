@@ -176,6 +176,24 @@ def define(materials: Materials, sought: Sought) -> Definition:
     return _Writing(materials, sought).definition()
 
 
+def event_of(materials: Materials, dates: Dates, missing: list[str]) -> tuple[Event | None, str]:
+    """Return the event as far as it is known, and where its end comes from; what is missing is added to a list."""
+    told, change, latest = materials.page.time, materials.change, materials.latest
+    if told is None:
+        missing.append("event: no infobox tells its date; add it to the definition")
+        return None, ""
+    if dates == "gossen":
+        return Event(start=told.start, end=told.end), told.source
+    if change is not None and change > told.start:
+        cool_down = readable((change - told.start) / 4)
+        return Event(start=told.start, end=change, cool_down=cool_down), "the change point of the page's edits"
+    if latest is not None and latest.saved > told.end:
+        missing.append("event.end: the edits have no change point yet, so that it ends with the last version")
+        return Event(start=told.start, end=latest.saved), "the last version of the page, as edits have not fallen yet"
+    missing.append("event.end: without the history of edits it ends as the infobox says")
+    return Event(start=told.start, end=told.end), told.source
+
+
 def name_of(title: str) -> str:
     """Return a short name for a collection: letters and digits of the title, ``event`` where it has none of ASCII.
 
@@ -200,7 +218,7 @@ class _Writing:
         wanted = {each.url for each in self._seeds}
         self._had = tuple(each for each in materials.references if each.cited.url in wanted)
         self._grace_from = ""
-        event, self._end_from = self._span()
+        event, self._end_from = event_of(materials, sought.dates, self._missing)
         self._event = self._with_grace(event) if event is not None and sought.dates == "klein" else event
 
     def definition(self) -> Definition:
@@ -230,26 +248,6 @@ class _Writing:
     def _is_other(self, cited: CitedPage) -> bool:
         """Return whether a reference is in another language or format, as it tells or as its text shows."""
         return bool(cited.other) or cited.url in self._foreign
-
-    def _span(self) -> tuple[Event | None, str]:
-        """Return the event as far as it is known, and where its end comes from."""
-        told, change = self._page.time, self._from.change
-        if told is None:
-            self._missing.append("event: no infobox tells its date; add it to the definition")
-            return None, ""
-        if self._sought.dates == "gossen":
-            return Event(start=told.start, end=told.end), told.source
-        if change is not None and change > told.start:
-            cool_down = readable((change - told.start) / 4)
-            return Event(start=told.start, end=change, cool_down=cool_down), "the change point of the page's edits"
-        latest = self._from.latest
-        if latest is not None and latest.saved > told.end:
-            self._missing.append("event.end: the edits have no change point yet, so that it ends with the last version")
-            return Event(
-                start=told.start, end=latest.saved
-            ), "the last version of the page, as edits have not fallen yet"
-        self._missing.append("event.end: without the history of edits it ends as the infobox says")
-        return Event(start=told.start, end=told.end), told.source
 
     def _with_grace(self, event: Event) -> Event:
         """Return the event with the grace period that references tell (section 3.5.1)."""

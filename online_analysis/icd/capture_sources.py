@@ -59,8 +59,9 @@ class MementoArchive(Section):
 class CaptureSource(Section):
     """One source of captures: the live web, archives that lie here, a CDX server, or an archive that knows Memento.
 
-    ``archive`` holds folders of crawls, and WARC, ARC and WACZ files or folders of them, relative to the ICD. ``name``
-    is what reports call the source; without one it is called by its file or host.
+    ``archive`` holds folders of crawls, WARC, ARC and WACZ files or folders of them, and CDX, CDXJ and ZipNum indexes
+    of such files, relative to the ICD. ``name`` is what reports call the source; without one it is called by its file
+    or host.
     """
 
     name: Annotated[str, Field(max_length=100)] | None = Field(default=None, examples=["Example National Library"])

@@ -116,7 +116,7 @@ captures | Captures | Where captures of pages come from.
 captures.sources | Sources | Where a page is taken from, the first of these that has it.
 captures.sources.name | Name | What reports call the source.
 captures.sources.live | Live web | The page is fetched from its site.
-captures.sources.archive | Archives here | Folders of crawls and WARC, ARC or WACZ files, beside the definition.
+captures.sources.archive | Archives here | Folders of crawls, WARC, ARC or WACZ files, or indexes of these.
 captures.sources.cdx | CDX server | A server that lists the captures of a page.
 captures.sources.cdx.server | Address | The web address that lists captures.
 captures.sources.cdx.replay | Replay | The web address that a time and the address of a page are appended to.

@@ -4,6 +4,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.service.cockpit.site import COOKIE
+from aahcrawler.service.cockpit.other_archives import archives_listed, others_in, with_others
+from aahcrawler.service.cockpit.site import COOKIE, Form
+from aahcrawler.service.views.event_sources import article_read
+from aahcrawler.service.web.problems import ProblemError
 from tests.cockpit.cockpit_browser import BLIND, OPERATOR, Cockpit, Visit, serving, shoot, spilt, violations, visiting
 from tests.crawl.crawling import until
 from tests.sources.dated import Dated, page, write_archive
@@ -148,6 +152,97 @@ def test_mistakes_stand_at_their_fields_and_nothing_is_made(cockpit: Cockpit) ->
     (cockpit.place / "exclusions.txt").unlink()
     assert "is no safe folder name" in sent(cockpit, **good, **{"archive:dikes": "1"}, id="../elsewhere")
     assert {each.name for each in cockpit.place.iterdir()} - {"service-log.jsonl"} <= before
+
+
+def test_archives_elsewhere_are_as_many_as_are_named(cockpit: Cockpit) -> None:
+    rows = {
+        "elsewhere.1.kind": "replay",
+        "elsewhere.1.name": "Library",
+        "elsewhere.1.first": "http://library.test/cdx",
+        "elsewhere.3.kind": "memento",
+        "elsewhere.3.first": "no address",
+        "elsewhere.4.kind": "memento",
+    }
+    good = {"contact": "a@example.org", "seeds": HOME, "topic__keywords": "flood"}
+    good |= {"event__start": "2013-06-01", "event__end": "2013-06-30"}
+    told = sent(cockpit, **good, **rows)
+    assert "Library</a>: write the web address of the place where captures are shown" in told
+    assert "Archive 3 elsewhere</a>: is no web address" in told
+    assert 'href="#f-elsewhere-1-second"' in told
+    assert "captures.sources" not in told
+    for typed in ("Library", "http://library.test/cdx", "no address", "2013-06-01", "a@example.org"):
+        assert f'value="{typed}"' in told, "nothing typed is lost"
+    told = sent(cockpit, **good, **rows, action="another")
+    assert re.findall(r'name="elsewhere\.(\d)\.kind"', told) == ["1", "2", "3"], "empty ones give their place"
+    (cockpit.place / "exclusions.txt").write_text("host:library.test\n")
+    whole = {**rows, "elsewhere.1.second": "http://library.test/web/", "elsewhere.3.first": ""}
+    told = sent(cockpit, **good, **whole, **{"archive:dikes": "1"})
+    assert "Library: is excluded by the institution" in told
+    (cockpit.place / "exclusions.txt").unlink()
+
+
+LIST = [
+    {"id": "small", "timemap": "http://small.test/timemap/link/", "probability": 0.2},
+    {"id": "large", "name": "Large", "timegate": "http://large.test/web/", "probability": 0.9},
+    {"id": "off", "timegate": "http://off.test/web/", "probability": 1.0, "ignore": True},
+    {"id": "none", "probability": 1.0},
+]
+
+
+def test_a_list_of_archives_is_taken_over_by_its_probabilities() -> None:
+    form = Form({"elsewhere.1.first": "http://large.test/web/", "elsewhere.1.kind": "memento", "title": "Flood"})
+    more = with_others(form, archives_listed(json.dumps(LIST).encode()))
+    assert [(each.name, each.first or each.second) for each in others_in(more)] == [
+        ("", "http://large.test/web/"),
+        ("small", "http://small.test/timemap/link/"),
+    ]
+    assert more.get("title") == "Flood"
+
+
+@pytest.mark.parametrize("written", ["", "[", "{}", '[{"id": 1}]', "[" * 100_000])
+def test_what_is_no_list_of_archives_is_told(written: str) -> None:
+    with pytest.raises(ProblemError, match=r"list of archives"):
+        archives_listed(written.encode())
+
+
+def test_a_history_tells_when_edits_fell() -> None:
+    days = [20] * 5 + [19, 21] * 3 + [1, 0, 2, 1] * 6
+    edits = [(day, each) for day, count in enumerate(days) for each in range(count)]
+    revisions = [
+        {"revid": 100 * day + each + 1, "timestamp": f"{date(2013, 6, 3) + timedelta(day)}T10:{each:02}:00Z"}
+        for day, each in edits
+    ]
+    history = json.dumps({"query": {"pages": {"7": {"revisions": revisions}}}}).encode()
+    read = article_read(ARTICLE.encode(), history)
+    assert (read.start, read.end) == ("2013-06-03", "2013-06-13")
+    assert read.cool_down == "3 d", "a quarter of eleven days, in whole ones"
+    assert "current when edits fell" in read.notes[0]
+    with pytest.raises(ProblemError, match="the history"):
+        article_read(ARTICLE.encode(), b"{}")
+
+
+@pytest.mark.slow
+def test_archives_elsewhere_are_added_in_a_browser(chromium: Browser, cockpit: Cockpit, tmp_path: Path) -> None:
+    listed = tmp_path / "archives.json"
+    listed.write_text(json.dumps(LIST))
+    with visiting(chromium, cockpit) as visit:
+        page = visit.goto("/new/collection")
+        page.get_by_label("Title").fill("The flood of 2013")
+        page.get_by_text("Archives elsewhere, and the live web").click()
+        page.get_by_label("First address").fill("http://library.test/web/")
+        page.get_by_role("button", name="One more archive").click()
+        page.get_by_label("What it is").nth(1).select_option(label="CDX server with WARC files")
+        page.get_by_label("First address").nth(1).fill("http://cdx.test/index")
+        page.get_by_label("A list of archives").set_input_files(listed)
+        page.get_by_role("button", name="Add those of the list").click()
+        expect(page.get_by_label("First address")).to_have_count(4)
+        expect(page.get_by_label("First address").nth(2)).to_have_value("http://large.test/web/")
+        expect(page.get_by_label("Title")).to_have_value("The flood of 2013")
+        page.get_by_role("button", name="Make the collection").click()
+        expect(page.get_by_text("write the web address of the folder of the WARC files").first).to_be_visible()
+        expect(page.get_by_label("First address").nth(1)).to_have_value("http://cdx.test/index")
+        looked_at(page, "new-collection-archives")
+        assert not visit.wrong
 
 
 def test_a_dry_run_is_followed_and_given_up_by_its_page(cockpit: Cockpit) -> None:

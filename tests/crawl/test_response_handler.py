@@ -629,6 +629,14 @@ def test_what_waits_for_a_slow_archive_lets_the_others_of_its_site_go_first(
     assert bench.recorder.retried == []
 
 
+def test_what_a_slow_archive_has_gets_its_score_back(bench: Bench) -> None:
+    failed = Resolution(seconds=1.0, have_nothing=[cast("Source", object())])
+    bench.fail(lease(score=0.7), NotTakenError(SOURCES_UNAVAILABLE, failed))
+    for _ in range(2):
+        asyncio.run(bench.job.handler.on_late_answers(["http://a.test/", "http://never.test/"]))
+    assert bench.recorder.rescored == [Rescore("http://a.test/", UNSCORED), Rescore("http://a.test/", 0.7)]
+
+
 @pytest.mark.parametrize("error", [FrontierUnavailableError("gone"), SegmentError("no room")])
 def test_a_store_that_failed_on_the_way_ends_the_crawl(bench: Bench, error: Exception) -> None:
     bench.fail(lease(), error)

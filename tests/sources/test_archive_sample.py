@@ -72,6 +72,20 @@ def test_seeds_are_looked_up_and_captures_scored_by_topic_and_time(tmp_path: Pat
     assert {each.name for each in tmp_path.iterdir()} == {"icd.yaml", "old.warc.gz"}
 
 
+def test_what_each_archive_holds_of_the_seeds_is_told(tmp_path: Path) -> None:
+    other = write_archive(tmp_path / "other.warc.gz", [Dated(HOME, "2013-06-07T10:00:00Z", page("Once more"))])
+    sources = [{"archive": str(archive(tmp_path))}, {"name": "Other", "archive": str(other)}]
+    path = defined(tmp_path, captures={"sources": sources})
+    _, found = sampled(path)
+    assert found["sources"] == [
+        {"name": "old.warc.gz", "seeds": 2, "captures": 3, "failed": 0},
+        {"name": "Other", "seeds": 1, "captures": 1, "failed": 0},
+    ]
+    assert found["seeds"][0]["captures"] == 3
+    told = CliRunner().invoke(app, ["icd", "try", str(path), "--sample", "5"]).output
+    assert "Other: 1 seed, 1 capture" in told
+
+
 def test_a_sample_ends_with_the_captures_that_are_wanted(tmp_path: Path) -> None:
     code, found = sampled(defined(tmp_path), 1)
     assert (code, found["taken"], found["ended"]) == (0, 1, "enough was looked up")

@@ -348,3 +348,24 @@ def test_a_time_map_tells_where_the_time_gate_is_none(tmp_path: Path) -> None:
         assert taken(tmp_path, [source(archive)]).dates == ["2013-06-05"]
         found = taken(tmp_path, [source(archive, "timegate")])
     assert (found.dates, found.unavailable) == ([], 0.0)
+
+
+@pytest.mark.parametrize("ways", [("timegate",), ("timemap",), ("timegate", "timemap")], ids="+".join)
+def test_an_archive_that_refuses_one_url_is_asked_for_others(tmp_path: Path, ways: Sequence[str]) -> None:
+    other = Dated("http://dikes.test/more", DURING.at, page("More"))
+    with archive_of(other) as archive:
+        for place in (GATE, MAP):
+            archive.replies[f"{place}{URL}"] = Reply(b"blocked", 403)
+        given = [source(archive, *ways)]
+        refused = taken(tmp_path / "refused", given)
+        assert (refused.dates, refused.unavailable) == ([], None), "it is not asked for it again"
+        assert [name for name in refused.counts if name.endswith("status 403")]
+        assert taken(tmp_path / "both", given, "auto", URL, other.url).dates == ["2013-06-05"]
+
+
+def test_the_listing_of_a_cdx_server_is_no_time_map(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with archive_of(DURING) as archive:
+        listing = f'{{"urlkey": "test,dikes)/", "timestamp": "20130605100000", "url": "{URL}"}}\n' * 2
+        archive.replies[f"{MAP}{URL}"] = Reply(listing.encode(), headers={"Content-Type": "text/x-ndjson"})
+        assert taken(tmp_path, [source(archive, "timemap")]).dates == []
+    assert "name TimeMaps in link format" in caplog.text

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, closing
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,11 +12,12 @@ from typing import Final, TypeVar
 
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
-from aahcrawler.exchange import Memento
+from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.layout import SPOOL
 from aahcrawler.page import Page
 from aahcrawler.sources.archive_client import TROUBLE, ArchiveClient, Pause
-from aahcrawler.sources.source import Resolution, SnapshotChoice, Source, Turn, captures
+from aahcrawler.sources.late_lookups import LateLookups
+from aahcrawler.sources.source import LateError, Resolution, SnapshotChoice, Source, captures
 from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
 from aahcrawler.wire.client import WireClient
 from aahcrawler.wire.replay import replayed
@@ -25,13 +26,17 @@ from online_analysis.icd import Icd
 
 _MAX_REMEMBERED: Final = 10_000
 T = TypeVar("T")
-IDLE: Final = 4.0
-"""Seconds without a URL that was not looked up before, after which archives that let one wait are waited for.
+IN_LINE: Final = 4.0
+"""Seconds that a look-up stays for the answer of archives that let one wait, where no other source could tell."""
+WORTH, SHARE_WORTH = 60.0, 0.5
+"""Seconds, and part of the crawl's time, that a capture of such an archive may take at most by what it gave so far.
 
-A look-up that no other source could answer stands in line for so long.
+Then it is worth being waited for.
 """
 MAX_IN_VAIN, SHARE_IN_VAIN = 60.0, 0.5
-"""Seconds, and part of the crawl's time, for which they are waited for without a capture in between."""
+"""Seconds, and part of the crawl's time, for which one that is worth it is waited for while nothing else comes up."""
+SHARE_NOT_WORTH: Final = 0.02
+"""The part of the crawl's time for one that is not."""
 CONNECT_PATIENCE: Final = 15.0
 """Seconds that an archive has to accept a connection, at most."""
 PATIENCE: Final = 30.0
@@ -79,10 +84,9 @@ class SourcedCaptures:
     excludes: Callable[[str], bool] = _nothing
     _counts: Counter[str] = field(default_factory=Counter)
     _unavailable: OrderedDict[str, Resolution] = field(default_factory=OrderedDict)
-    _looked_up_at: float = 0.0
+    _came_up_at: float = 0.0
     _opened_at: float = field(default_factory=monotonic)
-    _in_vain: float = 0.0
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _late: LateLookups = field(default_factory=LateLookups)
     _have_nothing: OrderedDict[str, list[Source]] = field(default_factory=OrderedDict)
 
     async def captures(
@@ -91,54 +95,66 @@ class SourcedCaptures:
         """Yield the captures of a URL from the first of the sources that has any; whoever takes one closes it.
 
         One with more than ``most`` bytes counts as none; None is as many as are taken of a site. Sources that have said
-        before that they have nothing are not asked again, as far as is remembered. Those that let one wait are waited
-        for by one look-up at a time: by who is patient, where no other source can tell, and once nobody has looked up
-        another URL for a while, as long as that is not too long in vain.
+        before that they have nothing are not asked again, as far as is remembered. Those that let one wait are asked
+        while others are looked up, and what they have is yielded when a URL is looked up again; who is patient waits.
         """
         known = self._have_nothing.pop(url, None)
         if known is None:
-            self._looked_up_at = monotonic()
+            self._came_up_at = monotonic()
         resolution = Resolution(have_nothing=known or [])
         sources = [each for each in sources if each not in resolution.have_nothing]
-        turn = partial(self._waiting, resolution, is_patient=is_patient)
-        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, turn):
+        late = partial(self._late_captures, is_patient=is_patient)
+        async for exchange in captures(url, sources, most or Limits().body_bytes, resolution, late):
             page = None if self.excludes(exchange.url) else replayed(exchange, self.page_bytes, as_sent=True)
             if page is None:
                 exchange.close()
                 continue
             yield CapturedResponse.recorded(exchange.url, exchange, page)
+        if resolution.has_any or self.has_live or not resolution.seconds:
+            await self._late.withdraw(url)  # It is not looked up again.
         self._counts.update({f"{TROUBLE}:{what}": number for what, number in resolution.troubles.items()})
         if resolution.may_pass:
             _remember(self._unavailable, url, resolution)
             _remember(self._have_nothing, url, resolution.have_nothing)
 
-    @asynccontextmanager
-    async def _waiting(self, resolution: Resolution, *, is_patient: bool) -> AsyncIterator[Turn]:
-        """Yield when a look-up waits for archives that let one wait; no other one does while it waits now.
+    async def _late_captures(
+        self,
+        url: str,
+        late: Sequence[tuple[Source, LateError]],
+        most: int,
+        resolution: Resolution,
+        *,
+        is_patient: bool,
+    ) -> AsyncIterator[Exchange]:
+        """Yield what archives that let one wait have of a URL; note where they have not answered yet.
 
-        All the others would hold the leases of their sites meanwhile, and the place of what other archives have.
+        Who stayed for them would hold the lease of a site meanwhile, and the place of what other archives have.
         """
+        self._late.ask(url, late, most)
+        if is_patient or self.has_live or not resolution.have_nothing:
+            await self._late.ended(url, None if is_patient else IN_LINE)
+        pending = [(source, lateness) for source, lateness in late if not self._late.has_answered(url, source)]
+        for source, _ in late:
+            async for exchange in self._late.captures(url, source, resolution):
+                self._came_up_at = monotonic()
+                resolution.has_any = True
+                yield exchange
+            if resolution.has_any:
+                return
+        for source, lateness in pending:
+            lateness.seconds = lateness.seconds if self._is_waited_for(source) else 0.0
+            resolution.note(url, lateness)
+
+    def _is_waited_for(self, source: Source) -> bool:
+        """Return whether URLs that only a source may have that lets one wait are looked up again until it answers."""
         now = monotonic()
-        if resolution.have_nothing and not is_patient:
-            is_idle = now - self._looked_up_at > IDLE
-            if not is_idle or self._turn.locked():
-                yield Turn.LATER
-                return
-            if self._in_vain > max(MAX_IN_VAIN, SHARE_IN_VAIN * (now - self._opened_at)):
-                yield Turn.NEVER
-                return
-        try:
-            async with asyncio.timeout(None if is_patient else IDLE):
-                await self._turn.acquire()
-        except TimeoutError:
-            yield Turn.LATER
-            return
-        began = monotonic()
-        try:
-            yield Turn.NOW
-        finally:
-            self._turn.release()
-            self._in_vain = 0.0 if resolution.has_any else self._in_vain + monotonic() - began
+        is_worth = self._late.is_worth(source, min(WORTH, SHARE_WORTH * (now - self._opened_at)))
+        least, share = (MAX_IN_VAIN, SHARE_IN_VAIN) if is_worth else (0.0, SHARE_NOT_WORTH)
+        return now - self._came_up_at <= max(least, share * (now - self._opened_at))
+
+    def take_late_answers(self) -> Sequence[str]:
+        """Return the URLs of which captures came since the last call from archives that let one wait."""
+        return self._late.take_told()
 
     async def page(self, url: str, sources: Sequence[Source]) -> tuple[Page, Memento | None] | None:
         """Return the first capture of a URL as a page, with where it is from; None where none of the sources has it."""
@@ -176,6 +192,7 @@ class SourcedCaptures:
 
     async def close(self) -> None:
         """Release files and connections."""
+        await self._late.close()
         for source in (*self.preferred, *self.others):
             source.close()
         if self.client is not None:

@@ -101,6 +101,8 @@ FROM_SOURCES: Final = "from_sources"
 """The count of captures that were taken from archives."""
 MAX_WAIT_FOR_SOURCES: Final = 15.0
 """Seconds that the pages of a site wait at most for archives that failed: more would cost those that others have."""
+MAX_PUT_BEHIND: Final = 100_000
+"""URLs whose scores are known that wait behind others for an archive."""
 SHARE_FOR_SOURCES: Final = 0.05
 """The part of a crawl's time for which its sites wait in all for archives that failed, while others can be asked."""
 _LATE: Final = timedelta(days=2)
@@ -208,6 +210,7 @@ class ResponseHandler:
         self._steps = steps
         self._frontier = writer.stores.frontier
         self._waited_for_sources = 0.0
+        self._put_behind: dict[str, float] = {}
 
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
@@ -362,6 +365,7 @@ class ResponseHandler:
         One whose sources asked for a rest is given back, and the attempt not counted.
         """
         if error.reason == NO_CAPTURE:
+            self._put_behind.pop(lease.url, None)
             await self._end(lease, State.FAILED, NO_CAPTURE)
         elif error.seconds:
             await self._fetching.leases.give_back_behind(lease)
@@ -370,9 +374,17 @@ class ResponseHandler:
             delay = 0.0 if goes_behind and lease.is_scored else error.seconds
             await self._writer.call(self._frontier.release, [lease], delay=delay)
             if goes_behind:
+                if lease.is_scored and len(self._put_behind) < MAX_PUT_BEHIND:
+                    self._put_behind[lease.url] = lease.score
                 await self._writer.call(self._frontier.rescore, [Rescore(lease.url, UNSCORED)])
         else:
             await self._look_up_later(lease, error)
+
+    async def on_late_answers(self, urls: Sequence[str]) -> None:
+        """Give URLs their scores back that were put behind others until an archive answered, which it now has."""
+        scores = [Rescore(url, self._put_behind.pop(url)) for url in urls if url in self._put_behind]
+        if scores:
+            await self._writer.call(self._frontier.rescore, scores)
 
     async def _look_up_later(self, lease: Lease, error: NotTakenError) -> None:
         """Look a URL up again that could not be looked up everywhere, behind all others of its site.

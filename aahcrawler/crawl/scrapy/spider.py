@@ -267,6 +267,7 @@ class AahSpider(Spider):
             raise
         finally:
             await self.job.writer.count(self.job.sources.counts())
+            await self.job.handler.on_late_answers(self.job.sources.take_late_answers())
         if last is None:
             return False
         await self._handle(lease, last, asked)

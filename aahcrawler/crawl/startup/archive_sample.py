@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -72,6 +72,15 @@ class SeedHeld:
         return {name: getattr(self, name) for name in ("url", "captures", "first", "last", "nearest", "problem")}
 
 
+@dataclass(slots=True)
+class SourceHeld:
+    """What one source holds of the seeds: how many of them, their captures, and how often it could not say."""
+
+    seeds: int = 0
+    captures: int = 0
+    failed: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class SampledCapture:
     """A capture with its score, what that is made of where the definition has ``scoring.relevance``, and its way.
@@ -102,13 +111,14 @@ class SampledCapture:
 class Sample:
     """What was taken, and what was not there.
 
-    ``captures`` are pages with a score, in the order in which they were taken. ``looked_up`` counts URLs, ``missing``
-    names those that no archive has, and ``troubles`` counts what archives could not say. ``ended`` says why there are
-    no more.
+    ``sources`` are in the order in which they are asked. ``captures`` are pages with a score in the order in which they
+    were taken. ``looked_up`` counts URLs, ``missing`` names those that no archive has, and ``troubles`` counts what
+    archives could not say. ``ended`` says why there are no more.
     """
 
     relevant_at: float | None
     seeds: list[SeedHeld] = field(default_factory=list)
+    sources: dict[str, SourceHeld] = field(default_factory=dict)
     captures: list[SampledCapture] = field(default_factory=list)
     looked_up: int = 0
     missing: list[str] = field(default_factory=list)
@@ -139,6 +149,7 @@ class Sample:
         """Return all that is shown of it as JSON has it."""
         return {
             "seeds": [each.as_json() for each in self.seeds],
+            "sources": [{"name": name, **asdict(each)} for name, each in self.sources.items()],
             "taken": len(self.captures),
             "looked_up": self.looked_up,
             "best": [each.as_json() for each in self.best],
@@ -207,7 +218,7 @@ class Sampling:
             elif len(sample.seeds) >= MAX_SEEDS or time.monotonic() > stops:
                 sample.seeds.append(SeedHeld(seed, problem="not looked up: there are too many"))
             else:
-                sample.seeds.append(await _held(seed, url, sources, choice))
+                sample.seeds.append(await _held(seed, url, sources, choice, sample.sources))
                 begin.append(url)
             told(sample)
         return begin
@@ -275,14 +286,25 @@ class Sampling:
         return self._relevance.relevance(found.document)
 
 
-async def _held(seed: str, url: str, sources: SourcedCaptures, choice: SnapshotChoice) -> SeedHeld:
+async def _held(
+    seed: str, url: str, sources: SourcedCaptures, choice: SnapshotChoice, by_source: dict[str, SourceHeld]
+) -> SeedHeld:
+    """Return what all sources hold of a seed, and count what each does: they are asked at the same time."""
     moments: list[datetime] = []
     problems: list[str] = []
-    for source in (*sources.preferred, *sources.others):
-        try:
-            moments += await source.moments(url)
-        except SourceError as error:
-            problems.append(str(error))
+    asked = (*sources.preferred, *sources.others)
+    answers = await asyncio.gather(*(source.moments(url) for source in asked), return_exceptions=True)
+    for source, answer in zip(asked, answers, strict=True):
+        held = by_source.setdefault(source.name, SourceHeld())
+        if isinstance(answer, SourceError):
+            held.failed += 1
+            problems.append(str(answer))
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            held.seeds += bool(answer)
+            held.captures += len(answer)
+            moments += answer
     if not moments:
         return SeedHeld(seed, problem="; ".join(problems) or "no archive has it")
     first = choice.ordered(map(_Moment, moments))

@@ -87,6 +87,9 @@ def _sample_lines(sample: Sample) -> Iterator[str]:
     yield from map(_seed, sample.seeds)
     held = sum(bool(each.captures) for each in sample.seeds)
     yield f"{held:,} of {plural(len(sample.seeds), 'seed')} are in the archives"
+    for name, each in sample.sources.items() if len(sample.sources) > 1 else ():
+        failed = f", asked {plural(each.failed, 'time')} in vain" if each.failed else ""
+        yield f"  {name}: {plural(each.seeds, 'seed')}, {plural(each.captures, 'capture')}{failed}"
     yield f"{plural(len(sample.captures), 'capture')} taken of {sample.looked_up:,} URLs looked up: {sample.ended}"
     yield from map(_capture, sample.best)
     for threshold, number in sample.members:

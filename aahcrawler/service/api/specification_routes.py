@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import Field
@@ -27,9 +27,11 @@ from aahcrawler.service.steering.collection_specifications import (
 from aahcrawler.service.steering.long_jobs import UNDER_WAY, Jobs, JobView
 from aahcrawler.service.steering.packaging import KeptFile, Packing
 from aahcrawler.service.steering.starting_crawls import Starting
+from aahcrawler.service.views.collected_view import collection_of, graphml
 from aahcrawler.service.views.crawl_state import CrawlStatus
 from aahcrawler.service.views.downloads import package, page_table, statements
 from aahcrawler.service.views.judged_pages import gained_members, membership_in
+from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_list import BAD_CURSOR, PageFilter, PageList, page_list
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.noted_acts import note_did
@@ -229,19 +231,31 @@ def _add_results(router: APIRouter, instruments: Instruments) -> None:
         return _saved(found.pieces, "application/octet-stream", found.name, told, 206)
 
     @router.get("/{name}/graph.graphml", responses={**_OF_INDEX, 200: {"content": {"application/graphml+xml": {}}}})
-    def graph(name: Name) -> Response:
-        """Return the links between the sites of the collection, with the number of captures, as GraphML."""
-        written = BytesIO()
-        with indexes.asked(specification_of(reach, name)[0], SiteLinks) as asked:
-            write_graphml(asked.base, written)
+    def graph(
+        name: Name,
+        by: Annotated[Literal["site", "page"], Query(description="What the nodes are: sites, or pages.")] = "site",
+    ) -> Response:
+        """Return as GraphML the links between sites, with the number of captures, or the ways to pages.
+
+        Pages have their scores, and whether they are members.
+        """
+        crawl = specification_of(reach, name)[0]
+        content = graphml(collection_of(crawl)) if by == "page" else _site_graph(indexes, crawl)
         named = {"Content-Disposition": f'attachment; filename="{name}.graphml"'}
-        return Response(written.getvalue(), media_type="application/graphml+xml", headers=named)
+        return Response(content, media_type="application/graphml+xml", headers=named)
 
     @router.get("/{name}/graph.nq.gz", responses={**_OF_INDEX, 200: {"content": {"application/gzip": {}}}})
     def quads(name: Name) -> Response:
         """Return what is stated of captures and web objects, as N-Quads."""
         found = statements(specification_of(reach, name)[0])
         return _saved(found.pieces, "application/gzip", found.name, {"Content-Length": str(found.size)})
+
+
+def _site_graph(indexes: PageIndexes, crawl: Crawl) -> bytes:
+    written = BytesIO()
+    with indexes.asked(crawl, SiteLinks) as asked:
+        write_graphml(asked.base, written)
+    return written.getvalue()
 
 
 def _members(instruments: Instruments, crawl: Crawl, status: CrawlStatus) -> int | None:

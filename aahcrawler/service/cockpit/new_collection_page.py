@@ -1,7 +1,9 @@
 """The page on which a collection out of archives is begun: what the event is, where captures come from, a dry run."""
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from functools import partial
+from typing import Annotated, Final, NamedTuple
 
 import yaml
 from fastapi import APIRouter, Path, Query, Response
@@ -9,6 +11,8 @@ from pydantic import JsonValue
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.new_crawl_page import EXAMPLE, last_definition
+from aahcrawler.service.cockpit.other_archives import KINDS as OTHER_KINDS
+from aahcrawler.service.cockpit.other_archives import OtherArchive, archives_listed, others_in, with_others
 from aahcrawler.service.cockpit.package_pages import PATIENCE
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
@@ -20,16 +24,19 @@ from aahcrawler.service.web.noted_acts import note_did
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.service.web.roles import Role
 from aahcrawler.tallies import plural
+from online_analysis.icd import Mistake
 from online_analysis.icd.field_words import EVENT_KINDS, FIELD_WORDS
 from online_analysis.icd.form_view import FormView, form_changes, form_view
 from online_analysis.icd.new_definition import first_text, suggested_id
 from online_analysis.icd.seed_list import SeedList, read_seed_list
+from online_analysis.icd.text_check import field_of
 
 BETWEEN: Final = "---"
 """A line of its own that parts pasted texts from one another."""
 _HERE: Final = ("new", "collection")
 _ARCHIVE: Final = "archive:"
 _SAMPLE: Final = 100
+_ACTS: Final = frozenset({"sample", "make"})
 _FIRST: Final[Mapping[str, str]] = {
     "scoring.relevant": "0.5",
     "scoring.follow": "0.5",
@@ -39,7 +46,32 @@ _FIRST: Final[Mapping[str, str]] = {
     "limits.time": str(USUAL_LIMITS["time"]),
 }
 """What stands on the page at first."""
-_OTHER_SOURCES: Final = (("cdx", "server"), ("cdx", "replay"), ("memento", "timegate"), ("memento", "timemap"))
+LABELS: Final[Mapping[str, tuple[str, str]]] = {
+    "title": ("Title", "What the collection is called."),
+    "topic.documents": ("Pages about it", "Addresses, one a line; they are taken from the archives."),
+    "topic.keywords": ("Words that matter most", "One or several words a line; they count twice."),
+    "event.start": ("First day", "Such as 2013-05-30."),
+    "event.end": ("Last day", "Such as 2013-06-25."),
+    "event.lead": ("Lead", "How long before it is talked about; 0 or nothing where nobody expects it."),
+    "event.cool_down": ("Cool-down", "How long after it is talked about, such as 8 weeks."),
+    "event.grace": ("Grace", "For so long after the end nothing counts less than half."),
+    "captures.snapshot": ("", "Which capture is taken where an archive has several of a page."),
+    "captures.nearest_to": ("", "The date for “the one nearest to a date”."),
+    "scoring.relevant": ("Member from", "The score, from 0 to 1, from which on a page belongs to the collection."),
+    "scoring.follow": ("", "The score, from 0 to 1, below which links of a page are not followed."),
+    "scoring.relevance.combination": ("", "How nearness to subject and time are combined."),
+    "scoring.relevance.dates": ("", "In which order it is looked for; by itself: publication, else the capture."),
+    "limits.pages": ("Pages at most", "The collection ends there. 0: no limit."),
+    "limits.time": ("Time at most", "Such as 12 hours. 0: no limit."),
+    "scope.depth": ("Links from a seed at most", "How far from the seeds pages are looked for."),
+    "scope.deny": ("No addresses like", "URL patterns, one a line; what the institution excludes is left out anyway."),
+    "operator": ("Institution", "Who collects."),
+    "contact": ("Contact", "An e-mail address or web page; archives that are asked are told it."),
+}
+"""What fields of a definition are called on the page, empty for as anywhere, and what they mean there."""
+_OWN_LABELS: Final = {"id": "Short name", "seeds": "Addresses", "captures.sources": "Archives"}
+_OF_SOURCE: Final = re.compile(r"captures\.sources\[(\d+)\]")
+_OF_DOCUMENT: Final = re.compile(r"topic\.documents\[(\d+)\]")
 _EMPTY: Final = "id: collection\n"
 JobName = Annotated[str, Path(max_length=100)]
 
@@ -92,6 +124,10 @@ class _NewCollectionHandlers:
             match form.get("action"):
                 case "article":
                     form = self._with_article(session, form)
+                case "another":
+                    form = with_others(form, [OtherArchive(0)])
+                case "list":
+                    form = _with_list(session, form)
                 case "propose":
                     form = self._with_proposed(session, form)
                 case "sample":
@@ -105,7 +141,7 @@ class _NewCollectionHandlers:
                     detail = started.detail if started is not None else "it was made before"
                     return then(session, address("crawls", name), Said(f"{name}: {detail}"))
         except ProblemError as problem:
-            session.tell(said_of(problem))
+            session.tell(_plainly(problem, form))
         return self._shown(session, form, job=job)
 
     def _begun(self, session: Session, form: Form) -> JobView:
@@ -119,19 +155,29 @@ class _NewCollectionHandlers:
 
     def _with_article(self, session: Session, form: Form) -> Form:
         """Return a form with what a saved article tells; what was written before stays."""
-        if not form.document:
+        document = form.documents.get("document")
+        if not document:
             raise ProblemError(BAD_SEARCH, "choose the saved article first")
-        read = article_read(form.document)
+        read = article_read(document, form.documents.get("history", b""))
         fields = dict(form.fields)
-        told = {"title": read.title, "event.start": read.start, "event.end": read.end}
+        told = {
+            "title": read.title,
+            "event.start": read.start,
+            "event.end": read.end,
+            "event.cool_down": read.cool_down,
+        }
         fields |= {name: value for name, value in told.items() if value and not form.get(name)}
         fields["text"] = f"\n{BETWEEN}\n".join(filter(None, (form.raw("text").strip(), read.text)))
         fields["seeds"] = _joined(form.raw("seeds"), read.references)
         when = f"from {read.start} to {read.end}" if read.start else "of which no infobox tells the date"
         session.tell(
-            Said(f"The article is on an event {when}, and has {plural(len(read.references), 'reference')}.", "good")
+            Said(
+                f"The article is on an event {when}, and has {plural(len(read.references), 'reference')}.",
+                "good",
+                read.notes,
+            )
         )
-        return Form(fields)
+        return Form(fields, form.documents)
 
     def _with_proposed(self, session: Session, form: Form) -> Form:
         """Return a form with the addresses that reference documents link to among the seeds."""
@@ -147,6 +193,10 @@ class _NewCollectionHandlers:
 
     def _asked(self, form: Form) -> tuple[str, Specification]:
         """Return the name and the specification that a form asks for."""
+        if form.get("action") in _ACTS and (wrong := _wrong_archives(form)):
+            raise ProblemError(
+                BAD_SEARCH, "what is said of archives elsewhere is not complete", lines=tuple(map(_told, wrong))
+            )
         seeds = read_seed_list(form.raw("seeds")).seeds
         name = form.get("id") or starting_crawls.free_id(self._helm.reach, suggested_id(form.get("title"), seeds))
         return name, Specification(definition=_definition(form), texts=_texts(form))
@@ -155,9 +205,10 @@ class _NewCollectionHandlers:
         return [crawl for crawl in self._helm.reach.crawls() if crawl.folder is not None and crawl.has_begun]
 
     def _shown(self, session: Session, form: Form, *, job: JobView | None = None, is_new: bool = False) -> Response:
-        name, asked = self._asked(form)
+        name, asked = self._asked(Form({**form.fields, "action": ""}))
         view = form_view(first_text(EXAMPLE)) if is_new else _view(name, asked)
         fields = {each.field.path: each for section in view.sections for each in section.fields}
+        others = others_in(form) or [OtherArchive(1)]
         values: dict[str, object] = {
             "form": form,
             "view": view,
@@ -165,8 +216,13 @@ class _NewCollectionHandlers:
             "seeds": read_seed_list(form.raw("seeds")) if form.raw("seeds").strip() else SeedList(),
             "archives": [(each, f"{_ARCHIVE}{each.id}") for each in self._archives()],
             "may_read": Role.READ in session.caller.roles,
-            "others": _other_fields(),
-            "has_others": any(form.get(field) for field, _, _ in _other_fields()) or bool(form.get("live")),
+            "others": others,
+            "other_kinds": OTHER_KINDS,
+            "has_others": not all(each.is_empty for each in others) or len(others) > 1 or bool(form.get("live")),
+            "labels": LABELS,
+            "mistakes": []
+            if is_new
+            else [*_wrong_archives(form), *map(partial(_at_its_field, view, form), view.checked.mistakes)],
             "kinds": EVENT_KINDS,
             "is_new": is_new,
             "name": form.get("id") if is_new or not asked.definition.get("title") else name,
@@ -219,21 +275,84 @@ def _sources(form: Form) -> list[JsonValue]:
     sources: list[JsonValue] = []
     if chosen := _chosen(form):
         sources.append({"archive": list[JsonValue](chosen)})
-    for kind in ("cdx", "memento"):
-        given = {part: form.get(f"captures.{kind}.{part}") for of, part in _OTHER_SOURCES if of == kind}
-        if any(given.values()):
-            sources.append({kind: {part: url for part, url in given.items() if url}})
+    sources += [each.source for each in _complete(form)]
     return [*sources, "live"] if sources and form.get("live") else sources
 
 
-def _other_fields() -> Sequence[tuple[str, str, str]]:
-    """Return the fields of archives elsewhere, with what they are called and what they mean."""
-    found = []
-    for kind, part in _OTHER_SOURCES:
-        words = FIELD_WORDS[f"captures.sources.{kind}.{part}"]
-        label = words.label if kind == "memento" else f"CDX server: {words.label.lower()}"
-        found.append((f"captures.{kind}.{part}", label, words.help))
-    return found
+def _complete(form: Form) -> Sequence[OtherArchive]:
+    """Return the archives elsewhere with which nothing is wrong; the others are told at their fields."""
+    return [each for each in others_in(form) if not each.is_empty and not any(each.problems())]
+
+
+class _Wrong(NamedTuple):
+    """A mistake on the page: the id of its field, what that is called, and what is wrong."""
+
+    anchor: str
+    label: str
+    told: str
+
+
+def _told(wrong: _Wrong) -> str:
+    return f"{wrong.label}: {wrong.told}"
+
+
+def _called(archive: OtherArchive) -> str:
+    return archive.name or f"Archive {archive.number} elsewhere"
+
+
+def _wrong_archives(form: Form) -> Sequence[_Wrong]:
+    return [
+        _Wrong(f"f-{each.field(part).replace('.', '-')}", _called(each), told)
+        for each in others_in(form)
+        if not each.is_empty
+        for part, told in each.problems()
+    ]
+
+
+def _label(field: str, form: Form) -> str:
+    """Return what the page calls a field of a definition, with its place in a list."""
+    source, document = _OF_SOURCE.match(field), _OF_DOCUMENT.match(field)
+    if source is not None:
+        named = ["Crawls and imports here"] if _chosen(form) else []
+        named += map(_called, _complete(form))
+        at = int(source[1])
+        return named[at] if at < len(named) else _OWN_LABELS["captures.sources"]
+    if document is not None:
+        at = int(document[1]) - len(_texts(form))
+        return LABELS["topic.documents"][0] if at >= 0 else "Texts about it"
+    path = field_of(field)
+    label = LABELS.get(path, ("", ""))[0] or _OWN_LABELS.get(path, "")
+    return label or (FIELD_WORDS[path].label if path in FIELD_WORDS else field or "The form")
+
+
+def _at_its_field(view: FormView, form: Form, mistake: Mistake) -> _Wrong:
+    anchor = view.anchor(mistake)
+    if field_of(mistake.field).startswith("captures.sources"):
+        anchor = "archives-head"
+    return _Wrong(anchor, _label(mistake.field, form), f"{mistake.problem}; {mistake.advice}")
+
+
+def _plainly(problem: ProblemError, form: Form) -> Said:
+    """Return why something could not be done, with mistakes by the fields of the page in the place of the file's."""
+    if problem.lines:
+        return Said(f"{problem.detail}; nothing is made yet", "bad", problem.lines)
+    if not problem.mistakes:
+        return said_of(problem)
+    lines = dict.fromkeys(f"{_label(each.field, form)}: {each.problem}; {each.advice}" for each in problem.mistakes)
+    return Said(f"{plural(len(lines), 'mistake')}; nothing is made yet", "bad", tuple(lines))
+
+
+def _with_list(session: Session, form: Form) -> Form:
+    """Return a form with the archives that a list names behind those that it has."""
+    document = form.documents.get("list")
+    if not document:
+        raise ProblemError(BAD_SEARCH, "choose the list of archives first")
+    found = archives_listed(document)
+    more = with_others(form, found)
+    session.tell(
+        Said(f"The list names {plural(len(found), 'archive')}; remove those that are not to be asked.", "good")
+    )
+    return more
 
 
 def _chosen(form: Form) -> list[str]:

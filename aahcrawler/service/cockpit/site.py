@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 from urllib.parse import quote, urlencode
 
@@ -27,6 +27,7 @@ COOKIE: Final = "aah_cockpit"
 MAX_FIELD: Final = 1 << 20
 """Bytes of one field of a form: a definition or a pasted list."""
 _MAX_FIELDS: Final = 400
+_MAX_FILES: Final = 3
 _TO_GO: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 
 
@@ -59,10 +60,15 @@ class NotSignedInError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a form that a signed-in browser sent, and the content of the document that came with it."""
+    """The fields of a form that a signed-in browser sent, and the content of the documents that came with it."""
 
     fields: Mapping[str, str]
-    document: bytes = b""
+    documents: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def document(self) -> bytes:
+        """The content of the first document, empty where there is none."""
+        return next(iter(self.documents.values()), b"")
 
     def get(self, name: str) -> str:
         """Return a field without white space around it, empty where it was not sent."""
@@ -175,16 +181,16 @@ async def sent_form(request: Request) -> Form:
     Raise ``ProblemError`` where it was not made for the session that sends it, is one too many, or cannot be noted.
     """
     session = visitor(request)
-    async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=MAX_FIELD) as sent:
+    async with request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=MAX_FIELD) as sent:
         fields = {name: value for name, value in sent.items() if isinstance(value, str)}
-        files = [value for value in sent.values() if isinstance(value, UploadFile)]
-        document = await files[0].read(MAX_BODY_SIZE) if files else b""
+        files = {name: value for name, value in sent.items() if isinstance(value, UploadFile)}
+        documents = {name: content for name, file in files.items() if (content := await file.read(MAX_BODY_SIZE))}
     if not session.accepts(fields.pop("secret", "")):
         raise ProblemError(STALE_FORM, "the form is of an earlier sign-in; load the page again, and send it once more")
     site: Site = request.app.state.site
     site.sent.take(session.caller.name)
     await begin_act()
-    return Form(fields, document)
+    return Form(fields, documents)
 
 
 Reading = Annotated[Session, Depends(who_may(Role.READ))]

@@ -98,6 +98,15 @@ class SeedHeldView(Shown):
     problem: str
 
 
+class SourceHeldView(Shown):
+    """What one source holds of the seeds: how many of them, their captures, and how often it could not say."""
+
+    name: str
+    seeds: int
+    captures: int
+    failed: int
+
+
 class SampledView(Shown):
     """A capture with its score and what that is made of."""
 
@@ -137,6 +146,7 @@ class SampleView(Shown):
     missing_urls: tuple[str, ...]
     troubles: Mapping[str, int]
     ended: str
+    sources: tuple[SourceHeldView, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -246,7 +256,10 @@ class Specifications:
     def _written(self, caller: Caller, name: str, asked: Specification, folder: Path | None) -> _Written:
         """Return a specification as it is written into a folder, None for one that is thrown away."""
         if self._reach.shared is not None:
-            raise ProblemError(CONFLICT, "workers of a shared server may not have the archives of this machine")
+            told = "its workers, and the collection, may be on machines without the archives and indexes of this one"
+            raise ProblemError(
+                CONFLICT, f"with a shared server no specification is taken, as {told}; ask a service without"
+            )
         fields = deepcopy(asked.definition)
         archives, mistakes = self._archives(fields, folder)
         if archives:

@@ -220,6 +220,8 @@ def test_a_collection_is_made_once_crawled_and_handed_out(world: World, monkeypa
         until(lambda: world.service.ask("GET", job, Authorization=f"Bearer {BOTH}").json["state"] == "failed")
     assert world.ask("GET", "/flood-2013/files/wacz").body[:2] == b"PK"
     assert b"<graphml" in world.ask("GET", "/flood-2013/graph.graphml").body
+    by_page = world.ask("GET", "/flood-2013/graph.graphml?by=page").body
+    assert b'attr.name="relevant"' in by_page
     quads = gzip.decompress(world.ask("GET", "/flood-2013/graph.nq.gz").body).decode()
     assert all(f'"{title}"' in quads for title in ("Flood", "Levels of the river")), quads
     assert world.ask("GET", "/flood-2013/specification").json == {"definition": {**DEFINITION}, "texts": TEXTS}

@@ -1,0 +1,153 @@
+"""Membership of a collection by people as tables: written, taken in from lists and tables, and taken back."""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aahcrawler import urls
+from aahcrawler.annotations.membership import (
+    Decided,
+    MemberAnswer,
+    before_last_act,
+    decide_together,
+    membership_of,
+)
+from aahcrawler.objects.reader import page_rows
+from aahcrawler.tallies import mistakes_told, plural
+from offline.collections.distinct_members import NearDuplicate
+from offline.evaluation.relevance_metrics import EvaluationError
+
+MAX_REASON: Final = 500
+_LARGEST: Final = 50_000_000
+_LONGEST_NAME: Final = 100
+_ANSWERS: Final[Mapping[str, MemberAnswer]] = {
+    **dict.fromkeys(("member", "yes", "true", "1", "in"), MemberAnswer.MEMBER),
+    **dict.fromkeys(("notmember", "no", "false", "0", "out"), MemberAnswer.NOT_MEMBER),
+    **dict.fromkeys(("undecided", "relevance"), MemberAnswer.UNDECIDED),
+}
+_COLUMNS: Final = {"url": ("url", "uri"), "member": ("member", "membership"), "reason": ("reason", "comment")}
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A decision as a row of a table."""
+
+    url: str
+    member: str
+    by: str
+    at: str
+    reason: str
+
+
+def member_rows(crawl: Path) -> Iterator[MemberRow]:
+    """Yield the decisions that count, by URL. Raise ``AnnotationFileError``."""
+    for url, each in sorted(membership_of(crawl).items()):
+        answer = MemberAnswer.MEMBER if each.is_member else MemberAnswer.NOT_MEMBER
+        yield MemberRow(url, answer, each.by, each.at, each.reason)
+
+
+def take_in(crawl: Path, file: Path, by: str, answer: MemberAnswer | None, reason: str = "") -> str:
+    """Decide on the pages of a list or table, on all of them or none, and say how many that are.
+
+    A list has a URL a line, all with the same ``answer``; a table has columns ``url`` and ``member``, and perhaps
+    ``reason``. Pages that the crawl does not have are left out, and told. Raise ``AnnotationFileError``,
+    ``EvaluationError`` and ``ReadError``.
+    """
+    name = _checked_name(by)
+    decided = read_decisions(file, answer, reason)
+    captured = {row.url for row in page_rows(crawl) if row.is_page}
+    known = {url: each for url, each in decided.items() if url in captured}
+    decide_together(crawl, known, name)
+    strange = len(decided) - len(known)
+    left = f"; {plural(strange, 'URL')} left out of pages that this crawl does not have" if strange else ""
+    return f"{crawl}: decided on {plural(len(known), 'page')}{left}"
+
+
+def undo(crawl: Path, by: str) -> str:
+    """Take the last act of decisions back: what was said of its pages before counts again. Raise as ``take_in``."""
+    name = _checked_name(by)
+    before, whose = before_last_act(crawl)
+    if not before:
+        raise EvaluationError(f"{crawl}: nobody has decided anything yet")
+    decide_together(crawl, before, name)
+    return f"{crawl}: what {whose} decided last on {plural(len(before), 'page')} is taken back"
+
+
+def keep_one(crawl: Path, duplicates: Iterable[NearDuplicate], by: str) -> str:
+    """Take near duplicates out of a collection, and say how many that are; what is like them stays. Raise as above."""
+    name = _checked_name(by)
+    decided = {
+        each.row.url: Decided(MemberAnswer.NOT_MEMBER, f"near duplicate of {each.like}"[:MAX_REASON])
+        for each in duplicates
+    }
+    decide_together(crawl, decided, name)
+    return f"{crawl}: {plural(len(decided), 'near duplicate')} taken out"
+
+
+def _checked_name(by: str) -> str:
+    if not by:
+        raise EvaluationError("say who decides: --by NAME")
+    if not by.isprintable() or len(by) > _LONGEST_NAME:
+        raise EvaluationError(f"{by[:80]!r} is no name of a person")
+    return by
+
+
+def read_decisions(file: Path, answer: MemberAnswer | None, reason: str) -> Mapping[str, Decided]:
+    """Return what a list or table says of each URL. Raise ``EvaluationError`` that names all lines which are wrong."""
+    found: dict[str, Decided] = {}
+    first: dict[str, str] = {}
+    mistakes: list[str] = []
+    for place, row in _rows(file, answer):
+        url, said = (
+            urls.canonicalize(row["url"]),
+            answer or _ANSWERS.get(re.sub("[^a-z01]", "", row["member"].casefold())),
+        )
+        if url is None:
+            mistakes.append(f"{place}: {row['url'][:200]!r} is no http(s) URL")
+        elif said is None:
+            told = "write yes, no, or undecided where relevance is to decide"
+            mistakes.append(f"{place}: {row['member'][:80]!r} does not say whether it is a member; {told}")
+        elif url in found and found[url].answer != said:
+            mistakes.append(f"{place}: says of {url[:200]} something else than {first[url]}; keep one")
+        else:
+            first.setdefault(url, place)
+            found[url] = Decided(said, (row["reason"] or reason)[:MAX_REASON])
+    if mistakes:
+        raise EvaluationError(mistakes_told(mistakes))
+    if not found:
+        raise EvaluationError(f"{file}: holds no URL")
+    return found
+
+
+def _rows(file: Path, answer: MemberAnswer | None) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rows of a list or table by the names that their columns have here, each with its place."""
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise EvaluationError(f"{file}: is larger than {_LARGEST:,} bytes; it is no list of pages")
+        lines = file.read_text("utf-8-sig").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvaluationError(f"{file}: cannot be read ({error}); name a list or table in UTF-8") from error
+    head = lines[0] if lines else ""
+    read = csv.DictReader(lines, delimiter=max("\t;,", key=head.count))
+    named = {re.sub("[^a-z]", "", name.casefold()): name for name in read.fieldnames or () if name}
+    columns = {ours: named[name] for ours, names in _COLUMNS.items() for name in reversed(names) if name in named}
+    if "url" not in columns and answer is not None:
+        yield from _listed(file, lines)
+        return
+    if "url" not in columns or ("member" not in columns and answer is None):
+        told = "give a table with columns url and member, or a list with --members or --not-members"
+        raise EvaluationError(f"{file}: does not say which pages are members; {told}")
+    try:
+        for row in read:
+            yield f"{file}:{read.line_num}", {ours: (row.get(columns.get(ours, "")) or "").strip() for ours in _COLUMNS}
+    except csv.Error as error:
+        raise EvaluationError(f"{file}:{read.line_num}: is no row of a table ({error})") from error
+
+
+def _listed(file: Path, lines: list[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    for number, line in enumerate(lines, 1):
+        if (url := line.strip()) and not url.startswith("#"):
+            yield f"{file}:{number}", {"url": url, "member": "", "reason": ""}
