@@ -348,6 +348,7 @@ class ChangeIndex(DerivedIndex[bytes]):
             new=seen.new,
             edited=seen.edited,
             deleted=seen.deleted,
+            statements=seen.statements if state == ChangeState.CHANGED else None,
             dated=dated(before, moment, self._told(seen, state, modified)) if state in _CHANGED else None,
         )
 

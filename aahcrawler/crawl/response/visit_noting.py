@@ -16,6 +16,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.lease.lease_source import StoppedError
+from aahcrawler.documents.formats import JSON, format_of
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import LinkType, Metadata
@@ -31,6 +32,8 @@ from aahcrawler.webobject import WebObject
 logger = logging.getLogger(__name__)
 
 _SAME: Final = Difference(ChangeKind.TEMPLATE, ())
+_OTHER_DATA: Final = Difference(ChangeKind.CONTENT, None)
+"""Nothing in rows and statements is a template. JSON has places: that of a time, say, which differs on every visit."""
 _MAX_OBJECTS: Final = 200
 """Objects of each kind of change that are named; all of them are in the triples."""
 _MAX_FIELD: Final = 1_000
@@ -91,6 +94,8 @@ class VisitNoting:
     async def _difference(self, visit: AnswerVisit) -> Difference | None:
         """Compare the page with its former capture; None where that cannot be read any more."""
         former, page = visit.comparison.former, visit.comparison.page
+        if visit.comparison.statements is not None and format_of(page) != JSON:
+            return _OTHER_DATA
         if former is None or not is_comparable(page):
             return None
         try:
@@ -141,6 +146,7 @@ def _record(visit: AnswerVisit, difference: Difference | None) -> VisitRecord:
             "new": changes.added[:_MAX_OBJECTS],
             "edited": changes.edited[:_MAX_OBJECTS],
             "deleted": changes.deleted[:_MAX_OBJECTS],
+            "statements": comparison.statements,
         }
     )
 
