@@ -108,6 +108,7 @@ _KINDS: Final = {
     ChangeKind.CONTENT: " in its content",
     ChangeKind.TEMPLATE: " in its template only",
     ChangeKind.LINKS: " in its links",
+    ChangeKind.BACK: ": it is back",
     ChangeKind.MOVED: ": it has moved",
 }
 

@@ -52,6 +52,8 @@ class ChangeKind(StrEnum):
     LINKS = "links"
     """Where the links of its content lead; its text is the same."""
     GONE = "gone"
+    BACK = "back"
+    """It was gone, and is there again."""
     MOVED = "moved"
     """It redirects elsewhere, or redirects no more."""
 

@@ -1,6 +1,5 @@
 """A crawl asks SPARQL endpoints page by page, follows the resources that they name, and tells what they refuse."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -67,7 +66,7 @@ def _offsets(site: Site) -> list[int]:
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
+def endpoint() -> Endpoint:
     return Endpoint()
 
 
