@@ -6,11 +6,11 @@ at a time. A table has no title and no date: what its columns state is of its ro
 
 import csv
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from json.encoder import encode_basestring as _quoted
 from typing import Final
 
 from aahcrawler.documents.content import About, CutError, SentFile
@@ -52,9 +52,12 @@ def parts(file: SentFile) -> Iterator[str]:
     """
     rows = _rows(file)
     columns = _names(next(rows, ())) if _has_header(file) else []
+    layout: list[tuple[str, int]] = []
     for row in rows:
-        columns += [str(number) for number in range(len(columns) + 1, len(row) + 1)]
-        yield json.dumps(dict(zip(columns, row, strict=False)), ensure_ascii=False, sort_keys=True)
+        if len(row) != len(layout):
+            columns += [str(number) for number in range(len(columns) + 1, len(row) + 1)]
+            layout = [(f"{_quoted(columns[at])}: ", at) for at in sorted(range(len(row)), key=columns.__getitem__)]
+        yield "{" + ", ".join([name + _quoted(row[at]) for name, at in layout]) + "}"
 
 
 def _rows(file: SentFile) -> Iterator[Sequence[str]]:

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -192,15 +193,49 @@ def test_a_name_tells_a_table_where_the_server_does_not_say_what_it_is() -> None
     assert is_data(file_page(b"%PDF-1.4", "application/pdf")) is False
 
 
-def test_a_format_of_another_distribution_takes_no_place_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [EntryPoint(name, "other.formats:KNOWN", formats.GROUP) for name in ("application/x-bibtex", "text/csv")]
-    monkeypatch.setattr(formats, "entry_points", lambda *, group: [each for each in points if each.group == group])
+BIBTEX = """
+from aahcrawler.documents.content import About
+from aahcrawler.page.transcript import Sheet
+
+class Bibtex:
+    def contents(self, file):
+        return About(title="Books"), iter([Sheet(file.body.decode(file.encoding))])
+
+    def parts(self, file):
+        return iter(file.body.decode().split("@")[1:])
+
+BIBTEX = Bibtex()
+"""
+ENTRY_POINTS = f"""[{formats.GROUP}]
+application/x-bibtex = bibtex_format:BIBTEX
+text/csv = bibtex_format:BIBTEX
+application/x-broken = bibtex_format:NONE
+"""
+
+
+def test_a_format_of_another_distribution_is_read_and_takes_no_place_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bibtex_format.py").write_text(BIBTEX)
+    known = tmp_path / "bibtex_format-1.0.dist-info"
+    known.mkdir()
+    (known / "METADATA").write_text("Metadata-Version: 2.1\nName: bibtex-format\nVersion: 1.0\n")
+    (known / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     formats.added_formats.cache_clear()
+    own = DocumentReader()
     try:
-        assert format_of(file_page(b"@book{a}", "application/x-bibtex")) == "application/x-bibtex"
-        assert is_data(file_page(b"@book{a}", "application/x-bibtex"))
+        page = file_page(b"@book{a}@book{b}", "application/x-bibtex")
+        assert (is_document(page), is_data(page)) == (True, True)
+        found = own.read(page)
+        assert (found.title, found.complete, found.sheets[0].text) == ("Books", True, "@book{a}@book{b}")
+        assert own.statements(page) == own.statements(replace(page, body=b"@book{b}@book{a}"))
+        assert own.read(file_page(TABLE, "text/csv")).entries == 2
+        broken = own.read(file_page(b"x", "application/x-broken"))
+        assert (broken.sheets, broken.complete) == ((), False)
     finally:
-        monkeypatch.undo()
+        own.close()
         formats.added_formats.cache_clear()
 
 
