@@ -24,7 +24,7 @@ from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.revisits.change_evidence import http_date
-from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, template_of
+from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, of_data, template_of
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord, milliseconds
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.webobject import WebObject
@@ -32,8 +32,6 @@ from aahcrawler.webobject import WebObject
 logger = logging.getLogger(__name__)
 
 _SAME: Final = Difference(ChangeKind.TEMPLATE, ())
-_OTHER_DATA: Final = Difference(ChangeKind.CONTENT, None)
-"""Nothing in rows and statements is a template. JSON has places: that of a time, say, which differs on every visit."""
 _MAX_OBJECTS: Final = 200
 """Objects of each kind of change that are named; all of them are in the triples."""
 _MAX_FIELD: Final = 1_000
@@ -93,9 +91,14 @@ class VisitNoting:
 
     async def _difference(self, visit: AnswerVisit) -> Difference | None:
         """Compare the page with its former capture; None where that cannot be read any more."""
+        says_otherwise = visit.comparison.statements is not None
+        if says_otherwise and format_of(visit.comparison.page) != JSON:
+            return of_data(None)
+        found = await self._difference_of_texts(visit)
+        return of_data(found) if says_otherwise else found
+
+    async def _difference_of_texts(self, visit: AnswerVisit) -> Difference | None:
         former, page = visit.comparison.former, visit.comparison.page
-        if visit.comparison.statements is not None and format_of(page) != JSON:
-            return _OTHER_DATA
         if former is None or not is_comparable(page):
             return None
         try:
