@@ -9,7 +9,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from json.encoder import encode_basestring as _quoted
 from typing import Final
 
@@ -47,13 +47,16 @@ def parts(file: SentFile) -> Iterator[str]:
     """Yield the rows of a table, each as a JSON object of its cells by column, in the order of the columns' names.
 
     So neither the order of rows nor that of named columns counts. Columns are named by the header, and by their number,
-    counted from 1, where there is none or it names fewer. Names that stand again get a number. Raise ``CutError`` where
-    the table is larger than what is read.
+    counted from 1, where there is none or it names fewer. Names that stand again get a number. Where nothing but a
+    header is there, it is the only part. Raise ``CutError`` where the table is larger than what is read.
     """
     rows = _rows(file)
     columns = _names(next(rows, ())) if _has_header(file) else []
     layout: list[tuple[str, int]] = []
-    for row in rows:
+    first = next(rows, None)
+    if first is None and columns:
+        yield f"[{', '.join(sorted(map(_quoted, columns)))}]"
+    for row in chain(() if first is None else (first,), rows):
         if len(row) != len(layout):
             columns += [str(number) for number in range(len(columns) + 1, len(row) + 1)]
             layout = [(f"{_quoted(columns[at])}: ", at) for at in sorted(range(len(row)), key=columns.__getitem__)]

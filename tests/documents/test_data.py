@@ -59,6 +59,12 @@ def test_the_order_of_rows_and_columns_and_the_delimiter_make_no_difference() ->
     assert Counter(_rows("a,b\n1,2\n1,2\n")) != Counter(_rows("a,b\n1,2\n")), "a row that stands twice counts twice"
 
 
+def test_a_header_without_rows_says_something_too() -> None:
+    assert _rows("a,b\n") == _rows("b;a\n")
+    assert _rows("a,b\n") != _rows("a,c\n")
+    assert _rows("") == _rows("\n\n") == []
+
+
 @pytest.mark.parametrize(
     ("body", "content_type", "row"),
     [
