@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, BinaryIO, Final
 
-from aahcrawler.documents import json_values, office_text, query_results, rdf_text, table_text
+from aahcrawler.documents import json_values, office_text, query_results, rdf_text, sheet_text, table_text
 from aahcrawler.documents.content import ENCRYPTED, MAX_ANCHOR, EncryptedError, SentFile
 from aahcrawler.documents.formats import (
     JSON,
@@ -22,6 +22,7 @@ from aahcrawler.documents.formats import (
     OFFICE,
     RDF,
     RESULTS,
+    SPREADSHEETS,
     TABLES,
     DocumentFormat,
     added_formats,
@@ -40,6 +41,7 @@ _OWN: Final[tuple[tuple[frozenset[str], DocumentFormat], ...]] = (
     (OFFICE, office_text),
     (RDF, rdf_text),
     (TABLES, table_text),
+    (SPREADSHEETS, sheet_text),
     (JSON_LINES | {JSON}, json_values),
     (RESULTS, query_results),
 )

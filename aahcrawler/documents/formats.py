@@ -44,8 +44,14 @@ TABLES: Final = frozenset({CSV, TSV})
 JSON: Final = "application/json"
 JSON_LINES: Final = frozenset({"application/jsonl", "application/x-ndjson", "application/json-seq"})
 """JSON Lines (https://jsonlines.org/), and text sequences (RFC 7464)."""
+SPREADSHEETS: Final = frozenset(
+    {
+        "application/vnd.oasis.opendocument.spreadsheet",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    }
+)
 RESULTS: Final = frozenset({"application/sparql-results+json", "application/sparql-results+xml"})
-_OWN: Final = OFFICE | RDF | TABLES | JSON_LINES | RESULTS
+_OWN: Final = OFFICE | RDF | TABLES | SPREADSHEETS | JSON_LINES | RESULTS
 _SUFFIXES: Final = {"csv": CSV, "tsv": TSV, "jsonl": "application/jsonl", "ndjson": "application/jsonl"}
 _UNTOLD: Final = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
 """Types by which a server says that it does not know: tables have no signature, and their name is all there is."""
@@ -90,7 +96,7 @@ def format_of(page: Page) -> str:
     if page.is_html:
         return ""
     sniffed = sniff(page.body, declared)
-    if sniffed in OFFICE:
+    if sniffed in OFFICE | SPREADSHEETS:
         return sniffed
     return _named(page) if declared in _UNTOLD and sniffed in {*_UNTOLD, *TABLES, JSON, *JSON_LINES} else ""
 

@@ -6,14 +6,12 @@ from typing import Final, NamedTuple
 from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text
 from aahcrawler.documents.content import About, CutError, EncryptedError, SentFile
 from aahcrawler.documents.running_text import Piece, sheets
-from aahcrawler.documents.zip_package import Package
+from aahcrawler.documents.zip_package import Package, is_encrypted
 from aahcrawler.page.transcript import Sheet
 
 _MIMETYPE: Final = "mimetype"
 _OPENDOCUMENT_TEXT: Final = b"application/vnd.oasis.opendocument.text"
 _ZIP: Final = b"PK\x03\x04"
-_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
 
 
 class UnknownFormatError(Exception):
@@ -26,10 +24,10 @@ class _Package(NamedTuple):
 
 
 def contents(file: SentFile) -> tuple[About, Iterator[Sheet]]:
-    """Return the metadata that a file declares, and its sheets. An encrypted DOCX is in Microsoft's older container."""
+    """Return the metadata that a file declares, and its sheets."""
     if file.body.startswith(_ZIP):
         return package_contents(file.body)
-    if file.body.startswith(_OLE) and _ENCRYPTED_PACKAGE in file.body:
+    if is_encrypted(file.body):
         raise EncryptedError
     return pdf_text.contents(file.body)
 

@@ -20,7 +20,7 @@ from lxml import etree
 
 from aahcrawler import urls
 from aahcrawler.documents.content import ENCRYPTED
-from aahcrawler.documents.formats import OFFICE, RDF, format_of, is_document
+from aahcrawler.documents.formats import OFFICE, RDF, SPREADSHEETS, format_of, is_document
 from aahcrawler.page import Headers, Page, sniff
 from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
 from online_analysis.icd import plain_text
@@ -215,7 +215,7 @@ def _send(pipe: Any, request: _Request) -> None:
         "media_type": request.media_type,
         "url": page.url,
         "content_type": page.headers.get("content-type")[:_HEAD],
-        "encoding": "" if request.media_type in OFFICE or not request.media_type else page.encoding,
+        "encoding": "" if request.media_type in {"", *OFFICE, *SPREADSHEETS} else page.encoding,
         "wanted": request.wanted,
     }
     with suppress(OSError, ValueError):

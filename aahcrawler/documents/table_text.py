@@ -8,8 +8,8 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from json.encoder import encode_basestring as _quoted
 from typing import Final
 
@@ -39,19 +39,23 @@ def contents(file: SentFile) -> tuple[About, Iterator[Sheet]]:
     try:
         entries = sum(1 for _ in _rows(file)) - _has_header(file)
     except (CutError, csv.Error):
-        return About(), sheets(_pieces(file))
-    return About(entries=max(0, entries)), sheets(_pieces(file))
+        return About(), sheets(row_pieces(_rows(file)))
+    return About(entries=max(0, entries)), sheets(row_pieces(_rows(file)))
 
 
 def parts(file: SentFile) -> Iterator[str]:
-    """Yield the rows of a table, each as a JSON object of its cells by column, in the order of the columns' names.
+    """Yield the rows of a table (``row_parts``). Raise ``CutError`` where it is larger than what is read."""
+    return row_parts(_rows(file), has_header=_has_header(file))
+
+
+def row_parts(rows: Iterator[Sequence[str]], *, has_header: bool) -> Iterator[str]:
+    """Yield rows, each as a JSON object of its cells by column, in the order of the columns' names.
 
     So neither the order of rows nor that of named columns counts. Columns are named by the header, and by their number,
     counted from 1, where there is none or it names fewer. Names that stand again get a number. Where nothing but a
-    header is there, it is the only part. Raise ``CutError`` where the table is larger than what is read.
+    header is there, it is the only part.
     """
-    rows = _rows(file)
-    columns = _names(next(rows, ())) if _has_header(file) else []
+    columns = _names(next(rows, ())) if has_header else []
     layout: list[tuple[str, int]] = []
     first = next(rows, None)
     if first is None and columns:
@@ -115,12 +119,15 @@ def _delimiter(sample: str) -> str:
 def _has_header(file: SentFile) -> bool:
     """Return whether the first row names the columns.
 
-    That is what the type says (``header``, RFC 4180). Where it says nothing, the row is a header whose cells are all
-    filled, none of them twice, and none a number, a date or a URL.
+    That is what the type says (``header``, RFC 4180), else what the row looks like.
     """
     if said := _HEADER.search(file.content_type):
         return said[1].lower() == "present"
-    first = next(_rows(file), ())
+    return names_columns(next(_rows(file), ()))
+
+
+def names_columns(first: Sequence[str]) -> bool:
+    """Return whether a first row looks like a header: its cells are filled, different, no numbers, dates or URLs."""
     filled = [cell.strip() for cell in first]
     return bool(filled) and all(filled) and len(set(filled)) == len(filled) and not any(map(_NO_NAME.fullmatch, filled))
 
@@ -137,7 +144,8 @@ def _names(header: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _pieces(file: SentFile) -> Iterator[Piece]:
-    for row in _rows(file):
-        yield " \N{MIDDLE DOT} ".join(cell.strip() for cell in islice(row, MAX_COLUMNS) if cell.strip())
+def row_pieces(rows: Iterable[Sequence[str]]) -> Iterator[Piece]:
+    """Yield the text of rows, a line of cells for each."""
+    for row in rows:
+        yield " \N{MIDDLE DOT} ".join(cell.strip() for cell in row if cell.strip())
         yield TextMark.PARAGRAPH_END

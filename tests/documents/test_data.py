@@ -21,6 +21,7 @@ from aahcrawler.documents.content import CutError, SentFile
 from aahcrawler.documents.formats import DocumentFormat, format_of
 from aahcrawler.documents.statement_changes import statement_changes
 from tests.documents.files import file_page
+from tests.documents.packed import packed
 
 TABLE = b"""id;name;see;level\r\n1;"Elbe; lower";http://a.test/elbe;4,5\r\n2;Oste;;3,1\r\n"""
 
@@ -249,3 +250,73 @@ def test_rows_are_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_text, "MAX_CELLS", 10)
     with pytest.raises(CutError, match="cells"):
         _rows("a,b\n" * 9)
+
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+
+
+RELATIONS = '<Relationships><Relationship Id="r1" Target="worksheets/s.xml"/></Relationships>'
+STRINGS = "<sst><si><t>name</t></si><si><r><t>El</t></r><r><t>be</t></r><rPh><t>x</t></rPh></si></sst>"
+
+
+def _xlsx(*rows: str) -> bytes:
+    return packed(
+        {
+            "[Content_Types].xml": "<Types/>",
+            "xl/workbook.xml": '<workbook xmlns:r="r"><sheets><sheet name="Gauges" r:id="r1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": RELATIONS,
+            "xl/sharedStrings.xml": STRINGS,
+            "xl/worksheets/s.xml": f"<worksheet><sheetData>{''.join(rows)}</sheetData></worksheet>",
+        }
+    )
+
+
+def _ods(*rows: str) -> bytes:
+    table = f'<t:table t:name="Gauges">{"".join(rows)}</t:table>'
+    return packed({"mimetype": ODS, "content.xml": f'<o:d xmlns:o="o" xmlns:t="t" xmlns:x="x">{table}</o:d>'})
+
+
+HEADER = '<row><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>level</t></is></c></row>'
+ELBE_ROW = '<row><c r="A2" t="s"><v>1</v></c><c r="C2"><v>4.5</v></c></row>'
+REPEATED = (
+    '<t:table-row t:number-rows-repeated="{}"><t:table-cell t:number-columns-repeated="{}">{}</t:table-cell>'
+    "</t:table-row>"
+)
+
+
+def test_spreadsheets_are_read_as_tables(reader: DocumentReader) -> None:
+    page = file_page(_xlsx(HEADER, ELBE_ROW), XLSX)
+    assert format_of(file_page(page.body, "application/octet-stream")) == XLSX
+    found = reader.read(page)
+    assert (found.complete, found.sheets[0].text) == (True, "name \N{MIDDLE DOT} level\nElbe \N{MIDDLE DOT} 4.5")
+    said = reader.statements(page)
+    assert said.parts == Counter(
+        ['["Gauges", {"1": "name", "2": "", "3": "level"}]', '["Gauges", {"1": "Elbe", "2": "", "3": "4.5"}]']
+    )
+    assert said == reader.statements(file_page(_xlsx(ELBE_ROW, HEADER), XLSX))
+    assert said != reader.statements(file_page(_xlsx(HEADER, ELBE_ROW.replace("4.5", "4.6")), XLSX))
+    row = '<t:table-row><t:table-cell o:value-type="float" o:value="4.5"><x:p>4,5 m</x:p></t:table-cell></t:table-row>'
+    filled = REPEATED.format(1_048_000, 16_384, "")
+    sheet = file_page(_ods(row, REPEATED.format(2, 1, "<x:p>http://a.test/elbe</x:p>"), filled), ODS)
+    assert reader.statements(sheet).parts == Counter(
+        {'["Gauges", {"1": "4.5"}]': 1, '["Gauges", {"1": "http://a.test/elbe"}]': 2}
+    )
+    assert [link.address for link in reader.read(sheet).sheets[0].links] == ["http://a.test/elbe"]
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [
+        (_ods(REPEATED.format(999_999_999, 9_999, "<x:p>x</x:p>")), ODS),
+        (_ods(REPEATED.format(1, 999_999_999, "<x:p>x</x:p>")), ODS),
+        (_xlsx('<row><c r="ZZZ1"><v>1</v></c></row>'), XLSX),
+        (_xlsx(ELBE_ROW)[:-30], XLSX),
+    ],
+)
+def test_spreadsheets_that_unfold_or_are_broken_are_given_up(
+    reader: DocumentReader, body: bytes, media_type: str
+) -> None:
+    assert len(reader.read(file_page(body, media_type)).sheets) <= 50
+    with pytest.raises(NotComparedError):
+        reader.statements(file_page(body, media_type))
