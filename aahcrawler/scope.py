@@ -120,7 +120,7 @@ class Scope:
         self.taken_down = taken_down or TakenDown()
         self.exclusions = exclusions or Exclusions()
         self.resting = resting
-        self._seeds = frozenset(map(queue_of, icd.seeds))
+        self._seeds = frozenset(map(queue_of, icd.starts))
         self._sends_forms = icd.sources.forms == "safe"
         self._anywhere = icd.scope.sites == "anywhere"
         self._allow = tuple(map(UrlPattern.parse, icd.scope.allow))

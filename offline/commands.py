@@ -196,15 +196,13 @@ def off_topic(
 @score_app.command("statements")
 def statements(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a crawl, or one with WARC files.")],
-    url: Annotated[str, typer.Argument(metavar="URL", help="The URL of an RDF document.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The URL of an RDF document, a table or JSON.")],
     at: Annotated[
         str,
-        typer.Option(
-            "--at", metavar="TIME", help="Write what it said at that time (UTC), or at the end of that day, as N-Quads."
-        ),
+        typer.Option("--at", metavar="TIME", help="Write what it said at that time (UTC), or at the end of that day."),
     ] = "",
 ) -> None:
-    """Write what an RDF document said, as RDF Patch: the statements that each version adds and takes away."""
+    """Write what each version of a document adds and takes away: RDF as RDF Patch, rows of tables and JSON as JSON."""
     from contextlib import closing
 
     from aahcrawler import urls
@@ -212,7 +210,7 @@ def statements(
     from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.documents import DocumentReader
     from aahcrawler.segments import SegmentError
-    from offline.statement_versions import n_quads, rdf_patch, statement_versions
+    from offline.statement_versions import changes_told, statement_versions, statements_told
 
     if not (canonical := urls.canonicalize(url)):
         raise typer.BadParameter(f"{url} is no URL of the web", param_hint="URL")
@@ -234,13 +232,13 @@ def statements(
                 typer.echo(f"{version.date:%Y-%m-%dT%H:%M:%SZ}: cannot be compared: {version.problem}", err=True)
                 continue
             latest = version
-            for line in () if until else rdf_patch(version):
+            for line in () if until else changes_told(version):
                 typer.echo(line)
-    for line in n_quads(latest) if until and latest is not None else ():
+    for line in statements_told(latest) if until and latest is not None else ():
         typer.echo(line)
     if not number:
         when = f" until {until}" if until else ""
-        typer.echo(f"{canonical} has no capture{when} in {folder} that is RDF", err=True)
+        typer.echo(f"{canonical} has no capture{when} in {folder} that is data", err=True)
         raise typer.Exit(MISTAKE)
     if unread:
         typer.echo(f"captures that cannot be compared: {unread}; other versions: {number - unread}", err=True)

@@ -1,16 +1,20 @@
-"""What an RDF document said at a time, and the statements that each of its captures added and took away.
+"""What a document of data said at a time, and the statements or rows that each of its captures added and took away.
 
-Two captures are compared by their canonical statements (RDFC-1.0), so that another order, format or label of a blank
-node is no change (Capturing Changes in the Web of Data, section 3.4, with the comparison of graphs in full).
+Two captures are compared by what they say: RDF by its canonical statements (RDFC-1.0), so that another order, format or
+label of a blank node is no change (Capturing Changes in the Web of Data, section 3.4, with the comparison of graphs in
+full), tables and JSON by their rows and values.
 """
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from aahcrawler.captures.capture_source import CaptureSource
-from aahcrawler.documents import DocumentReader, NotComparedError, is_rdf
+from aahcrawler.documents import DocumentReader, NotComparedError, is_data, is_rdf
+from aahcrawler.documents.statement_changes import StatementChanges, statement_changes
 from aahcrawler.page import onward
 
 
@@ -18,48 +22,76 @@ from aahcrawler.page import onward
 class StatementVersion:
     """A capture of a document that says something else than the one before it.
 
-    Each statement is a string of canonical N-Quads, those that share blank nodes are one string together. ``added`` and
-    ``removed`` are against the capture before that could be read. Of one that cannot be read to its end, or not be
-    compared, ``problem`` says why, and nothing else is said.
+    Each statement is a string of canonical N-Quads, those that share blank nodes are one string together; a row or
+    value of other data is a line of JSON (``DocumentFormat.parts``). ``changes`` are against the capture before that
+    could be read. Of one that cannot be read to its end, or not be compared, ``problem`` says why, and nothing else is
+    said.
     """
 
     date: datetime
     record_id: str
-    statements: frozenset[str] = frozenset()
-    added: frozenset[str] = frozenset()
-    removed: frozenset[str] = frozenset()
+    is_rdf: bool
+    statements: Counter[str] = field(default_factory=Counter)
+    changes: StatementChanges = field(default_factory=StatementChanges)
     problem: str = ""
 
 
 def statement_versions(source: CaptureSource, url: str, reader: DocumentReader) -> Iterator[StatementVersion]:
-    """Yield the versions of a canonical URL whose captures are RDF, the oldest first; none for any other.
+    """Yield the versions of a canonical URL whose captures are data, the oldest first; none for any other.
 
     Where it only ever redirects (303), they are those of the document that it led to last. Captures that say the same
     as the one before are left out.
     """
     for _ in range(onward.MAX_REDIRECTS):
-        before: frozenset[str] | None = None
-        target, is_rdf_somewhere = None, False
+        before: Counter[str] | None = None
+        target, is_data_somewhere = None, False
         for capture in source.of_url(url):
             page = capture.page
             if page is None:
                 continue
             target = onward.location(page.url, page.status, page.headers) or target
-            if not page.is_content or not is_rdf(page):
+            if not page.is_content or not is_data(page):
                 continue
-            is_rdf_somewhere = True
+            is_data_somewhere = True
             try:
-                said = reader.statements(page)
+                said = reader.statements(page).parts
+                if said is None:
+                    raise NotComparedError("it says more than can be held")
             except NotComparedError as error:
-                yield StatementVersion(capture.date, capture.record_id, problem=str(error))
+                yield StatementVersion(capture.date, capture.record_id, is_rdf(page), problem=str(error))
                 continue
             if said != before:
-                known = before or frozenset()
-                yield StatementVersion(capture.date, capture.record_id, said, said - known, known - said)
+                changes = statement_changes(before or Counter(), said)
+                yield StatementVersion(capture.date, capture.record_id, is_rdf(page), said, changes)
                 before = said
-        if is_rdf_somewhere or target in (None, url):
+        if is_data_somewhere or target in (None, url):
             return
         url = str(target)
+
+
+def changes_told(version: StatementVersion) -> Iterator[str]:
+    """Yield the lines that tell of a version: RDF Patch of RDF, and of other data a line of JSON."""
+    return rdf_patch(version) if version.is_rdf else iter((_row_changes(version),))
+
+
+def statements_told(version: StatementVersion) -> Iterator[str]:
+    """Yield what a version says: lines of N-Quads of RDF, and of other data a line of JSON for each row or value."""
+    return n_quads(version) if version.is_rdf else iter(sorted(version.statements.elements()))
+
+
+def _row_changes(version: StatementVersion) -> str:
+    """Return the rows that a version adds, removes and changes, as an object; numbers are written as they are held."""
+    changes = version.changes
+    pairs = (f'{{"from": {before}, "to": {now}}}' for before, now in changes.changed)
+    return (
+        f'{{"captured": "{version.date:%Y-%m-%dT%H:%M:%SZ}", "record": {json.dumps(version.record_id)}, '
+        f'"added": {_array(changes.added.elements())}, "removed": {_array(changes.removed.elements())}, '
+        f'"changed": {_array(pairs)}, "keys": {json.dumps(changes.keys, ensure_ascii=False)}}}'
+    )
+
+
+def _array(parts: Iterable[str]) -> str:
+    return f"[{', '.join(sorted(parts))}]"
 
 
 def rdf_patch(version: StatementVersion) -> Iterator[str]:
@@ -70,7 +102,7 @@ def rdf_patch(version: StatementVersion) -> Iterator[str]:
     yield f"H id <{version.record_id}> ."
     yield f'H captured "{version.date:%Y-%m-%dT%H:%M:%SZ}" .'
     yield "TX ."
-    for code, parts in (("D", version.removed), ("A", version.added)):
+    for code, parts in (("D", version.changes.removed), ("A", version.changes.added)):
         yield from (f"{code} {line}" for part in sorted(parts) for line in _labelled(part))
     yield "TC ."
 

@@ -1,74 +1,50 @@
 """The child process that reads documents: takes bodies, writes lines of JSON, until its input ends.
 
-A request is a line of JSON with the length of the body, the media type of RDF, if it is any, the URL, and what is
-wanted, and the body. The response to ``contents`` is a line with the file's own metadata, a line for each page, and
-``null``; that to ``parts`` a line for each part of an RDF document, and ``null``.
+A request is a line of JSON with the length of the body, what is known of it (``SentFile``), and what is wanted, and the
+body. The response to ``contents`` is a line with the file's own metadata, a line for each page, and ``null``; that to
+``parts`` a line for each part of what a document says, a line with the digest of all of them, and ``null``.
 """
 
+import hashlib
 import json
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
-from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text, rdf_text
-from aahcrawler.documents.content import ENCRYPTED, MAX_ANCHOR, About, CutError, EncryptedError
-from aahcrawler.documents.running_text import Piece, sheets
-from aahcrawler.documents.zip_package import Package
-from aahcrawler.page.transcript import Sheet
-
-_MIMETYPE: Final = "mimetype"
-_OPENDOCUMENT_TEXT: Final = b"application/vnd.oasis.opendocument.text"
-
-
-class UnknownFormatError(Exception):
-    """Raised for a package of none of the formats that are read."""
-
-
-class _Format(NamedTuple):
-    about_file: Callable[[Package], About]
-    pieces: Callable[[Package], Iterator[Piece]]
-
-
-def package_contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
-    """Return the metadata that a file declares, and its sheets; ``CutError`` after the last says that there are more.
-
-    Raises ``EncryptedError``, at once or with the sheets, and other errors for a file that is broken or of another
-    format.
-    """
-    package = Package(body)
-    known = _format(package)
-    return known.about_file(package), _sheets(package, known)
-
-
-def _format(package: Package) -> _Format:
-    if package.read(_MIMETYPE).strip().startswith(_OPENDOCUMENT_TEXT):
-        return _Format(odt_text.about_file, odt_text.pieces)
-    if "META-INF/container.xml" in package:
-        return _Format(epub_text.about_file, epub_text.pieces)
-    if docx_text.main_part(package):
-        return _Format(docx_text.about_file, docx_text.pieces)
-    raise UnknownFormatError
-
-
-def _sheets(package: Package, known: _Format) -> Iterator[Sheet]:
-    yield from sheets(known.pieces(package))
-    if package.is_cut:
-        raise CutError
-
+from aahcrawler.documents import json_values, office_text, query_results, rdf_text, sheet_text, table_text
+from aahcrawler.documents.content import ENCRYPTED, MAX_ANCHOR, EncryptedError, SentFile
+from aahcrawler.documents.formats import (
+    JSON,
+    JSON_LINES,
+    OFFICE,
+    RDF,
+    RESULTS,
+    SPREADSHEETS,
+    TABLES,
+    DocumentFormat,
+    added_formats,
+)
 
 MEMORY = 1 << 30
 """Bytes of address space: a file that wants more is given up."""
 CPU_SECONDS = 15
 """Processor time that one file may take; it ends this process."""
 COMPARED_SECONDS = 3
-"""Processor time that comparing a file may take; of what takes longer nobody can say when it would end."""
+"""Processor time that comparing graphs may take; of what takes longer nobody can say when it would end."""
+SENT_PARTS = 16_000_000
+"""Characters of the parts that are sent; of a document with more there is only the digest."""
 
-_ZIP = b"PK\x03\x04"
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
+_OWN: Final[tuple[tuple[frozenset[str], DocumentFormat], ...]] = (
+    (OFFICE, office_text),
+    (RDF, rdf_text),
+    (TABLES, table_text),
+    (SPREADSHEETS, sheet_text),
+    (JSON_LINES | {JSON}, json_values),
+    (RESULTS, query_results),
+)
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
@@ -76,43 +52,54 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     while head := requests.readline():
         asked = json.loads(head)
         used = resource.getrusage(resource.RUSAGE_SELF)
-        seconds = COMPARED_SECONDS if asked["wanted"] == "parts" else CPU_SECONDS
+        is_graph = asked["wanted"] == "parts" and asked["media_type"] in RDF
+        seconds = COMPARED_SECONDS if is_graph else CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, resource.RLIM_INFINITY))
-        body = requests.read(asked["length"])
-        for line in _answer(body, asked):
+        fields = {name: asked[name] for name in ("media_type", "url", "content_type", "encoding")}
+        file = SentFile(requests.read(asked["length"]), **fields)
+        for line in _answer(file, asked["wanted"]):
             answers.write(json.dumps(line).encode() + b"\n")
             answers.flush()
 
 
-def _answer(body: bytes, asked: Mapping[str, str]) -> Iterator[object]:
+def _answer(file: SentFile, wanted: str) -> Iterator[object]:
     try:
-        if asked["wanted"] == "parts":
-            for part in rdf_text.parts(body, asked["rdf"], asked["url"]):
-                yield {"part": part}
+        known = _format(file.media_type)
+        if wanted == "parts":
+            yield from _parts(known.parts(file))
         else:
-            about, sheets = _contents(body, asked["rdf"], asked["url"])
+            about, sheets = known.contents(file)
             yield asdict(about)
             for sheet in sheets:
                 yield asdict(sheet)
     except EncryptedError:
         yield {"error": ENCRYPTED}
     except (Exception, MemoryError, RecursionError) as error:
-        yield {"error": type(error).__name__, "told": str(error)[:MAX_ANCHOR] if asked["rdf"] else ""}
+        told = "" if file.media_type in OFFICE or not file.media_type else str(error)[:MAX_ANCHOR]
+        yield {"error": type(error).__name__, "told": told}
     yield None
 
 
-def _contents(body: bytes, rdf: str, url: str) -> tuple[About, Iterator[Sheet]]:
-    """Read a body in the format of RDF that is declared, else in the one that its first bytes show.
+def _parts(parts: Iterator[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield parts, as far as they are not too many to be sent, and the digest of all of them in any order."""
+    digests: list[bytes] = []
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size <= SENT_PARTS:
+            yield {"part": part}
+        digests.append(hashlib.sha256(part.encode("utf-8", "surrogatepass")).digest()[:16])
+    digests.sort()
+    yield {"digest": hashlib.sha256(b"".join(digests)).hexdigest(), "all": size <= SENT_PARTS}
 
-    An encrypted DOCX file is in Microsoft's older container format.
-    """
-    if rdf:
-        return rdf_text.contents(body, rdf, url)
-    if body.startswith(_ZIP):
-        return package_contents(body)
-    if body.startswith(_OLE) and _ENCRYPTED_PACKAGE in body:
-        raise EncryptedError
-    return pdf_text.contents(body)
+
+def _format(media_type: str) -> DocumentFormat:
+    """Return the format of a media type; without one, that of the files that their first bytes tell."""
+    own = next((known for types, known in _OWN if media_type in types), None)
+    if own is not None:
+        return own
+    added = added_formats().get(media_type)
+    return office_text if added is None else added.load()
 
 
 def main() -> None:

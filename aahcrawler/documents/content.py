@@ -35,12 +35,31 @@ class CutError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file as it came. ``media_type`` is what it is read as, ``content_type`` all of the field that declares it.
+
+    ``url`` is what relative addresses are relative to, ``encoding`` the codec that a format of text is decoded by.
+    """
+
+    body: bytes
+    media_type: str
+    url: str = ""
+    content_type: str = ""
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
 class About:
-    """A file's own metadata; ``created`` is ISO 8601 with a zone. What is missing is empty."""
+    """A file's own metadata; ``created`` is ISO 8601 with a zone. What is missing is empty.
+
+    ``entries`` is how many rows, solutions or statements it has, None for a format without such, and where not all of
+    them were counted.
+    """
 
     title: str = ""
     author: str = ""
     created: str = ""
+    entries: int | None = None
 
 
 def about(title: str, author: str, created: datetime | None) -> About:

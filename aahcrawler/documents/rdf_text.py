@@ -6,6 +6,7 @@ N3, JSON-LD and RDF/XML. Nothing that a document names is loaded, remote context
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -19,6 +20,7 @@ from aahcrawler.documents.content import (
     MAX_TEXT,
     About,
     CutError,
+    SentFile,
     about,
     folded,
     moment_of,
@@ -59,18 +61,18 @@ _TEXTS: Final = frozenset(
 )
 
 
-def contents(body: bytes, media_type: str, url: str) -> tuple[About, Iterator[Sheet]]:
+def contents(file: SentFile) -> tuple[About, Iterator[Sheet]]:
     """Return what a document says of itself, and sheets with its texts and the resources that it names.
 
-    ``url`` is what relative addresses are relative to. Its title is the name of the document, else of its topic, else
-    of what it says most about. Raise ``SyntaxError`` where nothing can be read; ``CutError`` after the last sheet says
-    that there is more, or that the rest is broken.
+    Its title is the name of the document, else of its topic, else of what it says most about. Raise ``SyntaxError``
+    where nothing can be read; ``CutError`` after the last sheet says that there is more, or that the rest is broken.
     """
-    quads, cut = _statements(body, media_type, url)
-    return _about(quads, url), _sheets(quads, url, cut)
+    quads, cut = _statements(file)
+    about_file = replace(_about(quads, file.url), entries=None if cut else len(quads))
+    return about_file, _sheets(quads, file.url, cut)
 
 
-def parts(body: bytes, media_type: str, url: str) -> Iterator[str]:
+def parts(file: SentFile) -> Iterator[str]:
     """Yield the statements of a document as canonical N-Quads, part by part.
 
     A part is a statement without blank nodes, or all statements that are held together by blank nodes. Blank nodes are
@@ -79,7 +81,7 @@ def parts(body: bytes, media_type: str, url: str) -> Iterator[str]:
     read, ``CutError`` where there is more than can be compared. Graphs that are symmetric in many ways take a time
     beyond all bounds: the process has to have one.
     """
-    quads, cut = _statements(body, media_type, url)
+    quads, cut = _statements(file)
     if cut:
         raise CutError(cut)
     for part in _components(quads):
@@ -88,15 +90,15 @@ def parts(body: bytes, media_type: str, url: str) -> Iterator[str]:
         yield "".join(sorted(f"{quad} .\n" for quad in dataset))
 
 
-def _statements(body: bytes, media_type: str, url: str) -> tuple[list[Quad], str]:
+def _statements(file: SentFile) -> tuple[list[Quad], str]:
     """Return the statements of a document, each once, and why there may be more, empty where these are all."""
-    known = RdfFormat.from_media_type(media_type)
+    known = RdfFormat.from_media_type(file.media_type)
     if known is None:
-        message = f"no format of RDF: {media_type}"
+        message = f"no format of RDF: {file.media_type}"
         raise SyntaxError(message)
     found: dict[Quad, None] = {}
     try:
-        for quad in parse(body, format=known, base_iri=url):
+        for quad in parse(file.body, format=known, base_iri=file.url):
             if len(found) >= MAX_STATEMENTS:
                 return list(found), f"more than {MAX_STATEMENTS:,} statements"
             found[quad] = None

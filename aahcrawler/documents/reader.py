@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,32 +20,11 @@ from lxml import etree
 
 from aahcrawler import urls
 from aahcrawler.documents.content import ENCRYPTED
+from aahcrawler.documents.formats import OFFICE, RDF, SPREADSHEETS, format_of, is_document
 from aahcrawler.page import Headers, Page, sniff
 from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
 from online_analysis.icd import plain_text
 
-DOCUMENTS: Final = frozenset(
-    {
-        "application/pdf",
-        "application/epub+zip",
-        "application/vnd.oasis.opendocument.text",
-        "application/vnd.oasis.opendocument.text-template",
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    }
-)
-"""The media types of documents that are read."""
-RDF: Final = frozenset(
-    {
-        "application/ld+json",
-        "application/n-quads",
-        "application/n-triples",
-        "application/rdf+xml",
-        "application/trig",
-        "text/n3",
-        "text/turtle",
-    }
-)
-"""The media types of RDF documents that are read."""
 SECONDS: Final = 120.0
 """The most seconds that one document may take in all; the pages read until then count. The child bounds the work: a
 busy machine is no reason to cut a document off.
@@ -58,20 +38,7 @@ MAX_ALTERNATES: Final = 10
 _RELATIONS: Final = frozenset({"alternate", "describedby", "meta"})
 _LINKS: Final = re.compile(r'<[^>]*+>(?:[^,"]|"[^"]*+")*+')
 _TARGET: Final = re.compile(r"<\s*+([^>]*?)\s*+>")
-_RSS = b"http://purl.org/rss/1.0/"
-_HEAD = 4_000
-
-
-def is_document(page: Page) -> bool:
-    """Return whether a page is a document that can be read: by its declared type, else by its bytes."""
-    if page.media_type in DOCUMENTS or is_rdf(page):
-        return True
-    return not (page.is_html or page.is_json) and sniff(page.body, page.media_type) in DOCUMENTS
-
-
-def is_rdf(page: Page) -> bool:
-    """Return whether a page is declared to be RDF. Feeds are no documents: RSS 1.0 is RDF as well."""
-    return page.media_type in RDF and _RSS not in page.body[:_HEAD]
+_HEAD: Final = 4_000
 
 
 def rdf_alternates(page: Page) -> tuple[str, ...]:
@@ -99,11 +66,23 @@ def _parameter(link: str, name: str) -> str:
 
 
 class NotComparedError(Exception):
-    """Raised for an RDF document whose statements are not known to be all, or take too long to be compared."""
+    """Raised for a document of which is not known all that it says, or that takes too long to be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What a document says: ``digest`` is the same of all that say the same, in whatever order.
+
+    ``parts`` are its statements, rows or values, each with how often it stands there; None where they are too many to
+    be held.
+    """
+
+    digest: str
+    parts: Counter[str] | None
 
 
 class DocumentReader:
-    """Reads PDF, DOCX, ODT, EPUB and RDF files, one at a time. Thread-safe.
+    """Reads documents of all formats (``aahcrawler.documents.formats``), one at a time. Thread-safe.
 
     The child process is started with the first document and ends with ``close``, with this process, or with a document
     that takes too much time or memory, or crashes it. The pages of such a document that were read until then are
@@ -119,22 +98,24 @@ class DocumentReader:
 
     def read(self, page: Page) -> Transcript:
         """Return the transcript of a document, an empty one for another file. No file's content raises an error."""
-        found, ended = self._lines(_Request(page.body, page.media_type if is_rdf(page) else "", page.url, "contents"))
+        found, ended = self._lines(_Request(page, format_of(page), "contents"))
         return _transcript(found, complete=ended)
 
-    def statements(self, page: Page) -> frozenset[str]:
-        """Return what an RDF document says, as canonical N-Quads: a string for each statement.
+    def statements(self, page: Page) -> Statements:
+        """Return what a document says, as its format divides it (``DocumentFormat.parts``).
 
-        Statements that share blank nodes are one string together. Two documents say the same if and only if these are
-        equal, whatever their format, order and labels of blank nodes are (RDFC-1.0). Raise ``NotComparedError`` for
-        what cannot be read to its end, or be compared within the bounds of the child process.
+        Raise ``NotComparedError`` for what cannot be read to its end, or be compared within the bounds of the child
+        process.
         """
-        found, ended = self._lines(_Request(page.body, page.media_type, page.url, "parts"))
+        if not page.complete:
+            raise NotComparedError("it was cut when it was fetched")
+        found, ended = self._lines(_Request(page, format_of(page), "parts"))
         if error := next((line for line in found if "error" in line), None):
             raise NotComparedError(error.get("told") or error["error"])
         if not ended:
             raise NotComparedError("it takes too long: too large, or alike in too many ways")
-        return frozenset(line["part"] for line in found)
+        last = found[-1]
+        return Statements(last["digest"], Counter(line["part"] for line in found[:-1]) if last["all"] else None)
 
     def _lines(self, request: "_Request") -> tuple[list[Any], bool]:
         with self._lock:
@@ -222,16 +203,23 @@ class _Lines:
 
 
 class _Request(NamedTuple):
-    body: bytes
-    rdf: str
-    url: str
+    page: Page
+    media_type: str
     wanted: str
 
 
 def _send(pipe: Any, request: _Request) -> None:
-    head = {"length": len(request.body), "rdf": request.rdf, "url": request.url, "wanted": request.wanted}
+    page = request.page
+    head = {
+        "length": len(page.body),
+        "media_type": request.media_type,
+        "url": page.url,
+        "content_type": page.headers.get("content-type")[:_HEAD],
+        "encoding": "" if request.media_type in {"", *OFFICE, *SPREADSHEETS} else page.encoding,
+        "wanted": request.wanted,
+    }
     with suppress(OSError, ValueError):
-        pipe.write(json.dumps(head).encode() + b"\n" + request.body)
+        pipe.write(json.dumps(head).encode() + b"\n" + page.body)
         pipe.flush()
 
 
@@ -247,6 +235,7 @@ def _transcript(lines: list[Any], *, complete: bool) -> Transcript:
         str(about.get("author", "")),
         encrypted=ENCRYPTED in errors,
         problem=next((line.get("told", "") for line in lines if "error" in line), ""),
+        entries=about.get("entries"),
     )
 
 

@@ -18,10 +18,17 @@ MAX_RATIO: Final = 200
 """How many times its packed size may be unpacked of a member larger than ``_SMALL``: text is packed 3 to 50 times."""
 _SMALL: Final = 1 << 20
 _CHUNK: Final = 1 << 16
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
 _ENTRY: Final = b"PK\x01\x02"
 _METHODS: Final = frozenset({ZIP_STORED, ZIP_DEFLATED})
 """Ways of packing that the formats allow; others can ask for any amount of memory."""
 _IS_ENCRYPTED: Final = 0x1
+
+
+def is_encrypted(body: bytes) -> bool:
+    """Return whether a file of Microsoft's formats needs a password: it is in their older container then."""
+    return body.startswith(_OLE) and _ENCRYPTED_PACKAGE in body
 
 
 class Package:

@@ -31,6 +31,8 @@ class Transcript:
     ``created`` is aware and in UTC, None if unknown; ``title`` and ``author`` are empty then. ``complete`` is False if
     reading was given up, because of the document's content or because it took too long, and ``encrypted`` tells that
     nobody can read it without a password or a key. ``problem`` says why reading was given up, where that is known.
+    ``entries`` is how many rows, solutions of a query or statements it has; None where it has none such, or they were
+    not counted.
     """
 
     title: str = ""
@@ -40,3 +42,4 @@ class Transcript:
     author: str = ""
     encrypted: bool = False
     problem: str = ""
+    entries: int | None = None

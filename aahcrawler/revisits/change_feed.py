@@ -85,16 +85,22 @@ def told(visit: Visit) -> str:
     if visit.state is ChangeState.FAILED:
         return f"failed: {visit.reason or f'status {visit.status}'}"
     objects: Mapping[str, int] = {"new": len(visit.new), "edited": len(visit.edited), "gone": len(visit.deleted)}
-    counted = ", ".join(f"{number} {name}" for name, number in objects.items() if number)
+    statements = dict(zip(("added", "removed", "changed"), visit.statements or (), strict=False))
     return "".join(
         (
             str(visit.state),
             _KINDS.get(visit.kind, "") if visit.kind is not None else "",
             f" to {visit.moved_to}" if visit.kind is ChangeKind.MOVED and visit.moved_to else "",
             " (what differs there differs on nearly every visit)" if visit.volatile else "",
-            f"; web objects: {counted}" if counted else "",
+            _counted("web objects", objects),
+            _counted("statements or rows", statements),
         )
     )
+
+
+def _counted(what: str, numbers: Mapping[str, int]) -> str:
+    counted = ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number)
+    return f"; {what}: {counted}" if counted else ""
 
 
 _BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -102,6 +108,7 @@ _KINDS: Final = {
     ChangeKind.CONTENT: " in its content",
     ChangeKind.TEMPLATE: " in its template only",
     ChangeKind.LINKS: " in its links",
+    ChangeKind.BACK: ": it is back",
     ChangeKind.MOVED: ": it has moved",
 }
 

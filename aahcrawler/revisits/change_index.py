@@ -115,7 +115,7 @@ class ChangeIndex(DerivedIndex[bytes]):
     """The index of the log of changes of a crawl's folder."""
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 1
+    version: ClassVar = 2
     at_once: ClassVar = 2_000
 
     def __init__(self, folder: Path) -> None:
@@ -348,6 +348,7 @@ class ChangeIndex(DerivedIndex[bytes]):
             new=seen.new,
             edited=seen.edited,
             deleted=seen.deleted,
+            statements=seen.statements if state == ChangeState.CHANGED else None,
             dated=dated(before, moment, self._told(seen, state, modified)) if state in _CHANGED else None,
         )
 
@@ -417,7 +418,7 @@ def _against(before: _Known | None, seen: VisitRecord) -> tuple[ChangeState, Cha
         state = seen.said or ChangeState.NEW
         return state, seen.kind if state is ChangeState.CHANGED else None
     if _is_gone(before.record):
-        return ChangeState.CHANGED, ChangeKind.CONTENT
+        return ChangeState.CHANGED, ChangeKind.BACK
     if seen.to or before.record.to:
         is_same = seen.to == before.record.to or seen.status == 304
         return (ChangeState.UNCHANGED, None) if is_same else (ChangeState.CHANGED, ChangeKind.MOVED)

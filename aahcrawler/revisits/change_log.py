@@ -28,7 +28,16 @@ from aahcrawler.revisits.visit_record import (
 )
 from aahcrawler.segments import DamageError, SegmentedOutput, SegmentWriter, Series
 
-__all__ = ["ChangeKind", "ChangeLog", "ChangeState", "Visit", "last_visits", "opened_changes", "visits"]
+__all__ = [
+    "ChangeKind",
+    "ChangeLog",
+    "ChangeState",
+    "Visit",
+    "counted_changes",
+    "last_visits",
+    "opened_changes",
+    "visits",
+]
 
 _MOST_LISTED: Final = 100
 """Dates of one list in a line: a takedown takes out whole lines."""
@@ -78,6 +87,24 @@ def last_visits(folder: Path) -> Mapping[str, Visit]:
     """Return the last visit of each URL of a crawl's folder. Raises as ``visits`` does."""
     with opened_changes(folder) as index:
         return {visit.url: visit for visit in index.last_visits()}
+
+
+def counted_changes(folder: Path, crawl: int, counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Return how many pages a crawl found ``new``, ``changed``, ``unchanged`` and ``gone``, by the log.
+
+    There a page has not changed whose template alone has, or what is another on every visit, and one that stays gone is
+    not counted. ``counts`` has the same by what servers sent; they are returned for the first crawl of a folder, and
+    where the log has no visit of the crawl. Raises as ``visits`` does.
+    """
+    if crawl <= 1 or not (folder / CHANGES).is_dir():
+        return counts
+    with opened_changes(folder) as index:
+        telling = index.telling_pages(crawl)
+    if telling is None:
+        return counts
+    found = {each.value: telling[each] for each in (ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE)}
+    still_gone = max(0, counts["gone"] - found["gone"])
+    return found | {"unchanged": max(0, sum(counts.values()) - sum(found.values()) - still_gone)}
 
 
 @contextmanager

@@ -18,13 +18,13 @@ def visit_iri(url: str, at: datetime) -> str:
     return uuid5(NAMESPACE_URL, f"{url} {at.isoformat(timespec='milliseconds')}").urn
 
 
-def visit_statements(visit: Visit) -> bytes:
-    """Return the N-Quads of a visit, in UTF-8; what is not known is left out."""
+def visit_statements(visit: Visit, graph: str = "") -> bytes:
+    """Return the N-Quads of a visit, in UTF-8; what is not known is left out. The graph is the visit unless given."""
     subject = visit_iri(visit.url, visit.at)
     triples = [f"{iri(subject)} <{predicate}> {value}" for predicate, value in _of_visit(visit) if value is not None]
     if visit.dated is not None:
         triples += _of_dating(subject, visit.dated)
-    return quads(triples, iri(subject))
+    return quads(triples, iri(graph or subject))
 
 
 def _of_visit(visit: Visit) -> Iterator[tuple[str, str | None]]:
@@ -41,6 +41,9 @@ def _of_visit(visit: Visit) -> Iterator[tuple[str, str | None]]:
     yield v.MOVED_TO, typed(visit.moved_to, v.XSD_ANY_URI) if visit.moved_to else None
     yield v.BYTES, integer(visit.size)
     yield v.REQUESTS, integer(visit.requests)
+    if visit.statements is not None:
+        counted = (v.STATEMENTS_ADDED, v.STATEMENTS_REMOVED, v.STATEMENTS_CHANGED)
+        yield from zip(counted, map(integer, visit.statements), strict=True)
     yield v.INFORMED_BY, None if visit.previous is None else iri(visit_iri(visit.url, visit.previous))
     for predicate, names in ((v.ADDED, visit.new), (v.EDITED, visit.edited), (v.DELETED, visit.deleted)):
         for name in names:

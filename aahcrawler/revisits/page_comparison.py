@@ -77,8 +77,11 @@ def is_comparable(page: Page) -> bool:
 def content_of(page: Page) -> PageContent:
     """Return the content of a page of HTML; of a text of another type all of its lines, and no links.
 
-    What stands around the content is left out, unless nothing else is there. Time is linear in the size of the page.
+    What stands around the content is left out, unless nothing else is there. The lines of JSON are its values, which
+    stand where their names say. Time is linear in the size of the page.
     """
+    if page.is_json and len(page.tree):
+        return PageContent(_values(page.tree))
     if not page.is_html:
         return PageContent({"": Counter(filter(None, map(fold, page.text.splitlines())))})
     zones, hidden, paths = Zones(page.tree), Hidden(page.tree), TagPaths()
@@ -94,6 +97,15 @@ def content_of(page: Page) -> PageContent:
     return PageContent(lines or around, references, page.base_url)
 
 
+def _values(tree: Element) -> Mapping[str, Counter[str]]:
+    """Return the values of JSON (``aahcrawler.page.jsontree``) by the names that lead to them."""
+    paths, found = TagPaths(), dict[str, Counter[str]]()
+    for element in tree.iter():
+        if text := fold(element.text or ""):
+            found.setdefault(paths.of(element), Counter())[text] += 1
+    return found
+
+
 def compared(former: PageContent, now: PageContent) -> Difference | None:
     """Return what differs between two captures of a page whose bytes differ; None where neither has any text.
 
@@ -107,6 +119,17 @@ def compared(former: PageContent, now: PageContent) -> Difference | None:
         return Difference(ChangeKind.CONTENT, tuple(places) if len(places) <= MAX_PLACES else None)
     is_same = (former.links, former.base) == (now.links, now.base) or former.targets == now.targets
     return Difference(ChangeKind.TEMPLATE if is_same else ChangeKind.LINKS, ())
+
+
+def of_data(texts: Difference | None) -> Difference:
+    """Return what differs between two captures of data that say something else, given what of their texts does.
+
+    Nothing in rows and statements is a template, so that ``texts`` is given of JSON alone: its places, such as that of
+    a time which is another on every visit, are learned as those of pages are.
+    """
+    if texts is None or texts.kind is ChangeKind.TEMPLATE:
+        return Difference(ChangeKind.CONTENT, None)
+    return texts
 
 
 def template_of(url: str, application: str | None, level: str | None) -> str:

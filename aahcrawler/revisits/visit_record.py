@@ -52,6 +52,8 @@ class ChangeKind(StrEnum):
     LINKS = "links"
     """Where the links of its content lead; its text is the same."""
     GONE = "gone"
+    BACK = "back"
+    """It was gone, and is there again."""
     MOVED = "moved"
     """It redirects elsewhere, or redirects no more."""
 
@@ -104,8 +106,9 @@ class Visit:
     None where it has none or was not looked at again. ``size`` counts the bytes of the answer as they came, and
     ``requests`` what was asked of the site for this visit, a browser's requests included: that is what the visit cost.
     ``record_id`` is that of the WARC record, empty where nothing came. ``moved_to`` is where a redirect leads.
-    ``new``, ``edited`` and ``deleted`` are the IRIs of web objects. ``dated`` says when the change happened, None where
-    nothing changed.
+    ``new``, ``edited`` and ``deleted`` are the IRIs of web objects, and ``statements`` how many statements or rows of
+    data were added, removed and changed, None where that is not known. ``dated`` says when the change happened, None
+    where nothing changed.
     """
 
     url: str
@@ -130,6 +133,7 @@ class Visit:
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     dated: Dating | None = None
+    statements: tuple[int, int, int] | None = None
 
     @property
     def matters(self) -> bool:
@@ -226,6 +230,8 @@ class VisitRecord(BaseModel):
     new: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+    statements: tuple[int, int, int] | None = None
+    """How many statements or rows of data were added, removed and changed."""
 
 
 class Listed(BaseModel):

@@ -22,8 +22,8 @@ from typing import Final, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler.crawls import running_process
-from aahcrawler.layout import CHANGES, SUMMARY
-from aahcrawler.revisits.change_log import ChangeState, opened_changes
+from aahcrawler.layout import SUMMARY
+from aahcrawler.revisits.change_log import counted_changes
 from aahcrawler.schedule.schedule_file import Entry
 from aahcrawler.schedule.visit_log import Found
 from aahcrawler.seeds.verdicts import GIVING, Verdict
@@ -99,23 +99,14 @@ class CrawlTold(BaseModel):
 
 
 def found_in(folder: Path, told: CrawlTold) -> Found:
-    """Return what a crawl found, its changes by the folder's log of changes where that has the crawl's visits.
-
-    There a page that stays gone has not changed, nor one whose template alone has, or what is another on every visit.
-    """
-    if told.crawl <= 1 or not (folder / CHANGES).is_dir():
-        return told.found
+    """Return what a crawl found, its changes by the folder's log of changes, also where it was killed."""
+    names = ("new", "changed", "unchanged", "gone")
     try:
-        with opened_changes(folder) as index:
-            telling = index.telling_pages(told.crawl)
+        counts = counted_changes(folder, told.crawl, {name: getattr(told, name) for name in names})
     except (DamageError, OSError, sqlite3.Error) as error:
         logger.warning("%s: changes are counted as crawl.json has them: %s", folder, error)
         return told.found
-    if telling is None:
-        return told.found
-    new, changed, gone = (telling[each] for each in (ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE))
-    others = told.new + told.changed + told.unchanged + told.gone - new - changed - gone
-    return replace(told.found, new=new, changed=changed, gone=gone, unchanged=max(0, others))
+    return replace(told.found, **counts)
 
 
 class Child(Protocol):

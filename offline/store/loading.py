@@ -6,11 +6,12 @@ nodes. Decisions of people are few and taken back: those that count are loaded a
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -18,15 +19,21 @@ from aahcrawler.annotations import AnnotationIndex
 from aahcrawler.annotations.annotation_statements import annotated_capture
 from aahcrawler.annotations.keep_decisions import decision_statements
 from aahcrawler.annotations.web_annotations import AnnotationFileError
-from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS, OBJECTS
+from aahcrawler.layout import ANNOTATIONS, CHANGE_LOG, CHANGES, DECISIONS, NQUADS, OBJECTS
+from aahcrawler.objects.nquads import quads
 from aahcrawler.objects.readings import Readings, first_segments, graph_of, is_later
-from aahcrawler.objects.vocabulary import AAH
+from aahcrawler.objects.vocabulary import AAH, RDF_TYPE, VISITS, VISITS_TYPE
+from aahcrawler.revisits.change_log import Visit, visits
+from aahcrawler.revisits.change_statements import visit_iri, visit_statements
 from aahcrawler.segments import OPEN, DamageError, Members, identity, open_segment, segments
+from aahcrawler.tombstones import TakenDown
 
 SEGMENT = "urn:aahcrawler:segment:"
 """The beginning of the IRI of a segment in the store's records; its identity follows."""
 LOADED_BYTES = f"{AAH}loadedBytes"
 """The property that says up to which byte a segment has been loaded."""
+AT_ONCE = 1_000
+"""Visits that are a graph of a store."""
 
 
 class LoadError(Exception):
@@ -79,7 +86,8 @@ def load(crawl: Path, destination: Destination) -> Loaded:
     repetitions in any order, the graph of a capture holds one reading. Raises ``LoadError``; everything before the
     fault is then loaded and recorded.
     Annotations come after that: of each capture and annotator those that count, in place of those that did. Last come
-    the decisions of people that count, those on pages that were taken down left out.
+    the visits of the log of changes, as all of it tells them by now, and the decisions of people that count; those of
+    pages that were taken down are left out.
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
@@ -88,6 +96,7 @@ def load(crawl: Path, destination: Destination) -> Loaded:
     paths = (*first_segments(folder), *readings.ends)
     counts = [count for path in paths if (count := _load(path, known, destination, readings)) is not None]
     counts += _load_annotations(crawl, known, destination)
+    counts += _load_visits(crawl, known, destination)
     counts += _load_decisions(crawl, known, destination)
     return Loaded(len(counts), sum(counts))
 
@@ -154,10 +163,44 @@ def _load_decisions(crawl: Path, known: Mapping[str, int], destination: Destinat
         raise LoadError(str(error)) from error
     if not text:
         return
-    name, mark = f"{DECISIONS}:{graph_of(text)}", int.from_bytes(blake2b(text, digest_size=6).digest())
+    name, mark = f"{DECISIONS}:{graph_of(text)}", _digest(text)
     if known.get(name) != mark:
         destination.put(name, text, mark)
         yield text.count(b"\n")
+
+
+def _load_visits(crawl: Path, known: Mapping[str, int], destination: Destination) -> Iterator[int]:
+    """Load the visits of the log that the store does not tell alike; yield the numbers of statements.
+
+    ``AT_ONCE`` of them are a graph, in the order of their time, named after the first visit of the folder. What the log
+    tells of a visit may change with what comes after it, so that graphs are known by digests of what they say.
+    """
+    if not segments(crawl / CHANGES, CHANGE_LOG):
+        return
+    with _explained(crawl / CHANGES):
+        taken, name, number = TakenDown.of(crawl), "", 0
+        told = visits(crawl)
+        while batch := list(islice(told, AT_ONCE)):
+            name = name or VISITS + visit_iri(batch[0].url, batch[0].at).removeprefix("urn:uuid:")
+            kept = (each for each in batch if not taken.covers(each.url))
+            yield from _put_visits(f"{name}:{number}", kept, known, destination)
+            number += 1
+        while f"{CHANGES}:{name}:{number}" in known:
+            yield from _put_visits(f"{name}:{number}", (), known, destination)
+            number += 1
+
+
+def _put_visits(graph: str, kept: Iterable[Visit], known: Mapping[str, int], destination: Destination) -> Iterator[int]:
+    text = quads([f"<{graph}> <{RDF_TYPE}> <{VISITS_TYPE}>"], f"<{graph}>")
+    text += b"".join(visit_statements(each, graph) for each in kept)
+    segment, mark = f"{CHANGES}:{graph}", _digest(text)
+    if known.get(segment) != mark:
+        destination.put(segment, text, mark)
+        yield text.count(b"\n")
+
+
+def _digest(text: bytes) -> int:
+    return int.from_bytes(blake2b(text, digest_size=6).digest())
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from online_analysis.icd.sections import (
     secret_in,
 )
 from online_analysis.icd.session_fields import Account, Login, SessionNetwork, names_a_secret
+from online_analysis.icd.source_fields import Sources, SparqlSource
 
 __all__ = [
     "ANALYSERS",
@@ -57,6 +58,8 @@ __all__ = [
     "Scope",
     "Scoring",
     "SessionNetwork",
+    "Sources",
+    "SparqlSource",
     "TopicWords",
     "Traps",
     "Value",

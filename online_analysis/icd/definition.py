@@ -31,12 +31,12 @@ from online_analysis.icd.sections import (
     Limits,
     Line,
     Politeness,
-    Sources,
     TopicWords,
     Traps,
     WebUrl,
 )
 from online_analysis.icd.session_fields import SessionNetwork
+from online_analysis.icd.source_fields import Sources
 from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 from online_analysis.pair_frequencies import PairFrequencies
 
@@ -184,6 +184,11 @@ class Icd(Section):
         icd._posts, icd._files = loaded.posts, loaded.files  # noqa: SLF001 - still being made
         icd._unread, icd._pairs = loaded.unread, loaded.pairs  # noqa: SLF001 - still being made
         return icd
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The URLs that a crawl begins with: its seeds, and the first page of each query to a SPARQL endpoint."""
+        return *self.seeds, *(each.url() for each in self.sources.sparql)
 
     @property
     def file_names(self) -> tuple[str, ...]:

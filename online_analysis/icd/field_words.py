@@ -110,6 +110,11 @@ sources.sitemaps | Sitemaps | Whether the lists of pages that sites offer to sea
 sources.feeds | Feeds | Whether entries of RSS and Atom feeds are followed.
 sources.listings | Listings | Whether known software is asked for lists of all that it holds, once links run out.
 sources.documents | Documents | Whether PDF, DOCX, ODT, EPUB and RDF files are read.
+sources.sparql | SPARQL endpoints | Queries whose results are had page by page, and whose resources are links.
+sources.sparql.endpoint | Endpoint | The URL that answers queries.
+sources.sparql.query | Query | A SELECT or CONSTRUCT query with ORDER BY and without LIMIT; without one, all statements.
+sources.sparql.rows | Rows of a page | How many rows are asked for at a time.
+sources.sparql.pages | Pages | How many pages of so many rows are asked for at most.
 sources.linked_data | Linked data | Whether servers and pages are asked for the data behind pages, as RDF.
 sources.forms | Forms | Whether harmless forms of known software are sent.
 captures | Captures | Where captures of pages come from.

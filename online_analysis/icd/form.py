@@ -50,6 +50,7 @@ _SECRETS = "secrets are named by the variable or file that holds them, and are n
 YAML_ONLY: Final[Mapping[str, str]] = {
     "captures.sources": "each source has paths or addresses of its own",
     "scope.rules": "conditions within conditions do not fit into a form",
+    "sources.sparql": "each query has an endpoint and bounds of its own",
     "politeness.domains": "each exception has up to six values of its own",
     "network.proxy.password": _SECRETS,
     "network.hosts": "each host has a proxy, certificates and secrets of its own",

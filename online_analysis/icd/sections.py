@@ -273,17 +273,6 @@ class Limits(Section):
     browser_time: Duration = Field(default=timedelta(0), examples=["2 hours"])
 
 
-class Sources(Section):
-    """The sources of URLs beside the links of pages."""
-
-    sitemaps: Literal["off", "robots", "guess"] = Field(default="off", examples=["robots"])
-    feeds: Literal["off", "linked", "announced"] = Field(default="linked", examples=["announced"])
-    listings: Literal["off", "last"] = Field(default="last", examples=["off"])
-    documents: bool = Field(default=True, examples=["false"])
-    linked_data: Literal["off", "alternates", "first"] = Field(default="off", examples=["first"])
-    forms: Literal["off", "safe"] = Field(default="off", examples=["safe"])
-
-
 class Archive(Section):
     """Settings of the archive files, which do not affect what is collected. ``reserve``: None default, 0 nothing.
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from aahcrawler.revisits.change_feed import told
+from aahcrawler.revisits.change_log import ChangeKind, ChangeState, visits
 from tests.crawl.articles import article
 from tests.crawl.site import Answer, Reply, Site, serving
 from tests.crawl.verifying import assert_whole
@@ -55,3 +57,30 @@ def test_nobody_who_does_not_want_data_is_sent_to_them(tmp_path: Path) -> None:
     with serving(Site(_pages(AGAIN, ""))) as site:
         crawl(tmp_path, [f"{HOST}/"], network=network(site, "data.test"))
         assert site.paths() == ["/"]
+
+
+def _tables(first: str, second: str) -> dict[str, Answer]:
+    page = '<h1>Gauges of the flood</h1><a href="/a.csv">The gauges</a> <a href="/b">More</a>'
+    csv = {"Content-Type": "text/csv; charset=utf-8"}
+    return {
+        "/": Reply(page.encode()),
+        "/a.csv": Reply(first.encode(), headers=csv),
+        "/b": Reply(second.encode(), headers=csv),
+        "/elbe": article(1),
+        "/robots.txt": Reply(b"", 404),
+    }
+
+
+def test_tables_are_read_and_changed_where_their_rows_are_others(tmp_path: Path) -> None:
+    table = "id,name,level\n1,http://data.test/elbe,5\n2,Oste,7\n"
+    with serving(Site(_tables(table, table))) as served:
+        hosts = network(served, "data.test")
+        first = crawl(tmp_path, [f"{HOST}/"], network=hosts).summary
+        assert sorted(served.paths()) == ["/", "/a.csv", "/b", "/elbe"]
+        served.pages.update(_tables("level,id,name\n7,2,Oste\n5,1,http://data.test/elbe\n", table.replace(",7", ",8")))
+        again = crawl(tmp_path, [f"{HOST}/"], network=hosts)
+    assert (first["documents"], again.summary["documents"], again.summary["changed"]) == (2, 2, 1)
+    (visit,) = [each for each in visits(again.folder, f"{HOST}/b") if each.state is ChangeState.CHANGED]
+    assert (visit.kind, visit.statements) == (ChangeKind.CONTENT, (0, 0, 1))
+    assert told(visit) == "changed in its content; statements or rows: 1 changed"
+    assert_whole(again.folder)

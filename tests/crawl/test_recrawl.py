@@ -149,7 +149,7 @@ def test_every_page_is_counted_by_what_became_of_it(months: Months) -> None:
     assert counts == [
         {"pages": 8, "new": 8, "changed": 0, "unchanged": 0, "gone": 0},
         {"pages": 7, "new": 1, "changed": 2, "unchanged": 4, "gone": 2},
-        {"pages": 7, "new": 0, "changed": 0, "unchanged": 7, "gone": 2},
+        {"pages": 7, "new": 0, "changed": 0, "unchanged": 7, "gone": 0},
     ]
     assert [found["objects"] for found in months.summaries] == [11, 10, 10]
     assert [found["application"] for found in months.summaries] == [{"Tiny Board": n} for n in (8, 7, 7)]

@@ -44,8 +44,7 @@ from aahcrawler.wire.robots_txt import (
     Rules,
     denial,
 )
-from online_analysis.icd import Politeness
-from online_analysis.icd.sections import Sources
+from online_analysis.icd import Politeness, Sources
 from tests.pace import at_most
 
 URL = "http://a.test/page"

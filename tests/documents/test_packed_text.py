@@ -241,10 +241,11 @@ def page(body: bytes, declared: str) -> Page:
         (b"<p>Sorry", "application/pdf", True),
         (REPORT, "text/html", False),
         (packed({"a.txt": "x", "b.docx": REPORT}), "application/zip", False),
-        (packed({"xl/workbook.xml": "x"}), "application/octet-stream", False),
+        (packed({"xl/workbook.xml": "x"}), "application/octet-stream", True),
+        (packed({"ppt/presentation.xml": "x"}), "application/octet-stream", False),
         (b"plain", "text/plain", False),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_documents_are_told_by_what_they_declare_and_hold(body: bytes, declared: str, expected: bool) -> None:
     assert is_document(page(body, declared)) is expected

@@ -76,6 +76,24 @@ def test_captures_of_a_page_tell_what_became_of_it(tmp_path: Path) -> None:
     assert (changed["changed_after"], changed["seconds"]) == ("2012-01-02T00:00:00.000Z", None)
 
 
+@pytest.mark.starts
+def test_captures_of_a_table_are_compared_by_their_rows(tmp_path: Path) -> None:
+    def captured(day: int, table: str) -> Written:
+        answer = f"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\n\r\n{table}".encode()
+        return record(day, answer, url="http://dikes.test/gauges", WARC_Date=f"2012-01-0{day}T00:00:00Z")
+
+    tables = "id,level\n1,5\n2,7\n", "level,id\n7,2\n5,1\n", "id,level\n1,5\n2,8\n3,1\n"
+    archive = tmp_path / "tables.warc.gz"
+    archive.write_bytes(members([captured(day, table) for day, table in enumerate(tables, 1)]))
+    assert run("import", archive, tmp_path / "imported")[0] == 0
+    told = rows("changes", tmp_path / "imported", "--format=jsonl")
+    assert [(row["state"], row["kind"], row["statements"]) for row in told] == [
+        ("new", None, None),
+        ("unchanged", None, None),
+        ("changed", "content", [1, 0, 1]),
+    ]
+
+
 @pytest.mark.slow
 def test_pages_objects_selection_and_replay_work_on_imported_archives(archive: Path, tmp_path: Path) -> None:
     crawl = tmp_path / "crawls" / "dikes"

@@ -24,6 +24,7 @@ from tests.forking import forked
 from tests.offline.crawls import capture, post, segments_of, write_threads, writer
 from tests.offline.endpoints import endpoint
 from tests.offline.shapes import violations
+from tests.revisits.test_change_log import kept, page
 
 Held = Callable[[], set[ox.Quad]]
 Opening = Callable[[], AbstractContextManager[tuple[Destination, Held]]]
@@ -308,3 +309,33 @@ def test_a_disk_that_is_full_at_the_end_is_told(tmp_path: Path) -> None:
         store.rdf = cast("ox.Store", _Full())
     with LocalStore(tmp_path):
         pass
+
+
+def test_visits_are_loaded_as_the_log_tells_them_by_now(
+    tmp_path: Path, opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("offline.store.loading.AT_ONCE", 4)
+    crawl = tmp_path / "crawl"
+    write_threads(crawl, range(1))
+    one, other, third = (f"http://a.test/{number}" for number in range(3))
+
+    def asked(name: str) -> list[list[str]]:
+        with opening() as (destination, held):
+            load(crawl, destination)
+            assert load(crawl, destination) == Loaded(0, 0)
+            store = ox.Store()
+            store.extend(held())
+            answer = next(each for each in ready_queries() if each.name == name).answer(store, {})
+            assert isinstance(answer, Table)
+            return [[getattr(cell, "value", "") for cell in row][:2] for row in answer.rows]
+
+    kept(crawl, page(1, "a", url=one), page(2, "b", url=one), page(3, "c", url=one), page(3, "x", url=other))
+    kept(crawl, page(4, "y", url=other), page(4, "z", url=third), page(5, "", url=other, status=404))
+    assert asked("most-changed") == [[one, "2"], [other, "1"]]
+    assert [url for url, _ in asked("gone-pages")] == [other]
+    kept(crawl, page(6, "", url=third, status=404), page(7, "y", url=other))
+    assert [url for url, _ in asked("gone-pages")] == [third]
+    assert asked("most-changed") == [[other, "2"], [one, "2"]]
+    stone = Tombstone(id="1", at="2026-01-01T00:00:00Z", by="anna", reason="asked", prefixes=(other,))
+    write_tombstones(crawl, [stone])
+    assert asked("most-changed") == [[one, "2"]]

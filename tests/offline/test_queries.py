@@ -143,7 +143,7 @@ def test_ready_made_queries_hold_for_any_store_once_their_values_are_in() -> Non
     [
         (
             ("--ready", "none"),
-            "there are added-posts, deleted-posts, edited-posts, kept-pages, links-by-",
+            "there are added-posts, deleted-posts, edited-posts, gone-pages, kept-pages, links-by-",
         ),
         (("--ready", "threads-about"), "threads-about needs --arg word=... (what to look for"),
         (("--ready", "threads-about", "--arg", "words=x"), "has no argument words; it has word, limit"),

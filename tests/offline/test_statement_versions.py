@@ -1,5 +1,6 @@
 """What RDF documents said, version by version."""
 
+import json
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -60,7 +61,7 @@ def test_what_is_no_rdf_or_came_later_is_said(folder: Path) -> None:
     for arguments in ([URL, "--at", "2025-01-01"], ["http://data.test/other"]):
         ended = CliRunner().invoke(app, ["statements", str(folder), *arguments])
         assert (ended.exit_code, ended.stdout) == (2, "")
-        assert "is RDF" in ended.stderr
+        assert "is data" in ended.stderr
 
 
 def test_what_cannot_be_read_to_its_end_is_said_in_the_exit_code(tmp_path: Path) -> None:
@@ -84,3 +85,20 @@ def test_patches_can_be_applied_and_the_resource_leads_to_its_document(folder: P
         said = said - removed | {line[2:] for line in version if line[0] == "A"}
     last = CliRunner().invoke(app, ["statements", str(folder), URL, "--at", "2026-05-01"])
     assert set(last.stdout.splitlines()) == said
+
+
+def test_versions_of_a_table_tell_which_rows_changed(tmp_path: Path) -> None:
+    url = "http://data.test/gauges.csv"
+    bodies = ["id,level\n1,5\n2,7\n", "level,id\n7,2\n5,1\n", "id,level\n1,6\n3,7\n"]
+    days = [f"2026-0{month}-01T00:00:00Z" for month in (1, 2, 3)]
+    dated = [Dated(url, day, body, fields={"Content-Type": "text/csv"}) for day, body in zip(days, bodies, strict=True)]
+    write_archive(tmp_path / "a.warc.gz", dated)
+    ended = CliRunner().invoke(app, ["statements", str(tmp_path), url])
+    assert ended.exit_code == 0, ended.output
+    first, last = map(json.loads, ended.stdout.splitlines())
+    assert first["added"] == [{"id": "1", "level": "5"}, {"id": "2", "level": "7"}]
+    assert (last["captured"], last["keys"]) == ("2026-03-01T00:00:00Z", ["id"])
+    assert last["changed"] == [{"from": {"id": "1", "level": "5"}, "to": {"id": "1", "level": "6"}}]
+    assert (last["added"], last["removed"]) == ([{"id": "3", "level": "7"}], [{"id": "2", "level": "7"}])
+    ended = CliRunner().invoke(app, ["statements", str(tmp_path), url, "--at", "2026-02-15"])
+    assert list(map(json.loads, ended.stdout.splitlines())) == first["added"]

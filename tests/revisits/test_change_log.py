@@ -85,7 +85,7 @@ def test_each_visit_is_told_against_the_one_before_it(tmp_path: Path) -> None:
         (UNCHANGED, None),
         (GONE, ChangeKind.GONE),
         (UNCHANGED, None),
-        (CHANGED, ChangeKind.CONTENT),
+        (CHANGED, ChangeKind.BACK),
         (CHANGED, ChangeKind.MOVED),
         (UNCHANGED, None),
         (CHANGED, ChangeKind.MOVED),

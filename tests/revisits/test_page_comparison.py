@@ -106,3 +106,14 @@ def test_of_a_page_without_text_nobody_can_tell() -> None:
 def test_other_texts_are_compared_line_by_line() -> None:
     assert of_pages("a\nb\n", "a \r\nb", "text/plain").kind is ChangeKind.TEMPLATE
     assert of_pages("a\nb", "a\nc", "text/plain").kind is ChangeKind.CONTENT
+
+
+def test_values_of_json_are_told_by_the_names_that_lead_to_them() -> None:
+    said = '{"made": "2026-01-01T10:00:00Z", "rows": [{"id": 1, "level": 5}, {"id": 2, "level": 7}]}'
+    again = '{"rows": [{"level": 5, "id": 1}, {"level": 7, "id": 2}],"made": "2026-01-02T10:00:00Z"}'
+    found = of_pages(said, again, "application/json")
+    assert found == Difference(ChangeKind.CONTENT, (Place("json/made", numbers=True, alone=True),))
+    found = of_pages(said, again.replace("7", "8"), "application/json")
+    assert found.places is not None
+    assert [place.path for place in found.places] == ["json/made", "json/rows/item/level"]
+    assert of_pages("{", "[", "application/json").kind is ChangeKind.CONTENT, "what is no JSON is compared as lines"

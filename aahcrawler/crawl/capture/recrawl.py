@@ -70,7 +70,8 @@ class RecrawlComparison:
     ``unmodified`` says that the server sent no payload because the former one is still right. ``held`` is false where
     the archive has the payload of ``former`` no more. ``repeats`` says whether the payload is that of ``former``; None
     is what ``change`` says, which is of the page as a browser showed it where one did. ``was_gone`` says of a page that
-    is gone that a former crawl found that already.
+    is gone that a former crawl found that already. ``statements`` are how many statements or rows of data were added,
+    removed and changed, None where that is not known.
     """
 
     page: Page
@@ -82,6 +83,7 @@ class RecrawlComparison:
     held: bool = True
     repeats: bool | None = None
     was_gone: bool = False
+    statements: tuple[int, int, int] | None = None
 
     @property
     def is_repeated(self) -> bool:

@@ -22,6 +22,11 @@ ACCEPT_RDF = (
     "application/rdf+xml;q=0.9,text/html;q=0.7,application/xhtml+xml;q=0.7,application/xml;q=0.6,*/*;q=0.5"
 )
 """What is asked for where RDF goes before HTML: JSON-LD later, since its remote contexts are not loaded."""
+ACCEPT_RESULTS = (
+    "application/sparql-results+json,application/sparql-results+xml;q=0.9,application/n-triples,text/turtle;q=0.9,"
+    "application/rdf+xml;q=0.8,text/csv;q=0.5,*/*;q=0.1"
+)
+"""What SPARQL endpoints are asked for: results of SELECT, or the graph of CONSTRUCT."""
 PATIENCE = 30
 """A body may take this many times ``politeness.timeout`` while it keeps coming: slow servers have large files too."""
 

@@ -1,6 +1,7 @@
 """``crawl.json``: every count of a crawl."""
 
 import logging
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,8 +17,10 @@ from aahcrawler.frontier.protocol import Counts, State
 from aahcrawler.frontier.server.file_mending import Damage
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ReadError
+from aahcrawler.revisits.change_log import counted_changes
 from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
+from aahcrawler.segments import DamageError
 from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd
 
@@ -180,11 +183,16 @@ logger = logging.getLogger(__name__)
 
 
 def recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
-    """Return what is to be added to the counts of a crawl, so that they are those of ``aah objects --crawl``.
+    """Return what is to be added to the counts of a crawl, so that they are those that other readers of it tell.
 
-    ``objects_counted`` becomes the number of answers of which the objects are counted. Nothing is added where its
-    objects cannot be read, which is logged.
+    Web objects are counted as ``aah objects --crawl`` has them, changes as the log of changes has them.
+    ``objects_counted`` becomes the number of answers of which the objects are counted. Nothing is added where that
+    cannot be read, which is logged.
     """
+    return {**_objects_recounted(folder, number, stats), **_changes_recounted(folder, number, stats)}
+
+
+def _objects_recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
     try:
         found = object_counts(folder, number if number > 1 else None).types
     except ReadError as error:
@@ -195,3 +203,13 @@ def recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
     known = {name: stats[name] for name in ("objects", "objects_counted")}
     known |= {f"object:{kind}": many for kind, many in stats.group("object").items()}
     return {name: now.get(name, 0.0) - known.get(name, 0.0) for name in known | now if now.get(name) != known.get(name)}
+
+
+def _changes_recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
+    known = {name: int(stats[name]) for name in ("new", "changed", "unchanged", "gone")}
+    try:
+        now = counted_changes(folder, number, known)
+    except (DamageError, OSError, sqlite3.Error) as error:
+        logger.warning("changes are counted by what servers sent, since their log cannot be read: %s", error)
+        return {}
+    return {name: float(many - known[name]) for name, many in now.items() if many != known[name]}

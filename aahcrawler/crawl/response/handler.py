@@ -46,6 +46,7 @@ from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, w
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
+from aahcrawler.crawl.response.sparql_paging import SparqlPaging
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.crawl.response.visit_noting import AnswerVisit, VisitNoting
@@ -139,6 +140,7 @@ class ResponseSteps:
     budgets: DomainBudgets
     session_probing: SessionProbing
     visit_noting: VisitNoting
+    sparql_paging: SparqlPaging
     rendering: PageRendering | None = None
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
@@ -516,6 +518,7 @@ class ResponseHandler:
         await asyncio.sleep(0)
         if lease.is_page and is_last:
             discovered = await self._learn(lease, response.status, comparison, found, discovered)
+            discovered = self._steps.sparql_paging.beyond(lease, comparison, discovered, stats)
         record = AnswerRecord(lease, response, sent, comparison, look, found, discovered, stats)
         await self._write(record)
         if is_last:

@@ -17,7 +17,8 @@ from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.documents import DocumentReader, NotComparedError, is_document, is_rdf, rdf_alternates
+from aahcrawler.documents import DocumentReader, NotComparedError, is_data, is_document, rdf_alternates
+from aahcrawler.documents.statement_changes import statement_changes
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Purpose
 from aahcrawler.helper import Refused
@@ -404,23 +405,28 @@ class Transcripts:
         return replace(comparison, page=replace(page, transcript=transcript))
 
     async def compared(self, comparison: RecrawlComparison, recrawl: Recrawl) -> RecrawlComparison:
-        """Return a comparison by what the page says: RDF in another order or format, or with other labels, is the same.
+        """Return a comparison by what data say: in another order, format or spelling the same is no change.
 
-        Raise ``UnreadableCaptureError`` where the former page cannot be read from the archive.
+        Of data that say something else the comparison tells how many statements or rows do. Raise
+        ``UnreadableCaptureError`` where the former page cannot be read from the archive.
         """
         page, former = comparison.page, comparison.former
-        if comparison.change is not Change.CHANGED or former is None or not is_rdf(page):
+        if comparison.change is not Change.CHANGED or former is None or page.rendered or not is_data(page):
             return comparison
         before = recrawl.sent_page(former)
-        if not is_rdf(before):
+        if not is_data(before):
             return comparison
         try:
             now, then = [await asyncio.to_thread(self._reader.statements, each) for each in (page, before)]
         except NotComparedError as error:
             logger.warning("%s: taken for changed, since its statements are not compared: %s", page.url, error)
             return comparison
-        is_same = now == then
-        return replace(comparison, change=Change.UNCHANGED, repeats=False) if is_same else comparison
+        if now.digest == then.digest:
+            return replace(comparison, change=Change.UNCHANGED, repeats=False)
+        if now.parts is None or then.parts is None:
+            return comparison
+        changes = await asyncio.to_thread(statement_changes, then.parts, now.parts)
+        return replace(comparison, statements=changes.counts)
 
     async def close(self) -> None:
         """End the process that reads."""

@@ -16,6 +16,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.lease.lease_source import StoppedError
+from aahcrawler.documents.formats import JSON, format_of
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import LinkType, Metadata
@@ -23,7 +24,7 @@ from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.revisits.change_evidence import http_date
-from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, template_of
+from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, of_data, template_of
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord, milliseconds
 from aahcrawler.traps.path_shape import Trap
 from aahcrawler.webobject import WebObject
@@ -90,6 +91,13 @@ class VisitNoting:
 
     async def _difference(self, visit: AnswerVisit) -> Difference | None:
         """Compare the page with its former capture; None where that cannot be read any more."""
+        says_otherwise = visit.comparison.statements is not None
+        if says_otherwise and format_of(visit.comparison.page) != JSON:
+            return of_data(None)
+        found = await self._difference_of_texts(visit)
+        return of_data(found) if says_otherwise else found
+
+    async def _difference_of_texts(self, visit: AnswerVisit) -> Difference | None:
         former, page = visit.comparison.former, visit.comparison.page
         if former is None or not is_comparable(page):
             return None
@@ -141,6 +149,7 @@ def _record(visit: AnswerVisit, difference: Difference | None) -> VisitRecord:
             "new": changes.added[:_MAX_OBJECTS],
             "edited": changes.edited[:_MAX_OBJECTS],
             "deleted": changes.deleted[:_MAX_OBJECTS],
+            "statements": comparison.statements,
         }
     )
 

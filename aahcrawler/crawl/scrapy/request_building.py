@@ -15,6 +15,7 @@ from aahcrawler.crawl.browsing.visited_crawl import VISIT, PageFetch
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
+from aahcrawler.crawl.fetch.client_settings import ACCEPT_RESULTS
 from aahcrawler.crawl.fetch.download_handler import (
     CAPTURED_AS,
     ENDING,
@@ -53,9 +54,11 @@ def build_request(
     url: str, asked: ConditionalRequest, context: CrawlContext, fetching: FetchControl, meta: Mapping[str, Any]
 ) -> Request:
     """Return the request of a URL with the context's headers and the conditions asked for, ``meta`` added."""
+    is_query = any(each.offset(url) is not None for each in context.icd.sources.sparql)
+    accept = {"Accept": ACCEPT_RESULTS} if is_query else {}
     return Request(
         url,
-        headers={**context.request_headers, **asked.conditions},
+        headers={**context.request_headers, **accept, **asked.conditions},
         dont_filter=True,
         meta={
             ENDING: fetching.ending,

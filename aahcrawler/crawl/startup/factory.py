@@ -367,7 +367,7 @@ def _scope(icd: Icd, folder: CrawlFolder, revisits: PageRhythm | None) -> Scope:
         return left_out(resting=RestingPages.of(folder.root, number))
     if revisits is None:
         return left_out()
-    seeds = filter(None, map(spelling.url, icd.seeds))
+    seeds = filter(None, map(spelling.url, icd.starts))
     found = due_pages(folder.root, number, revisits, datetime.now(UTC), seeds)
     write_whole(folder.root / RESTING, found.resting.content())
     logger.info("%s", found)
@@ -423,11 +423,11 @@ def _seed(icd: Icd, folder: CrawlFolder, seeder: Seeder, history: History, now: 
     Return how many pages of former crawls it knows, 0 for one that goes on.
     """
     known = 0
-    seeder.seeds(icd.seeds)
+    seeder.seeds(icd.starts)
     seeder.postings(seeds_of_posts(icd))
     if folder.run.start is not Start.RESUMED:
         if folder.run.number > 1:
-            known = seeder.former(history, icd.seeds)
+            known = seeder.former(history, icd.starts)
         if folder.run.begun_at is None and BEGUN not in seeder.frontier.stats():
             seeder.frontier.count({BEGUN: now.timestamp()})
     if folder.is_first:

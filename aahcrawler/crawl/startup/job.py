@@ -32,6 +32,7 @@ from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts
 from aahcrawler.crawl.response.repaired_pages import Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import SessionProbing
+from aahcrawler.crawl.response.sparql_paging import SparqlPaging
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.crawl.response.visit_noting import VisitNoting
@@ -120,6 +121,7 @@ def assemble(
         budgets,
         SessionProbing(current, writer, fetching, sessions, reading),
         VisitNoting(writer, recrawl, reading),
+        SparqlPaging(current),
         PageRendering(current, fetching, visits, recrawl, opened, reading),
         reporting.peer_export,
         rereading,

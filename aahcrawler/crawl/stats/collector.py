@@ -12,7 +12,7 @@ GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error", FAILURE),
     *("failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"),
     *("source", "source_archive", "source_trouble"),
-    *("stream", "coding", "malformed", "domain_pages", "domain_bytes"),
+    *("stream", "coding", "malformed", "domain_pages", "domain_bytes", "sparql"),
     *("http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
@@ -27,13 +27,13 @@ pages of no known level without an object, by reason, ``avoided`` links by the p
 no content, ``domain_pages`` and ``domain_bytes`` what domains with budgets have used of them, ``unverified`` answers by
 what was wrong with a certificate that was accepted all the same, ``stream`` manifests of streams by what there is to
 tell of them (``streams.stream_manifest.StreamNote``), ``coding`` answers by what was wrong with their content coding
-(``page.decoding.Fault``), ``source`` and ``source_archive`` captures that were taken from archives, by the source of
-the definition and by the archive, ``source_trouble`` what went wrong there, by archive and reason, ``malformed`` feeds
-and sitemaps with mistakes in their markup, and entries of theirs that were left out for such. ``http``, ``data`` and
-``browser`` are what each way to look at pages has cost, and how looks in a browser ended, ``browser_missing`` counts
-pages that had none for want of a browser, by the reason, ``browser_isolation`` and ``browser_version`` looks by what
-kept the browser off the network and by what it was, ``browser_refused`` requests of pages in a browser that had no
-answer, by reason.
+(``page.decoding.Fault``), ``sparql`` pages of queries, and what was wrong with them (``SparqlPaging``), ``source`` and
+``source_archive`` captures that were taken from archives, by the source of the definition and by the archive,
+``source_trouble`` what went wrong there, by archive and reason, ``malformed`` feeds and sitemaps with mistakes in their
+markup, and entries of theirs that were left out for such. ``http``, ``data`` and ``browser`` are what each way to look
+at pages has cost, and how looks in a browser ended, ``browser_missing`` counts pages that had none for want of a
+browser, by the reason, ``browser_isolation`` and ``browser_version`` looks by what kept the browser off the network and
+by what it was, ``browser_refused`` requests of pages in a browser that had no answer, by reason.
 """
 SINGLE: Final = (
     "requests",

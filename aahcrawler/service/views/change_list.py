@@ -47,6 +47,7 @@ class VisitShown(Shown):
     new: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+    statements: tuple[int, int, int] | None = None
     changed_after: str | None = None
     changed_before: str | None = None
     dated_by: DateSource | None = None
