@@ -262,6 +262,33 @@ class ServiceClient:
         """Change fields of the scope; with ``preview`` return what would be blocked, and what would come back."""
         return self._changed(crawl, "scope", scope, preview=preview)
 
+    # The schedule
+
+    def schedule(self, text: str = "") -> Iterator[JsonObject]:
+        """Yield the scheduled crawls whose names hold a text, the next due first, each with ``due_at`` and ``why``."""
+        asked = {"text": text, "limit": 200}
+        return self._rows(lambda after: f"/v1/schedule?{urlencode({**asked, 'after': after or 0})}", "crawls")
+
+    def scheduled(self, name: str) -> JsonObject:
+        """Return a scheduled crawl. Raise ``ServiceError`` where the schedule has none of this name."""
+        return self._object("GET", _scheduled(name))
+
+    def scheduled_visits(self, name: str = "", number: int = 50) -> Sequence[JsonObject]:
+        """Return the newest visits, of one scheduled crawl or of all, the newest first."""
+        return tuple(self._object("GET", f"{_scheduled(name)}/visits?limit={number}")["visits"])
+
+    def visit_now(self, name: str) -> JsonObject:
+        """Have a scheduled crawl visited now, beside its rhythm."""
+        return self._object("POST", f"{_scheduled(name)}/now")
+
+    def pause_scheduled(self, name: str = "") -> JsonObject:
+        """Begin no visits any more, of one scheduled crawl or of all; what runs goes on."""
+        return self._object("POST", f"{_scheduled(name)}/pause")
+
+    def resume_scheduled(self, name: str = "") -> JsonObject:
+        """End the pause of a scheduled crawl, or that of all."""
+        return self._object("POST", f"{_scheduled(name)}/resume")
+
     # HTTP
 
     def get(self, path: str) -> Any:
@@ -363,6 +390,10 @@ class ServiceClient:
 
 def _specification(name: str, what: str = "") -> str:
     return f"/v1/specifications/{quote(name, safe='')}{what and f'/{what}'}"
+
+
+def _scheduled(name: str) -> str:
+    return f"/v1/schedule/crawls/{quote(name, safe='')}" if name else "/v1/schedule"
 
 
 def _path(crawl: str, what: str = "", **query: str | int | float | bool) -> str:

@@ -49,9 +49,13 @@ def list_crawls(
     file: ScheduleFile = _DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """List crawls with their rhythm, their last visit, and when and why the next one is due; the next one first."""
+    """List crawls with their rhythm, their last visit, and when and why the next one is due; the next one first.
+
+    Crawls whose entry or definition has mistakes are listed with the first of them; the exit code is 2 then.
+    """
     from datetime import UTC, datetime
 
+    from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.schedule_tables import upcoming, write_json, write_upcoming
@@ -59,13 +63,16 @@ def list_crawls(
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError, LogError):
-        schedule = Schedule.load(file)
+        schedule, mistaken = Schedule.sound(file)
+        faults = {**mistaken, **CrawlFolders(file.absolute().parent).faults(schedule.crawls)}
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
-            found = upcoming(schedule, log, datetime.now(UTC))
+            found = upcoming(schedule, log, datetime.now(UTC), faults)
     write = write_json if as_json else write_upcoming
     write(found, sys.stdout)
     if not Place(file).is_looked_after:
         typer.echo(f"{file}: nobody looks after this schedule: aah schedule run --file {file}", err=True)
+    if faults:
+        raise typer.Exit(MISTAKE)
 
 
 @schedule_app.command()

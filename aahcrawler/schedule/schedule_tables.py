@@ -1,15 +1,19 @@
 """What a schedule did, and what it will do, as tables and JSON."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TextIO
+from types import MappingProxyType
+from typing import Final, TextIO
 
 from aahcrawler.schedule.rhythms import Due, in_words
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import Plan
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
+
+FAULTY: Final = "has mistakes"
+"""The state of a crawl whose entry or definition cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,8 @@ class Upcoming:
     """A crawl of a schedule: when it is due next, and its newest visit.
 
     ``state`` is what keeps it from its next visit, or what it waits for. Where it is due for several moments that
-    passed, one visit makes up for all ``moments``.
+    passed, one visit makes up for all ``moments``. ``fault`` is what is wrong with its entry or definition, because of
+    which no visit begins; ``due_at`` is None where nobody knows when it is due, or others visit it.
     """
 
     name: str
@@ -28,6 +33,22 @@ class Upcoming:
     begun_at: datetime | None = None
     outcome: Outcome | None = None
     found: Found | None = None
+    fault: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why its next visit is at that moment, in words."""
+        if self.fault:
+            return f"no visit begins: {self.fault}"
+        reasons = {
+            "under way": "a visit has not ended yet",
+            "wanted now": "somebody asked for it",
+            "paused": "it is paused",
+        }
+        passed = f"{self.moments:,} due moments have passed" if self.moments > 1 else "its moment has come"
+        reason = passed if self.state == "due" else reasons.get(self.state, "")
+        first = "" if self.begun_at else "it was never visited"
+        return "; ".join(filter(None, (self.rhythm, reason, first)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +67,13 @@ class VisitRow:
     said: str
 
 
-def upcoming(schedule: Schedule, log: VisitLog, now: datetime) -> list[Upcoming]:
-    """Return the crawls of a schedule, those that run first, then as they are due."""
+def upcoming(
+    schedule: Schedule, log: VisitLog, now: datetime, faults: Mapping[str, str] = MappingProxyType({})
+) -> list[Upcoming]:
+    """Return the crawls of a schedule, those that run first, then as they are due.
+
+    ``faults`` are those of crawls, some of which it may not have for their mistakes.
+    """
     added, paused, wanted = log.known_since(), log.paused(), log.wanted()
     under_way = {each.entry: each for each in log.open_visits()}
     found = []
@@ -56,8 +82,14 @@ def upcoming(schedule: Schedule, log: VisitLog, now: datetime) -> list[Upcoming]
         due = entry.rhythm.due(past, now)
         visit = under_way.get(name) or next(iter(log.visits(name, 1)), None)
         state = _state(name, due, now, under_way, wanted, paused)
-        last = (visit.begun_at, visit.outcome, visit.found if visit.outcome else None) if visit else ()
-        found.append(Upcoming(name, in_words(entry), state, due.at, due.moments, *last))
+        last = (visit.begun_at, visit.outcome, visit.found if visit.outcome else None) if visit else (None, None, None)
+        fault = faults.get(name, "")
+        if fault and state != "under way":
+            state = FAULTY
+        found.append(Upcoming(name, in_words(entry), state, due.at, due.moments, *last, fault))
+    found += [
+        Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
+    ]
     return sorted(found, key=lambda each: (each.state != "under way", each.due_at or now, each.name))
 
 
@@ -93,12 +125,15 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
-    """Write crawls a line each, with tabs between columns."""
+    """Write crawls a line each, with tabs between columns, and below them what is wrong with some."""
     out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\n")
     for each in rows:
         counts = (f"{each.found.pages}", f"{each.found.changed + each.found.new}") if each.found else ("-", "-")
         columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
         out.write("\t".join((*columns, each.outcome or "-", *counts)) + "\n")
+    for each in rows:
+        if each.fault:
+            out.write(f"{each.name}: no visit begins: {each.fault}\n")
 
 
 def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:

@@ -59,7 +59,7 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
     assert cockpit.post("/schedule/acts/resume", {**own, "name": ""}, cookie).status == 303
     sent = {"secret": cockpit.form_secret(reader), "name": CRAWL}
     assert cockpit.post("/schedule/acts/now", sent, reader).status == 403
-    assert cockpit.post("/schedule/acts/now", {**own, "name": "no-such"}, cookie).status == 400
+    assert cockpit.post("/schedule/acts/now", {**own, "name": "no-such"}, cookie).status == 404
     assert cockpit.post("/schedule/acts/granted", own, cookie).status == 400
     entries = [each for each in read_entries(cockpit.place) if not isinstance(each, Damage)]
     did = [each["did"] for each in entries if each.get("did")]
@@ -69,7 +69,7 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
 def test_a_cockpit_without_a_schedule_says_so(tmp_path: Path) -> None:
     with serving(tmp_path) as cockpit:
         answer = cockpit.ask("GET", "/schedule", Cookie=f"{COOKIE}={cockpit.entered(READER)}")
-        assert answer.status == 400
+        assert answer.status == 404
         assert b"start it with --schedule FILE" in answer.body
         assert b'href="/schedule"' not in answer.body
 
