@@ -26,6 +26,7 @@ RuleKind = Literal["url", "prefix", "host", "pattern"]
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _LARGEST: Final = 256 * 2**20
+_LARGEST_PROBLEM: Final = 2**20
 _MAX_LINE_LENGTH: Final = 16 * 2**20
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
 _JOB_WAIT: Final = 15
@@ -74,13 +75,15 @@ class ServiceClient:
     """Speaks with a service at a URL. Each call is a connection of its own, so threads may share a client.
 
     ``timeout`` are seconds between two signs of life of the service. A call that is one too many is made again when
-    the service says, for up to ``patience`` seconds. Redirects are not followed: they would take the token along.
+    the service says, for up to ``patience`` seconds. An answer has at most ``largest`` bytes. Redirects are not
+    followed: they would take the token along.
     """
 
     url: str
     token: str = field(default="", repr=False)
     timeout: float = 60.0
     patience: float = 60.0
+    largest: int = _LARGEST
 
     # Reading
 
@@ -352,7 +355,7 @@ class ServiceClient:
         while True:
             try:
                 with self._answered(method, path, body, headers or {}) as response:
-                    return _parsed(_whole(response))
+                    return _parsed(_whole(response, self.largest))
             except ServiceError as error:
                 wait = error.retry_after or 1.0
                 if error.status != 429 or time.monotonic() + wait > deadline:
@@ -402,25 +405,25 @@ def _path(crawl: str, what: str = "", **query: str | int | float | bool) -> str:
     return f"/v1/crawls/{quote(crawl, safe='')}{'/' if what else ''}{what}{'?' if asked else ''}{asked}"
 
 
-def _whole(response: HTTPResponse) -> bytes:
-    body = response.read(_LARGEST + 1)
-    if len(body) > _LARGEST:
-        raise ServiceError(response.status, f"the answer has more than {_LARGEST:,} bytes")
+def _whole(response: HTTPResponse, largest: int = _LARGEST) -> bytes:
+    body = response.read(largest + 1)
+    if len(body) > largest:
+        raise ServiceError(response.status, f"the answer has more than {largest:,} bytes")
     return body
 
 
 def _parsed(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ServiceError(0, "the answer is no JSON; is this the URL of a service?") from None
 
 
 def _refusal(response: HTTPResponse) -> ServiceError:
     given = response.getheader("Retry-After") or ""
     try:
-        problem = json.loads(_whole(response))
-    except ValueError:
+        problem = json.loads(_whole(response, _LARGEST_PROBLEM))
+    except (ValueError, RecursionError):
         problem = None
     found = problem if isinstance(problem, dict) else {}
     detail = str(found.get("detail") or f"the service answered {response.status} {response.reason}")

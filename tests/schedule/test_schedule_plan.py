@@ -53,7 +53,7 @@ def test_visits_wait_for_one_another_and_those_that_are_too_long_are_told(log: V
     at_ease = planned(schedule, log, {"a": 2400.0, "b": 2 * 3600.0}, START, START + 4 * HOUR, parallel=2)
     assert all(each.fits and each.begins_at == each.due_at for each in at_ease.visits)
     printed = StringIO()
-    write_plan(plan, printed)
+    write_plan(plan, {}, printed)
     row = "a\t2026-03-02 14:00\t2026-03-02 14:40\t2026-03-02 15:20\t40.0\tno: due again at 2026-03-02 15:00"
     assert row in printed.getvalue().splitlines()
 

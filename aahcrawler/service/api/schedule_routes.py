@@ -1,23 +1,35 @@
 """Routes of the schedule: what is due when and why then, what ran, and visits now, pauses and their end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from aahcrawler.schedule.visit_log import Wish
-from aahcrawler.service.api.steering_routes import Operator
+from aahcrawler.service.api.steering_routes import AskedUrl, Operator
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.held_sites import HeldSitesPage, HeldVersionsShown, HoldingsDesk, canonical
 from aahcrawler.service.views.scheduled_crawls import (
     MOST,
+    CapacityShown,
     EntryShown,
     ScheduleDesk,
     SchedulePage,
+    UnitsShown,
+    UnitVersions,
     VisitsPage,
     Wished,
 )
 from aahcrawler.service.web.noted_acts import note_did
-from aahcrawler.service.web.problems import DAMAGED, NO_ENTRY, NO_SCHEDULE, ProblemError, problem_responses
+from aahcrawler.service.web.problems import (
+    BAD_SEARCH,
+    BAD_URL,
+    DAMAGED,
+    NO_ENTRY,
+    NO_SCHEDULE,
+    ProblemError,
+    problem_responses,
+)
 
 Name = Annotated[str, Path(max_length=64, description="The name of the crawl in the schedule.", examples=["floods"])]
 Limit = Annotated[int, Query(ge=1, le=MOST)]
@@ -53,6 +65,21 @@ def _add_shown(router: APIRouter, desk: Callable[[], ScheduleDesk]) -> None:
     def list_visits(limit: Limit = 50) -> VisitsPage:
         """List the visits of all scheduled crawls, the newest first: when due, begun and ended, and what they found."""
         return desk().visits(most=limit)
+
+    @router.get("/capacity", responses=_SHOWN)
+    def show_capacity() -> CapacityShown:
+        """Say how busy the schedule is, and how many visits more would fit into a day."""
+        return desk().capacity()
+
+    @router.get("/units", responses=_SHOWN)
+    def list_units() -> UnitsShown:
+        """List the units that visit the schedule together, as they told last."""
+        return desk().units()
+
+    @router.get("/units/versions", responses={**_SHOWN, **problem_responses(BAD_URL)})
+    def find_versions(url: AskedUrl) -> Sequence[UnitVersions]:
+        """Ask the other units which of their crawls hold captures of a URL, with links to their TimeMaps."""
+        return desk().versions_elsewhere(canonical(url))
 
     @router.get("/crawls/{name}", responses=_OF_ENTRIES)
     def show_scheduled(name: Name) -> EntryShown:
@@ -90,6 +117,24 @@ def _add_acts(router: APIRouter, desk: Callable[[], ScheduleDesk]) -> None:
     def resume(name: Name, _caller: Operator) -> Wished:
         """End the pause of a crawl."""
         return _asked(desk(), Wish.RESUME, name)
+
+
+def holding_routes(instruments: Instruments) -> APIRouter:
+    """Return the routes that say what the crawls of this service hold."""
+    router = APIRouter(tags=["holdings"])
+    desk = HoldingsDesk(instruments.reach, instruments.indexes)
+
+    @router.get("/holdings", responses=problem_responses(BAD_SEARCH))
+    def list_holdings(after: Annotated[str, Query(max_length=400)] = "", limit: Limit = 50) -> HeldSitesPage:
+        """List the sites that crawls hold captures of, since when, and until when; `next` goes on with the rest."""
+        return desk.sites(after, limit)
+
+    @router.get("/versions", responses=problem_responses(BAD_URL))
+    def list_versions(url: AskedUrl) -> HeldVersionsShown:
+        """Say which crawls hold captures of a URL, how many, and of when the first and the last ones are."""
+        return desk.versions(canonical(url))
+
+    return router
 
 
 def _asked(desk: ScheduleDesk, act: Wish, name: str = "") -> Wished:

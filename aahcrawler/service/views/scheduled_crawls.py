@@ -5,14 +5,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.schedule_file import Schedule
-from aahcrawler.schedule.schedule_plan import Plan, expected_seconds, planned
+from aahcrawler.schedule.schedule_plan import Capacity, Plan, RhythmOf, expected_seconds, planned, whole_rhythm
 from aahcrawler.schedule.schedule_run import Place
 from aahcrawler.schedule.schedule_tables import Upcoming, VisitRow, upcoming, visit_row
+from aahcrawler.schedule.unit_exchange import (
+    HeardUnit,
+    HeldVersions,
+    Sharing,
+    UnitClient,
+    UnitError,
+    asked_together,
+    clients_of,
+)
+from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import ALL, LogError, Visit, VisitLog, Wish
 from aahcrawler.service.web.problems import DAMAGED, NO_ENTRY, ProblemError, Shown
 from online_analysis.icd import IcdError
@@ -50,6 +61,8 @@ class ShownSchedule:
     visits: Sequence[VisitRow]
     plan: Plan
     is_paused: bool
+    parts: Mapping[str, str]
+    """What this unit visits of each crawl, in words; nothing where there are no others."""
 
 
 class FoundShown(Shown):
@@ -83,9 +96,10 @@ class VisitShown(Shown):
 class EntryShown(Shown):
     """A scheduled crawl: when its next visit is due and ``why``, and its newest visit.
 
-    ``state`` is `under way`, `wanted now`, `paused`, `due`, `waits` or `has mistakes`; ``fault`` is the mistake because
-    of which no visit begins, and ``due_at`` is None where it makes that unknown. One visit stands for all ``moments``
-    that have passed. ``seconds`` is how long a visit takes, None where nobody knows.
+    ``state`` is `under way`, `wanted now`, `paused`, `due`, `waits`, `elsewhere` (other units visit it) or `has
+    mistakes`; ``fault`` is the mistake because of which no visit begins. ``due_at`` is None where it is not due here,
+    or nobody knows. One visit stands for all ``moments`` that have passed. ``seconds`` is how long a visit takes, None
+    where nobody knows.
     """
 
     name: str
@@ -114,6 +128,63 @@ class SchedulePage(Shown):
     is_paused: bool
     is_looked_after: bool
     next: int | None = None
+
+
+class CapacityShown(Shown):
+    """What could still be visited a day, by the plan of a week: see the fields of ``Capacity``.
+
+    ``parallel`` crawls run at once and are busy for ``load`` of the time. ``usual_seconds`` is how long a visit takes;
+    ``more_visits`` of that length fit into ``free_seconds``, the seconds of crawling that are left of a day.
+    """
+
+    parallel: int
+    load: float
+    crawls: int
+    usual_seconds: float | None
+    free_seconds: float
+    more_visits: int | None
+
+
+class UnitShown(Shown):
+    """A unit: its service, its weight, and what it told last.
+
+    ``is_silent`` says whether others visit in its place by now, ``failing_since`` since when it does not answer.
+    """
+
+    name: str
+    url: str
+    weight: float
+    asked_at: datetime | None = None
+    failing_since: datetime | None = None
+    is_silent: bool = False
+    problem: str = ""
+    capacity: CapacityShown | None = None
+    crawls: int = 0
+
+
+class UnitsShown(Shown):
+    """The units that visit a schedule together, and which of them this one is; none where it has no list of them."""
+
+    name: str = ""
+    units: tuple[UnitShown, ...] = ()
+
+
+class CrawlVersions(Shown):
+    """How many captures of a URL a crawl holds, the first and last of them, and its TimeMap where that is known."""
+
+    crawl: str
+    captures: int
+    first: datetime
+    last: datetime
+    time_map: str = ""
+
+
+class UnitVersions(Shown):
+    """The crawls of a unit that hold captures of a URL; ``problem`` says why it did not tell."""
+
+    unit: str
+    held: tuple[CrawlVersions, ...] = ()
+    problem: str = ""
 
 
 class VisitsPage(Shown):
@@ -145,21 +216,25 @@ class ScheduleDesk:
         """Return the crawls whose names hold a text, from one on. Raise ``ProblemError``."""
         at = now or datetime.now(UTC)
         schedule, faults = self._sound()
+        sharing, rhythm_of = self._shared()
         with self._log() as log:
-            rows = _named(upcoming(schedule, log, at, faults), text)
+            rows = _named(upcoming(schedule, log, at, faults, rhythm_of), text)
             seconds = {name: expected_seconds(log, name) for name in schedule.crawls}
-            plan = planned(schedule, log, seconds, at, at + timedelta(days=DAYS), most=_VISITS)
+            until = at + timedelta(days=DAYS)
+            plan = planned(schedule, log, seconds, at, until, most=_VISITS, rhythm_of=rhythm_of)
             named = [each for each in log.visits(ALL, _VISITS) if text.lower() in each.entry.lower()]
             newest = [visit_row(log, each) for each in named[:ROWS]]
             is_paused = ALL in log.paused()
-        days = _days(at.date(), named, plan, text)
-        return ShownSchedule(rows[after : after + ROWS], len(rows), days, newest, plan, is_paused)
+        days, some = _days(at.date(), named, plan, text), rows[after : after + ROWS]
+        parts = {} if sharing is None else {each.name: _part(sharing, schedule, each.name) for each in some}
+        return ShownSchedule(some, len(rows), days, newest, plan, is_paused, parts)
 
     def page(self, text: str = "", after: int = 0, most: int = 50) -> SchedulePage:
         """Return some crawls whose names hold a text, the next due first. Raise ``ProblemError``."""
         schedule, faults = self._sound()
+        rhythm_of = self._shared()[1]
         with self._log() as log:
-            rows = _named(upcoming(schedule, log, datetime.now(UTC), faults), text)
+            rows = _named(upcoming(schedule, log, datetime.now(UTC), faults, rhythm_of), text)
             crawls = tuple(self._entry(schedule, log, each) for each in rows[after : after + most])
             is_paused = ALL in log.paused()
         return SchedulePage(
@@ -175,10 +250,40 @@ class ScheduleDesk:
         """Return a crawl. Raise ``ProblemError`` where the schedule has none of this name."""
         schedule, faults = self._sound()
         with self._log() as log:
-            for each in upcoming(schedule, log, datetime.now(UTC), faults):
+            for each in upcoming(schedule, log, datetime.now(UTC), faults, self._shared()[1]):
                 if each.name == name:
                     return self._entry(schedule, log, each)
         raise _no_entry(name)
+
+    def capacity(self) -> CapacityShown:
+        """Return what could still be visited a day by the plan of a week. Raise ``ProblemError``."""
+        at, schedule = datetime.now(UTC), self._sound()[0]
+        rhythm_of = self._shared()[1]
+        with self._log() as log:
+            seconds = {name: expected_seconds(log, name) for name in schedule.crawls}
+            until = at + timedelta(days=DAYS)
+            plan = planned(schedule, log, seconds, at, until, most=_VISITS, rhythm_of=rhythm_of)
+        return CapacityShown.model_validate(asdict(Capacity.of(plan, seconds)))
+
+    def units(self) -> UnitsShown:
+        """Return the units that visit the schedule together, as they told last; none where it has no list of them."""
+        sharing = self._shared()[0]
+        if sharing is None:
+            return UnitsShown()
+        heard, units = sharing.heard.units, sharing.units
+        return UnitsShown(
+            name=units.name,
+            units=tuple(_unit(name, units, heard.get(name, HeardUnit())) for name in units.units),
+        )
+
+    def versions_elsewhere(self, url: str) -> tuple[UnitVersions, ...]:
+        """Ask the other units which of their crawls hold captures of a URL; wait for no more than 20 seconds."""
+        sharing = self._shared()[0]
+        if sharing is None:
+            return ()
+        clients = clients_of(sharing.units)
+        answers = asked_together({name: partial(client.versions, url) for name, client in clients.items()})
+        return tuple(_versions(name, clients[name], url, answer) for name, answer in answers.items())
 
     def visits(self, name: str = ALL, most: int = 50) -> VisitsPage:
         """Return the newest visits, of one crawl or of all. Raise ``ProblemError`` for a crawl that nobody knows."""
@@ -205,6 +310,14 @@ class ScheduleDesk:
         told = {**asdict(row), "fault": fault, "why": row.why if fault == row.fault else f"no visit begins: {fault}"}
         return EntryShown.model_validate({**told, "definition": entry.definition if entry else "", "seconds": seconds})
 
+    def _shared(self) -> tuple[Sharing | None, RhythmOf]:
+        """Return which part of the schedule this unit visits, None for all of it, and when crawls are due here."""
+        try:
+            sharing = Place(self.file).sharing(self.folders)
+        except IcdError as error:
+            raise ProblemError(DAMAGED, f"the list of units has mistakes: {error}") from error
+        return sharing, whole_rhythm if sharing is None else sharing.rhythm
+
     def _sound(self) -> tuple[Schedule, Mapping[str, str]]:
         try:
             return Schedule.sound(self.file)
@@ -222,6 +335,42 @@ class ScheduleDesk:
 
 def _named(rows: Iterable[Upcoming], text: str) -> list[Upcoming]:
     return [each for each in rows if text.lower() in each.name.lower()]
+
+
+def _part(sharing: Sharing, schedule: Schedule, name: str) -> str:
+    """Return in words what this unit visits of a crawl."""
+    entry = schedule.crawls.get(name)
+    if entry is None:
+        return ""
+    part = sharing.part(name, entry)
+    if part.turn is None:
+        return f"{part.other} visits it, {sharing.units.name} stands by" if part.other else "other units visit it"
+    if part.instead:
+        return f"all of it: {part.instead}"
+    return f"in turn with {part.other}" if part.turn.of > 1 else f"all of it; {part.other or 'nobody'} stands by"
+
+
+def _unit(name: str, units: Units, heard: HeardUnit) -> UnitShown:
+    capacity = None if heard.capacity is None else CapacityShown.model_validate(heard.capacity.model_dump())
+    unit = units.units[name]
+    return UnitShown(
+        name=name,
+        url=str(unit.url),
+        weight=unit.weight,
+        asked_at=heard.asked_at,
+        failing_since=heard.failing_since,
+        is_silent=heard.is_silent(units.silent_after),
+        problem=heard.problem,
+        capacity=capacity,
+        crawls=sum(each.is_visited for each in heard.crawls.values()),
+    )
+
+
+def _versions(name: str, client: UnitClient, url: str, answer: tuple[HeldVersions, ...] | UnitError) -> UnitVersions:
+    if isinstance(answer, UnitError):
+        return UnitVersions(unit=name, problem=str(answer))
+    held = [{**each.model_dump(), "time_map": client.time_map(each, url)} for each in answer]
+    return UnitVersions(unit=name, held=tuple(map(CrawlVersions.model_validate, held)))
 
 
 def _no_entry(name: str) -> ProblemError:
