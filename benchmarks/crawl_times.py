@@ -3,8 +3,10 @@
 The first crawl of a class of sites learns what there is. Each of those after the second is estimated by the log of all
 before it; ``seconds`` is what they took, at the median, ``uneven`` how much longer the longest of them took than the
 shortest, which tells how even the machine is. ``ours`` simulates the queues of polite crawls at the paces in the log,
+and adds what the crawl before took around its visits;
 ``paper`` is the estimate of the paper on changes of the Web of Data by the same mean times: what either was beyond the
-seconds that each crawl took, at the median and where it was farthest off. ``load`` is that of the machine meanwhile.
+seconds that each crawl took, at the median and where it was farthest off. ``process`` are the seconds that starting
+and ending a process takes beside that, ``load`` is that of the machine meanwhile.
 """
 
 import json
@@ -24,7 +26,14 @@ from typing import Final
 
 from aahcrawler.layout import SUMMARY
 from aahcrawler.revisits.change_log import visits
-from aahcrawler.revisits.crawl_time import SLOTS, SiteLoad, packed_seconds, simulated_seconds, site_loads
+from aahcrawler.revisits.crawl_time import (
+    SLOTS,
+    SiteLoad,
+    around_seconds,
+    packed_seconds,
+    simulated_seconds,
+    site_loads,
+)
 from aahcrawler.urls import queue_of
 from benchmarks.results import Row
 
@@ -82,17 +91,20 @@ CLASSES: Final[Mapping[str, Class]] = {
 
 def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
     """Crawl a class of sites again and again, and compare what that took with the estimates."""
-    took, ours, paper, loads_beside = list[float](), list[float](), list[float](), list[float]()
+    seconds = 0.0
+    took, ours, paper, loads_beside, processes = (list[float]() for _ in range(5))
     with ExitStack() as served:
         ports = [served.enter_context(_site(pages)) for pages in wanted.sites]
         seeds = [f"http://127.0.0.1:{port}/" for port in ports]
         (folder / "icd.yaml").write_text(_ICD.format(seeds=json.dumps(seeds), delay=f"{wanted.delay} s"), "utf-8")
         for number in range(2 + rounds):
-            loads = site_loads(visits(folder / "crawls" / "timed"), queue_of) if number > 1 else {}
-            seconds = _crawl(folder)
+            seen = list(visits(folder / "crawls" / "timed")) if number > 1 else []
+            loads, around = site_loads(seen, queue_of), around_seconds(seen, number, seconds)
+            seconds, beside = _crawl(folder)
             if loads:
                 took.append(seconds)
-                ours.append(simulated_seconds(loads.values()) / seconds - 1)
+                ours.append(((around or 0.0) + simulated_seconds(loads.values())) / seconds - 1)
+                processes.append(beside)
                 paper.append(packed_seconds(_as_paper(loads, wanted.delay), SLOTS) / seconds - 1)
                 loads_beside.append(os.getloadavg()[0])
     return {
@@ -105,6 +117,7 @@ def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
         "worst": f"{max(ours, key=abs):+.0%}",
         "paper": f"{median(paper):+.0%}",
         "paper_worst": f"{max(paper, key=abs):+.0%}",
+        "process": round(median(processes), 1),
         "load": round(median(loads_beside), 1),
     }
 
@@ -114,11 +127,13 @@ def _as_paper(loads: Mapping[str, SiteLoad], delay: float) -> Iterator[SiteLoad]
     return (replace(load, pace=load.download + delay) for load in loads.values())
 
 
-def _crawl(folder: Path) -> float:
-    """Crawl, and return the seconds that it took."""
+def _crawl(folder: Path) -> tuple[float, float]:
+    """Crawl, and return the seconds that it took, and those of its process beside them."""
+    began = time.monotonic()
     command = [sys.executable, "-m", "aahcrawler.cli", "crawl", "icd.yaml"]
     subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL, check=True)
-    return float(json.loads((folder / "crawls" / "timed" / SUMMARY).read_bytes())["seconds"])
+    seconds = float(json.loads((folder / "crawls" / "timed" / SUMMARY).read_bytes())["seconds"])
+    return seconds, time.monotonic() - began - seconds
 
 
 class _Page(BaseHTTPRequestHandler):

@@ -21,6 +21,8 @@ SLOTS: Final = 64
 """Fetches at once."""
 _LONGEST_GAP: Final = 20.0
 """How many times the usual gap between two visits counts at most: a longer one is a pause of the crawl."""
+_LAST_CRAWLS: Final = 5
+"""Crawls at most that tell the pace of a site: it is as its server and this machine are by now."""
 _MOST_STEPS: Final = 200_000
 
 
@@ -47,24 +49,41 @@ def site_loads(
 ) -> Mapping[str, SiteLoad]:
     """Return the load of each site by the visits of former crawls, the oldest first.
 
-    Without ``wanted`` it has as many URLs as the newest crawl among them has visited; else as many as it says. A site
-    that was visited at most once has defaults. ``site_of`` names the site of a URL: visits of one wait for one another.
+    Of each site its newest crawls tell; the first one, in which all is new and takes longer, where it is alone. Without
+    ``wanted`` a site has as many URLs as the newest crawl of all has visited; else as many as it says. One that was
+    visited at most once has defaults. ``site_of`` names the site of a URL: visits of one wait for one another.
     """
-    moments: dict[tuple[str, int], list[float]] = defaultdict(list)
-    downloads: dict[str, list[float]] = defaultdict(list)
+    moments: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    downloads: dict[tuple[str, int], list[float]] = defaultdict(list)
     newest = 0
     for visit in visits:
         site = site_of(visit.url)
-        moments[site, visit.crawl].append(visit.at.timestamp())
+        moments[site][visit.crawl].append(visit.at.timestamp())
         newest = max(newest, visit.crawl)
         if visit.seconds is not None:
-            downloads[site].append(visit.seconds)
+            downloads[site, visit.crawl].append(visit.seconds)
     if wanted is None:
-        wanted = {site: len(found) for (site, crawl), found in moments.items() if crawl == newest}
-    gaps: dict[str, list[float]] = defaultdict(list)
-    for (site, _), found in moments.items():
-        gaps[site] += [after - before for before, after in pairwise(found)]
-    return {site: _load(urls, downloads.get(site, []), gaps.get(site, [])) for site, urls in wanted.items()}
+        wanted = {site: len(found[newest]) for site, found in moments.items() if newest in found}
+    loads: dict[str, SiteLoad] = {}
+    for site, urls in wanted.items():
+        found = moments.get(site, {})
+        telling = sorted(found)[1:][-_LAST_CRAWLS:] or list(found)
+        gaps = [after - before for crawl in telling for before, after in pairwise(found[crawl])]
+        loads[site] = _load(urls, [each for crawl in telling for each in downloads[site, crawl]], gaps)
+    return loads
+
+
+def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float | None:
+    """Return how much of a crawl's seconds was before its first visit and after its last: starting, robots.txt, ending.
+
+    None for one without visits, and one that was interrupted: its visits are farther apart than it crawled.
+    """
+    own = [each for each in visits if each.crawl == crawl]
+    if not own:
+        return None
+    ends = max(each.at.timestamp() + (each.seconds or 0.0) for each in own)
+    around = seconds - (ends - min(each.at.timestamp() for each in own))
+    return around if around >= 0 else None
 
 
 def _load(urls: int, downloads: Sequence[float], gaps: Sequence[float]) -> SiteLoad:

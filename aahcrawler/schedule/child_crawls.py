@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -69,6 +69,14 @@ class CrawlTold(BaseModel):
     bytes: int = 0
     seconds: float = 0.0
     seeds: tuple[SeedTold, ...] = Field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Return what is told of the crawl in a folder."""
+        try:
+            return cls.model_validate_json((folder / SUMMARY).read_bytes())
+        except (OSError, ValidationError):
+            return cls()
 
     @property
     def mark(self) -> str:
@@ -169,10 +177,7 @@ class CrawlProcesses:
 
     def told(self, folder: Path) -> CrawlTold:
         """See ``ChildCrawls``."""
-        try:
-            return CrawlTold.model_validate_json((folder / SUMMARY).read_bytes())
-        except (OSError, ValidationError):
-            return CrawlTold()
+        return CrawlTold.of(folder)
 
     def is_used(self, folder: Path) -> bool:
         """See ``ChildCrawls``."""

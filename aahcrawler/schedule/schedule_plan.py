@@ -14,9 +14,10 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Final
 
+from aahcrawler.revisits.change_log import Visit as ChangeVisit
 from aahcrawler.revisits.change_log import visits
-from aahcrawler.revisits.crawl_time import simulated_seconds, site_loads
-from aahcrawler.schedule.child_crawls import CrawlFolders
+from aahcrawler.revisits.crawl_time import SiteLoad, around_seconds, simulated_seconds, site_loads
+from aahcrawler.schedule.child_crawls import CrawlFolders, CrawlTold
 from aahcrawler.schedule.division import AlternatingAdaptive, turn_of
 from aahcrawler.schedule.page_rhythms import DuePages, PageRhythm, due_pages
 from aahcrawler.schedule.rhythms import LEAST, Adaptive, Past, PastVisit, Rhythm
@@ -25,8 +26,10 @@ from aahcrawler.schedule.visit_log import Outcome, VisitLog
 from aahcrawler.segments import DamageError
 from aahcrawler.urls import queue_of
 
-AROUND: Final = 5.0
-"""Seconds that a crawl takes to start and to end, where nobody has measured them."""
+AROUND: Final = 3.0
+"""Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
+PROCESS: Final = 2.0
+"""Seconds that its process takes beside it."""
 _LAST: Final = 5
 _GONE: Final = frozenset({404, 410})
 _DAY: Final = 86_400.0
@@ -121,11 +124,8 @@ def expected_seconds(log: VisitLog, name: str, folder: Path | None = None) -> fl
 
 def known_seconds(folder: Path) -> float | None:
     """Return how long the next crawl of a folder takes by its log of changes; None where that has nothing."""
-    try:
-        loads = site_loads(visits(folder), queue_of)
-    except (DamageError, OSError, sqlite3.Error):
-        return None
-    return AROUND + simulated_seconds(loads.values()) if loads else None
+    seen = _seen(folder)
+    return _seconds(folder, seen, site_loads(seen, queue_of)) if seen else None
 
 
 def fitting_rhythm(log: VisitLog, name: str, entry: Entry, folder: Path, within: timedelta) -> PageRhythm | None:
@@ -170,13 +170,25 @@ def _every_page(within: timedelta) -> PageRhythm:
 
 def whole_seconds(folder: Path) -> float | None:
     """Return how long a crawl of all pages that its folder knows would take; None where its log has none."""
-    try:
-        seen = list(visits(folder))
-    except (DamageError, OSError, sqlite3.Error):
-        return None
+    seen = _seen(folder)
     newest = {each.url: each for each in seen}
     wanted = Counter(queue_of(url) for url, each in newest.items() if each.status not in _GONE)
-    return AROUND + simulated_seconds(site_loads(seen, queue_of, wanted).values()) if wanted else None
+    return _seconds(folder, seen, site_loads(seen, queue_of, wanted)) if wanted else None
+
+
+def _seen(folder: Path) -> Sequence[ChangeVisit]:
+    """Return the visits in a folder's log of changes, the oldest first; none where it cannot be read."""
+    try:
+        return list(visits(folder))
+    except (DamageError, OSError, sqlite3.Error):
+        return ()
+
+
+def _seconds(folder: Path, seen: Sequence[ChangeVisit], loads: Mapping[str, SiteLoad]) -> float:
+    """Return how long a crawl takes with all around its visits, as that was in the last one."""
+    last = CrawlTold.of(folder)
+    around = around_seconds(seen, last.crawl, last.seconds)
+    return PROCESS + (AROUND if around is None else around) + simulated_seconds(loads.values())
 
 
 def planned(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TextIO
@@ -89,12 +89,15 @@ def upcoming(
         due = rhythm_of(name, entry).due(past, now)
         visit = under_way.get(name) or next(iter(log.visits(name, 1)), None)
         state = _state(name, due, now, under_way, wanted, paused)
-        newest = () if visit is None else (visit.begun_at, visit.outcome, visit.found if visit.outcome else None)
         fault = faults.get(name, "")
         if fault and state != "under way":
             state = FAULTY
         due_at = None if due.at == NEVER else due.at
-        found.append(Upcoming(name, in_words(entry), state, due_at, due.moments, *newest, fault=fault))
+        row = Upcoming(name, in_words(entry), state, due_at, due.moments, fault=fault)
+        if visit is not None:
+            ended = visit.found if visit.outcome else None
+            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended)
+        found.append(row)
     found += [
         Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
     ]

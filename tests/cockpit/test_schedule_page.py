@@ -1,5 +1,6 @@
 """The page of the schedule: what is next and why then, what ran, and acts that are noted and asked of the log."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +65,22 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
     entries = [each for each in read_entries(cockpit.place) if not isinstance(each, Damage)]
     did = [each["did"] for each in entries if each.get("did")]
     assert did == [[f"schedule_now {CRAWL}"], ["schedule_resume news"], ["schedule_pause all"], ["schedule_resume all"]]
+
+
+def test_units_and_crawls_with_mistakes_are_shown(tmp_path: Path) -> None:
+    file = scheduled(tmp_path)
+    file.write_text(f"{file.read_text('utf-8')}\n  torn: {{definition: torn.yaml, every: 60}}", "utf-8")
+    units = "{north: {url: 'https://north.example'}, south: {url: 'https://south.example'}}"
+    (tmp_path / "schedule-units.yaml").write_text(f"name: north\nunits: {units}", "utf-8")
+    failing = {"asked_at": "2026-03-02T12:00:00Z", "failing_since": "2026-03-01T12:00:00Z", "problem": "it <is> down"}
+    (tmp_path / "schedule-units.json").write_text(json.dumps({"units": {"south": failing}}), "utf-8")
+    (tmp_path / "crawls").mkdir()
+    with serving(tmp_path / "crawls", schedule=file) as cockpit:
+        shown = page(cockpit, READER)
+    assert "5 crawls" in shown
+    assert "has no unit" in shown
+    assert "it &lt;is&gt; down" in shown
+    assert "all of it: south has not answered since 2026-03-01 12:00 UTC" in shown
 
 
 def test_a_cockpit_without_a_schedule_says_so(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.revisits.change_log import ChangeState, Visit
-from aahcrawler.revisits.crawl_time import SiteLoad, packed_seconds, simulated_seconds, site_loads
+from aahcrawler.revisits.crawl_time import SiteLoad, around_seconds, packed_seconds, simulated_seconds, site_loads
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -35,6 +35,21 @@ def test_a_load_is_what_the_newest_crawl_visited_or_what_is_wanted() -> None:
     wanted = site_loads(visits, site, {"a": 3, "c": 7})
     assert {name: load.urls for name, load in wanted.items()} == {"a": 3, "c": 7}
     assert (wanted["c"].download, wanted["c"].delay) == (2.0, 1.0)
+
+
+def test_the_newest_crawls_tell_and_the_first_one_only_where_it_is_alone() -> None:
+    paces = {1: 9.0, 2: 4.0, 3: 2.0, 4: 2.0, 5: 2.0, 6: 2.0, 7: 2.0}
+    visits = [visit("a/x", 1000.0 * crawl + pace * n, crawl) for crawl, pace in paces.items() for n in range(10)]
+    assert site_loads(visits[:10], site)["a"].pace == pytest.approx(9.0)
+    assert site_loads(visits[:20], site)["a"].pace == pytest.approx(4.0)
+    assert site_loads(visits, site)["a"].pace == pytest.approx(2.0)
+
+
+def test_what_a_crawl_takes_around_its_visits_is_measured_unless_it_was_interrupted() -> None:
+    visits = [visit(f"a/{n}", 10.0 * n, 3) for n in range(5)]
+    assert around_seconds(visits, 3, 44.0) == pytest.approx(3.5)
+    assert around_seconds(visits, 3, 12.0) is None
+    assert around_seconds(visits, 4, 44.0) is None
 
 
 def test_sites_are_visited_beside_one_another() -> None:

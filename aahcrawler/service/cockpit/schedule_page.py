@@ -28,9 +28,10 @@ def routes(site: Site) -> APIRouter:
         text: Annotated[str, Query(max_length=100)] = "",
         after: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     ) -> Response:
-        shown = _desk(site).shown(text, after)
+        desk = _desk(site)
+        shown = desk.shown(text, after)
         more = address("schedule", text=text, after=after + ROWS) if after + ROWS < shown.total else ""
-        return site.page(session, "schedule.html", shown=shown, text=text, more=more)
+        return site.page(session, "schedule.html", shown=shown, units=desk.units(), text=text, more=more)
 
     @router.post("/acts/{act}")
     def change(session: Operating, act: str, form: Sent) -> Response:
