@@ -26,6 +26,10 @@ SITES = [f"site{number}.example" for number in range(2000)]
 TURNS = [Turn(0, 2), Turn(1, 2)]
 
 
+def rhythmic(**fields: object) -> Rhythmic:
+    return Rhythmic.model_validate(fields)
+
+
 def made(rhythm: Rhythm, days: int, added_at: datetime = START) -> list[datetime]:
     """Return the visits of so many days, each at its moment."""
     past, found = Past(added_at), list[datetime]()
@@ -55,17 +59,17 @@ def test_each_site_has_two_units_in_proportion_to_weights_and_few_move() -> None
 
 
 @pytest.mark.parametrize(
-    "rhythmic",
+    "watched",
     [
-        Rhythmic(every="6 h"),
-        Rhythmic(every="1 day"),
-        Rhythmic(at=("02:00",), zone="Europe/Prague"),
-        Rhythmic(at=("02:00", "02:30", "14:00"), on=("mon", "tue", "sat"), zone="Europe/Prague"),
+        rhythmic(every="6 h"),
+        rhythmic(every="1 day"),
+        rhythmic(at=("02:00",), zone="Europe/Prague"),
+        rhythmic(at=("02:00", "02:30", "14:00"), on=("mon", "tue", "sat"), zone="Europe/Prague"),
     ],
 )
-def test_two_units_in_turn_visit_as_often_as_one_and_never_at_the_same_moment(rhythmic: Rhythmic) -> None:
-    whole = made(rhythm_of_part(rhythmic.rhythm, "a", WHOLE), 60)
-    parts = [made(rhythm_of_part(rhythmic.rhythm, "a", turn), 60) for turn in TURNS]
+def test_two_units_in_turn_visit_as_often_as_one_and_never_at_the_same_moment(watched: Rhythmic) -> None:
+    whole = made(rhythm_of_part(watched.rhythm, "a", WHOLE), 60)
+    parts = [made(rhythm_of_part(watched.rhythm, "a", turn), 60) for turn in TURNS]
     # The first visit of a fixed interval is made at once, beside the moments that all units have.
     assert {*parts[0], *parts[1]} - {START} == set(whole) - {START}
     assert not set(parts[0]) & set(parts[1])
@@ -86,7 +90,7 @@ def test_moments_that_passed_are_one_visit_that_counts_them(minutes: int, number
 
 
 def test_adaptive_rhythms_meet_between_and_no_claim_keeps_a_unit_from_visiting() -> None:
-    adaptive = Adaptive(least="1 day", greatest="1 day", first="1 day")
+    adaptive = Adaptive(least=DAY, greatest=DAY, first=DAY)
     own = Past(START, START, [PastVisit(START, None)])
     alone = AlternatingAdaptive(adaptive, TURNS[1])
     assert alone.due(Past(START), START) == Due(START + DAY)
@@ -102,9 +106,9 @@ def test_adaptive_rhythms_meet_between_and_no_claim_keeps_a_unit_from_visiting()
 
 
 def test_what_other_units_visit_is_never_due() -> None:
-    elsewhere = rhythm_of_part(Rhythmic(every="1 h").rhythm, "a", None)
+    elsewhere = rhythm_of_part(rhythmic(every="1 h").rhythm, "a", None)
     assert elsewhere.due(Past(START), START + 1000 * DAY) == Due(NEVER)
-    assert turn_of(rhythm_of_part(Rhythmic(every="1 h").rhythm, "a", TURNS[1])) == TURNS[1]
+    assert turn_of(rhythm_of_part(rhythmic(every="1 h").rhythm, "a", TURNS[1])) == TURNS[1]
 
 
 def test_a_proposal_counts_what_each_unit_has_to_do_and_lets_long_crawls_stand_by() -> None:
