@@ -29,7 +29,7 @@ from aahcrawler.urls import queue_of
 AROUND: Final = 3.0
 """Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
 PROCESS: Final = 2.0
-"""Seconds that its process takes beside it."""
+"""Seconds that its process takes to start and to end, where the schedule has made no visit."""
 _LAST: Final = 5
 _GONE: Final = frozenset({404, 410})
 _DAY: Final = 86_400.0
@@ -119,29 +119,33 @@ def expected_seconds(log: VisitLog, name: str, folder: Path | None = None) -> fl
     told = [each for each in ended if each.found.crawl > 1][:_LAST] or ended[:1]
     if told:
         return median((each.ended_at - each.begun_at).total_seconds() for each in told if each.ended_at)
-    return known_seconds(folder) if folder is not None else None
+    return known_seconds(log, folder) if folder is not None else None
 
 
-def known_seconds(folder: Path) -> float | None:
+def known_seconds(log: VisitLog, folder: Path) -> float | None:
     """Return how long the next crawl of a folder takes by its log of changes; None where that has nothing."""
     seen = _seen(folder)
-    return _seconds(folder, seen, site_loads(seen, queue_of)) if seen else None
+    return _seconds(log, folder, seen, site_loads(seen, queue_of)) if seen else None
 
 
-def fitting_rhythm(log: VisitLog, name: str, entry: Entry, folder: Path, within: timedelta) -> PageRhythm | None:
-    """Return the rhythm by which a visit keeps to ``within``; None where the whole crawl fits, or nobody can tell.
+def fitting_rhythm(
+    log: VisitLog, name: str, entry: Entry, folder: Path, within: timedelta, interval: timedelta
+) -> PageRhythm | None:
+    """Return the rhythm by which a visit keeps to its time; None where the whole crawl fits, or nobody can tell.
 
-    Known pages are then visited in turn, the one that waited longest first, as many as fit. Crawls by several processes
-    are left whole.
+    ``within`` is the time until it is due again, ``interval`` what there is from one due moment to the next: a crawl
+    that fits into it is whole also where it begins late or in between, and any other has half of it at least. Known
+    pages are then visited in turn, the one that waited longest first, as many as fit. Crawls by several processes are
+    left whole.
     """
-    expected = expected_seconds(log, name)
-    if entry.pages is not None or entry.workers > 1 or expected is None or expected < within.total_seconds() / 2:
+    expected, room = expected_seconds(log, name), max(within, interval).total_seconds()
+    if entry.pages is not None or entry.workers > 1 or expected is None or expected < room / 4:
         return None
     # A visit that kept to its time took about that: the log of changes says how long all pages would take.
-    whole = whole_seconds(folder)
-    if whole is None or whole <= within.total_seconds():
+    whole = whole_seconds(log, folder)
+    if whole is None or whole <= room:
         return None
-    return _every_page(within)
+    return _every_page(max(within, interval / 2))
 
 
 def fitting_pages(
@@ -168,12 +172,12 @@ def _every_page(within: timedelta) -> PageRhythm:
     return PageRhythm(least=LEAST, greatest=LEAST, first=LEAST, within=within)
 
 
-def whole_seconds(folder: Path) -> float | None:
+def whole_seconds(log: VisitLog, folder: Path) -> float | None:
     """Return how long a crawl of all pages that its folder knows would take; None where its log has none."""
     seen = _seen(folder)
     newest = {each.url: each for each in seen}
     wanted = Counter(queue_of(url) for url, each in newest.items() if each.status not in _GONE)
-    return _seconds(folder, seen, site_loads(seen, queue_of, wanted)) if wanted else None
+    return _seconds(log, folder, seen, site_loads(seen, queue_of, wanted)) if wanted else None
 
 
 def _seen(folder: Path) -> Sequence[ChangeVisit]:
@@ -184,11 +188,17 @@ def _seen(folder: Path) -> Sequence[ChangeVisit]:
         return ()
 
 
-def _seconds(folder: Path, seen: Sequence[ChangeVisit], loads: Mapping[str, SiteLoad]) -> float:
-    """Return how long a crawl takes with all around its visits, as that was in the last one."""
+def _seconds(log: VisitLog, folder: Path, seen: Sequence[ChangeVisit], loads: Mapping[str, SiteLoad]) -> float:
+    """Return how long a crawl takes with all around its visits, as that was in the last one, and its process beside.
+
+    How long processes take beside their crawls is told by the last visits of the schedule, of whatever crawls.
+    """
     last = CrawlTold.of(folder)
     around = around_seconds(seen, last.crawl, last.seconds)
-    return PROCESS + (AROUND if around is None else around) + simulated_seconds(loads.values())
+    ended = [each for each in log.visits(most=20) if each.outcome in (Outcome.ENDED, Outcome.ATTENTION)]
+    took = [((each.ended_at - each.begun_at).total_seconds(), each.found.seconds) for each in ended if each.ended_at]
+    process = median(max(0.0, whole - crawl) for whole, crawl in took) if took else PROCESS
+    return process + (AROUND if around is None else around) + simulated_seconds(loads.values())
 
 
 def planned(

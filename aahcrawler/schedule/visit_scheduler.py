@@ -213,9 +213,10 @@ class Scheduler:
             self._log.grant(name, now)
         try:
             # Another unit that visits it in turn is to find the site free.
-            others = turn_of(self._rhythm_of(name, entry)).of
-            within = max(MINUTE, (self._next(name, now).at - now) / others)
-            pages = fitting_rhythm(self._log, name, entry, folder, within)
+            rhythm, past = self._rhythm_of(name, entry), self._log.past(name, self._added[name])
+            units = turn_of(rhythm).of
+            within, interval = max(MINUTE, (rhythm.due(past, now).at - now) / units), rhythm.interval(past) / units
+            pages = fitting_rhythm(self._log, name, entry, folder, within, interval)
             self._tell_of_length(name, now, within, keeps_to_it=pages is not None)
             fitting = entry if pages is None else entry.model_copy(update={"pages": pages})
             known.child = self._crawls.begin(name, fitting, within, self._woken)

@@ -17,7 +17,14 @@ from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.page_rhythms import due_pages
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Schedule
-from aahcrawler.schedule.schedule_plan import expected_seconds, fitting_pages, fitting_rhythm, planned
+from aahcrawler.schedule.schedule_plan import (
+    AROUND,
+    expected_seconds,
+    fitting_pages,
+    fitting_rhythm,
+    planned,
+    whole_seconds,
+)
 from aahcrawler.schedule.schedule_tables import upcoming, visit_rows, write_plan, write_upcoming, write_visits
 from aahcrawler.schedule.visit_log import Found, LogError, Outcome, VisitLog
 
@@ -34,8 +41,9 @@ def log(tmp_path: Path) -> Iterator[VisitLog]:
 
 
 def visited(log: VisitLog, name: str, at: datetime, minutes: float, crawl: int) -> None:
-    visit = log.begin(name, Due(at), at, Path(), "")
-    log.end(visit.number, at + timedelta(minutes=minutes), Outcome.ENDED, "", Found(crawl, pages=9, changed=1))
+    visit, seconds = log.begin(name, Due(at), at, Path(), ""), 60 * minutes
+    found = Found(crawl, pages=9, changed=1, seconds=seconds - 7)
+    log.end(visit.number, at + timedelta(seconds=seconds), Outcome.ENDED, "", found)
 
 
 def test_a_visit_takes_as_long_as_those_before_it_the_first_one_apart(log: VisitLog) -> None:
@@ -125,22 +133,29 @@ def test_of_a_crawl_that_does_not_fit_as_many_pages_are_visited_as_do(tmp_path: 
             at, status = milliseconds(START + number * timedelta(seconds=10)), 404 if number < 10 else 200
             url = f"http://a.test/{number}"
             changes.visited(VisitRecord.model_validate({"url": url, "at": at, "status": status, "payload": "sha1:A"}))
-    assert fitting_rhythm(log, "a", entry, folder, HOUR) is None, "nobody knows how long it takes"
+    assert fitting_rhythm(log, "a", entry, folder, HOUR, HOUR) is None, "nobody knows how long it takes"
     visited(log, "a", START - 2 * HOUR, 80, 2)
-    rhythm = fitting_rhythm(log, "a", entry, folder, HOUR)
+    rhythm = fitting_rhythm(log, "a", entry, folder, HOUR, HOUR)
     assert rhythm is not None
     assert rhythm.within == HOUR
-    assert fitting_rhythm(log, "a", entry, folder, 2 * HOUR) is None, "all of it fits"
-    assert fitting_rhythm(log, "a", entry.model_copy(update={"workers": 2}), folder, HOUR) is None
+    assert fitting_rhythm(log, "a", entry, folder, 2 * HOUR, HOUR) is None, "all of it fits"
+    assert fitting_rhythm(log, "a", entry.model_copy(update={"workers": 2}), folder, HOUR, HOUR) is None
+    assert fitting_rhythm(log, "a", entry, folder, HOUR / 60, 2 * HOUR) is None, "asked for shortly before it is due"
+    late = fitting_rhythm(log, "a", entry, folder, HOUR / 60, HOUR)
+    assert late is not None
+    assert late.within == HOUR / 2
     # A visit that kept to its time says nothing of how long all would take: the log of changes does.
     visited(log, "a", START - HOUR, 50, 3)
     visited(log, "a", START - HOUR, 50, 4)
     visited(log, "a", START - HOUR, 50, 5)
-    assert fitting_rhythm(log, "a", entry, folder, HOUR) == rhythm
+    assert fitting_rhythm(log, "a", entry, folder, HOUR, HOUR) == rhythm
     due = due_pages(folder, 9, rhythm, START + 3 * HOUR)
     assert (due.due, due.left_over) == (360, 140)
     assert "http://a.test/499" in due.resting
     assert "http://a.test/0" not in due.resting
+    # Visits begin ten seconds apart, all but those of pages that are gone; nothing else was ever measured but that
+    # processes take seven seconds beside their crawls.
+    assert whole_seconds(log, folder) == pytest.approx(7 + AROUND + 489 * 10 + 2, abs=0.1)
     schedule = Schedule.parse(TEXT)
     log.added_at(schedule.crawls, START)
     plan = planned(schedule, log, {"a": 4900.0, "b": 60.0}, START + 3 * HOUR, START + 4 * HOUR, parallel=2)
@@ -176,7 +191,7 @@ def test_what_was_done_and_what_comes_is_listed(log: VisitLog) -> None:
     assert "a\twaits\t2026-03-02 13:00\tevery 1 h\t2026-03-02 12:00\tended\t9\t1" in printed.getvalue()
     printed = StringIO()
     write_visits(visit_rows(log, "a", 10), printed)
-    row = "1\ta\t2026-03-02 12:00\t1\t2026-03-02 12:00\t2026-03-02 12:05\tended\t0\t9\t0\t1\t0\t0"
+    row = "1\ta\t2026-03-02 12:00\t1\t2026-03-02 12:00\t2026-03-02 12:05\tended\t0\t9\t0\t1\t0\t293"
     assert row in printed.getvalue().splitlines()
 
 
