@@ -11,10 +11,12 @@ them.
 """
 
 import json
+import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Final, Literal
@@ -75,8 +77,8 @@ class ServiceClient:
     """Speaks with a service at a URL. Each call is a connection of its own, so threads may share a client.
 
     ``timeout`` are seconds between two signs of life of the service. A call that is one too many is made again when
-    the service says, for up to ``patience`` seconds. An answer has at most ``largest`` bytes. Redirects are not
-    followed: they would take the token along.
+    the service says, for up to ``patience`` seconds. An answer has at most ``largest`` bytes, and is there within
+    ``longest`` seconds where that is given. Redirects are not followed: they would take the token along.
     """
 
     url: str
@@ -84,6 +86,7 @@ class ServiceClient:
     timeout: float = 60.0
     patience: float = 60.0
     largest: int = _LARGEST
+    longest: float | None = None
 
     # Reading
 
@@ -370,7 +373,7 @@ class ServiceClient:
         sent = {"Accept": _JSON, **({"Content-Type": _JSON} if body is not None else {}), **headers}
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
-        with closing(self._connection()) as connection:
+        with closing(self._connection()) as connection, _ended_after(self.longest, connection):
             try:
                 connection.request(method, urlsplit(self.url).path.rstrip("/") + path, body, sent)
                 response = connection.getresponse()
@@ -389,6 +392,26 @@ class ServiceClient:
                 parts.hostname, parts.port, timeout=self.timeout, context=ssl.create_default_context()
             )
         return HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
+
+
+@contextmanager
+def _ended_after(seconds: float | None, connection: HTTPConnection) -> Iterator[None]:
+    """End a connection that is still used after so many seconds, whatever small signs of life there are."""
+    if seconds is None:
+        yield
+        return
+
+    def end() -> None:
+        with suppress(OSError, AttributeError):  # It may not be connected yet; then its own time limit ends it.
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _specification(name: str, what: str = "") -> str:

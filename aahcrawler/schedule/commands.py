@@ -33,16 +33,19 @@ _DEFAULT = Path("schedule.yaml")
 
 @schedule_app.command()
 def check(file: ScheduleFile = _DEFAULT) -> None:
-    """Check a schedule and the definitions it names: one line for each mistake, with what to write instead."""
-    from aahcrawler.schedule.schedule_check import check_schedule
+    """Check a schedule, its list of units and the definitions it names: a line for each mistake, and what to write."""
+    from aahcrawler.schedule.schedule_check import check_schedule, check_units
     from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_run import Place
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError):
-        schedule = Schedule.load(file)
-    mistakes = check_schedule(schedule, file.absolute().parent)
+        schedule, listed = Schedule.load(file), Place(file).listed_units()
+    mistakes = [str(each) for each in check_schedule(schedule, file.absolute().parent)]
+    if listed is not None:
+        mistakes += [f"{Place(file).units}: {each}" for each in check_units(listed, schedule)]
     for mistake in mistakes:
-        typer.echo(str(mistake), err=True)
+        typer.echo(mistake, err=True)
     if mistakes:
         raise typer.Exit(MISTAKE)
     typer.echo(f"{file}: no mistakes; crawls: {len(schedule.crawls):,}")

@@ -220,7 +220,8 @@ class UnitClient:
         try:
             token = self.unit.token.reveal() if self.unit.token is not None else ""
             self._check_address()
-            client = ServiceClient(str(self.unit.url), token, ANSWER_SECONDS, patience=0.0, largest=_LARGEST)
+            waits = {"timeout": ANSWER_SECONDS, "longest": ANSWER_SECONDS, "patience": 0.0}
+            client = ServiceClient(str(self.unit.url), token, largest=_LARGEST, **waits)
             return kind.model_validate(client.get(path))
         except SecretError as error:
             raise UnitError(f"its token: {error}") from error
@@ -229,6 +230,8 @@ class UnitClient:
         except ValidationError as error:
             where = ".".join(map(str, error.errors()[0]["loc"]))
             raise UnitError(f"its answer is not as it should be ({where}: {error.errors()[0]['msg']})") from error
+        except ValueError as error:  # A token or a name that HTTP cannot carry; neither is repeated here.
+            raise UnitError(f"it cannot be asked with this token and URL ({type(error).__name__})") from error
 
     def _check_address(self) -> None:
         """Raise ``UnitError`` where its name leads to an address that must not be connected to."""

@@ -1,12 +1,13 @@
 """Units that watch sites together: services in this process, of which one dies, lies, or is not to be asked."""
 
 import json
+import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
+from aahcrawler.service_client import ServiceClient, ServiceError
 from online_analysis.icd import IcdError
 from tests.crawl.site import Reply, Site
 from tests.crawl.site import serving as site_serving
@@ -264,6 +266,37 @@ def test_private_addresses_and_plain_text_are_refused_unless_allowed() -> None:
         Units.parse(b"name: c\nunits: {a: {url: 'https://a.example'}}")
     with pytest.raises(IcdError, match=r"schedule-units\.yaml:2: units"):
         Units.parse(b"name: a\nunits: {a: {url: 'https://a.example', weight: 0}}")
+
+
+def test_the_list_of_units_is_checked_with_the_schedule(
+    installations: dict[str, Installation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    north = installations["north"]
+    north.know({"north": north, "south": installations["south"]}, stand_by=["crawl1", "no-such"])
+    monkeypatch.delenv("UNIT_TOKEN")
+    checked = CliRunner().invoke(app, ["schedule", "check", "--file", str(north.file)])
+    assert checked.exit_code == 2
+    assert "stand_by: the schedule has no crawl no-such" in checked.stderr
+    assert "units.south.token: the secret" in checked.stderr
+    assert "UNIT_TOKEN" in checked.stderr
+
+
+def test_an_answer_that_drips_is_ended() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX-Drips: ")
+                while not ended.wait(0.01):
+                    connection.sendall(b"x")
+
+        ended = Event()
+        Thread(target=drip, daemon=True).start()
+        client = ServiceClient(f"http://127.0.0.1:{server.getsockname()[1]}", timeout=60, longest=0.2)
+        with pytest.raises(ServiceError):
+            client.get("/")
+        ended.set()
 
 
 def test_whoever_does_not_answer_in_time_holds_up_nobody() -> None:
