@@ -236,7 +236,7 @@ def units(
     from aahcrawler.schedule import unit_tables
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_run import Place
-    from aahcrawler.schedule.unit_exchange import heard_from
+    from aahcrawler.schedule.unit_sharing import heard_from
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError):
@@ -269,7 +269,7 @@ def divide(
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_run import Place
-    from aahcrawler.schedule.unit_exchange import heard_from
+    from aahcrawler.schedule.unit_sharing import heard_from
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses, is_locked
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.telling import Teller
-from aahcrawler.schedule.unit_exchange import Heard, Sharing, UnitWatch
+from aahcrawler.schedule.unit_sharing import Heard, Sharing, UnitWatch
 from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import LogError, VisitLog
 from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler

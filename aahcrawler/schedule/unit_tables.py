@@ -13,15 +13,8 @@ from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.division import Division, Watched, divided
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import expected_seconds, planned
-from aahcrawler.schedule.unit_exchange import (
-    Heard,
-    HeardUnit,
-    HeldSite,
-    UnitClient,
-    UnitError,
-    asked_together,
-    clients_of,
-)
+from aahcrawler.schedule.unit_client import HeldSite, UnitClient, UnitError, asked_together
+from aahcrawler.schedule.unit_sharing import Heard, HeardUnit, clients_of
 from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import VisitLog
 from aahcrawler.urls import canonicalize

@@ -5,17 +5,18 @@ for ``name``. Which unit visits what follows from it alone (``division``), so th
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, HttpUrl, ValidationError, model_validator
 
+from aahcrawler.schedule.rhythms import Interval
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.secrets import Secret
 from online_analysis.icd.section import Section, refuse
-from online_analysis.icd.sections import Duration, FolderName
-from online_analysis.icd.units import parse_duration
+from online_analysis.icd.sections import FolderName
 from online_analysis.icd.yaml_source import LARGEST, read_source
 
 
@@ -49,7 +50,7 @@ class Units(Section):
     """
 
     name: FolderName = Field(examples=["north"])
-    silent_after: Duration = Field(default=parse_duration("1 h"), examples=["1 h"])
+    silent_after: Interval = Field(default=timedelta(hours=1), examples=["1 h"])
     allow_private: bool = Field(default=False, examples=["yes"])
     stand_by: tuple[FolderName, ...] = Field(default=(), max_length=20_000, examples=["[daily-news]"])
     units: Mapping[FolderName, Unit] = Field(

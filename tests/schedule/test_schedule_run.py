@@ -15,7 +15,7 @@ from aahcrawler.schedule.child_crawls import CrawlProcesses
 from aahcrawler.schedule.division import units_of
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_run import Place, ScheduleBusyError, ScheduleRun
-from aahcrawler.schedule.unit_exchange import Heard
+from aahcrawler.schedule.unit_sharing import Heard
 from aahcrawler.schedule.visit_log import LogError, Outcome, VisitLog
 from aahcrawler.schedule.visit_scheduler import Scheduler
 from online_analysis.icd import IcdError

@@ -17,16 +17,8 @@ from aahcrawler.cli import app
 from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.rhythms import Due, Past, Turn
 from aahcrawler.schedule.schedule_file import Entry, Schedule
-from aahcrawler.schedule.unit_exchange import (
-    Heard,
-    HeardUnit,
-    Sharing,
-    UnitClient,
-    UnitError,
-    UnitWatch,
-    asked_together,
-    heard_from,
-)
+from aahcrawler.schedule.unit_client import UnitClient, UnitError, asked_together
+from aahcrawler.schedule.unit_sharing import Heard, HeardUnit, Sharing, UnitWatch, heard_from
 from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import Found, Outcome, VisitLog, Wish
 from aahcrawler.service.api.app import ServiceSettings

@@ -14,15 +14,8 @@ from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import Capacity, Plan, RhythmOf, expected_seconds, planned, whole_rhythm
 from aahcrawler.schedule.schedule_run import Place
 from aahcrawler.schedule.schedule_tables import Upcoming, VisitRow, upcoming, visit_row
-from aahcrawler.schedule.unit_exchange import (
-    HeardUnit,
-    HeldVersions,
-    Sharing,
-    UnitClient,
-    UnitError,
-    asked_together,
-    clients_of,
-)
+from aahcrawler.schedule.unit_client import HeldVersions, UnitClient, UnitError, asked_together
+from aahcrawler.schedule.unit_sharing import HeardUnit, Sharing, clients_of
 from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import ALL, LogError, Visit, VisitLog, Wish
 from aahcrawler.service.web.problems import DAMAGED, NO_ENTRY, ProblemError, Shown

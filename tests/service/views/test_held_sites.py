@@ -8,7 +8,7 @@ import pytest
 from aahcrawler.page_index import PageIndex
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.views.held_sites import HoldingsDesk, canonical
+from aahcrawler.service.views.held_sites import HeldSiteShown, HoldingsDesk, canonical
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.web.problems import ProblemError
 from tests.service.asking import begun
@@ -45,7 +45,7 @@ def desk(tmp_path: Path) -> Iterator[HoldingsDesk]:
 
 
 def test_the_catalogue_comes_in_parts_with_since_and_until(desk: HoldingsDesk) -> None:
-    found, after = [], ""
+    found, after = list[HeldSiteShown](), ""
     while True:
         page = desk.sites(after, 2)
         assert len(page.sites) <= 2
