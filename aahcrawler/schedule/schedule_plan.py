@@ -16,7 +16,7 @@ from typing import Final
 
 from aahcrawler.revisits.change_log import Visit as ChangeVisit
 from aahcrawler.revisits.change_log import visits
-from aahcrawler.revisits.crawl_time import SiteLoad, around_seconds, simulated_seconds, site_loads
+from aahcrawler.revisits.crawl_time import SiteLoad, around_seconds, simulated_seconds, site_loads, warm_up_seconds
 from aahcrawler.schedule.child_crawls import CrawlFolders, CrawlTold
 from aahcrawler.schedule.division import AlternatingAdaptive, turn_of
 from aahcrawler.schedule.page_rhythms import DuePages, PageRhythm, due_pages
@@ -198,7 +198,8 @@ def _seconds(log: VisitLog, folder: Path, seen: Sequence[ChangeVisit], loads: Ma
     ended = [each for each in log.visits(most=20) if each.outcome in (Outcome.ENDED, Outcome.ATTENTION)]
     took = [((each.ended_at - each.begun_at).total_seconds(), each.found.seconds) for each in ended if each.ended_at]
     process = median(max(0.0, whole - crawl) for whole, crawl in took) if took else PROCESS
-    return process + (AROUND if around is None else around) + simulated_seconds(loads.values())
+    beside_queues = warm_up_seconds(seen, queue_of) + (AROUND if around is None else around)
+    return process + beside_queues + simulated_seconds(loads.values())
 
 
 def planned(
