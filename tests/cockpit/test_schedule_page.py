@@ -23,6 +23,14 @@ def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
         yield cockpit
 
 
+def with_units(folder: Path) -> None:
+    """Write a list of units, of which the other one has not answered for long."""
+    units = "{north: {url: 'https://north.example'}, south: {url: 'https://south.example'}}"
+    (folder / "schedule-units.yaml").write_text(f"name: north\nunits: {units}", "utf-8")
+    failing = {"asked_at": "2026-03-02T12:00:00Z", "failing_since": "2026-03-01T12:00:00Z", "problem": "it <is> down"}
+    (folder / "schedule-units.json").write_text(json.dumps({"units": {"south": failing}}), "utf-8")
+
+
 def page(cockpit: Cockpit, token: str, query: str = "") -> str:
     answer = cockpit.ask("GET", f"/schedule{query}", Cookie=f"{COOKIE}={cockpit.entered(token)}")
     assert answer.status == 200, answer
@@ -70,10 +78,7 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
 def test_units_and_crawls_with_mistakes_are_shown(tmp_path: Path) -> None:
     file = scheduled(tmp_path)
     file.write_text(f"{file.read_text('utf-8')}\n  torn: {{definition: torn.yaml, every: 60}}", "utf-8")
-    units = "{north: {url: 'https://north.example'}, south: {url: 'https://south.example'}}"
-    (tmp_path / "schedule-units.yaml").write_text(f"name: north\nunits: {units}", "utf-8")
-    failing = {"asked_at": "2026-03-02T12:00:00Z", "failing_since": "2026-03-01T12:00:00Z", "problem": "it <is> down"}
-    (tmp_path / "schedule-units.json").write_text(json.dumps({"units": {"south": failing}}), "utf-8")
+    with_units(tmp_path)
     (tmp_path / "crawls").mkdir()
     with serving(tmp_path / "crawls", schedule=file) as cockpit:
         shown = page(cockpit, READER)
@@ -97,4 +102,6 @@ def test_it_is_accessible_and_within_its_window(chromium: Browser, cockpit: Cock
         walk = Walk(visit, is_full=True)
         walk.look(visit.goto("/schedule"), "schedule")
         walk.look(visit.goto("/schedule?text=nothing"), "schedule without a crawl")
+        with_units(cockpit.place.parent)
+        walk.look(visit.goto("/schedule"), "schedule of several units")
         assert not walk.wrong, dumped(walk.wrong)
