@@ -309,6 +309,11 @@ ActLog = Annotated[
     typer.Option("--log", metavar="FILE", help=f"Where acts are noted. Default: {SERVICE_LOG} beside the crawls."),
 ]
 
+ShownSchedule = Annotated[
+    Path | None,
+    typer.Option("--schedule", metavar="FILE", help="Show this schedule, which `aah schedule run` looks after."),
+]
+
 
 @app.command()
 def cockpit(
@@ -326,14 +331,11 @@ def cockpit(
         str, typer.Option("--replay-name", help="Another host name, for archived pages: https://replay.example.org")
     ] = "",
     log: ActLog = None,
+    schedule: ShownSchedule = None,
     count_unfound: Annotated[
         bool,
         typer.Option("--count-unfound", help="Count what several readers search for in vain, without who they are."),
     ] = False,
-    schedule: Annotated[
-        Path | None,
-        typer.Option("--schedule", metavar="FILE", help="Show this schedule, which `aah schedule run` looks after."),
-    ] = None,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
     from aahcrawler.crawl.health.process_memory import uncollected
@@ -369,6 +371,7 @@ def serve(
         typer.Option("--rate", min=0, max=1e6, help="Requests a second that each caller may make; 0: any number."),
     ] = 50.0,
     log: ActLog = None,
+    schedule: ShownSchedule = None,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
     from aahcrawler.crawl.health.process_memory import uncollected
@@ -378,7 +381,7 @@ def serve(
         from aahcrawler.service.server import serve as run
 
     with exit_on_error(RefusedToServeError):
-        run(crawls or [], Listening(host, port, token_file, rate, log))
+        run(crawls or [], Listening(host, port, token_file, rate, log), schedule)
 
 
 @app.command("service-log")

@@ -11,10 +11,12 @@ them.
 """
 
 import json
+import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Final, Literal
@@ -26,6 +28,7 @@ RuleKind = Literal["url", "prefix", "host", "pattern"]
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _LARGEST: Final = 256 * 2**20
+_LARGEST_PROBLEM: Final = 2**20
 _MAX_LINE_LENGTH: Final = 16 * 2**20
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
 _JOB_WAIT: Final = 15
@@ -74,13 +77,16 @@ class ServiceClient:
     """Speaks with a service at a URL. Each call is a connection of its own, so threads may share a client.
 
     ``timeout`` are seconds between two signs of life of the service. A call that is one too many is made again when
-    the service says, for up to ``patience`` seconds. Redirects are not followed: they would take the token along.
+    the service says, for up to ``patience`` seconds. An answer has at most ``largest`` bytes, and is there within
+    ``longest`` seconds where that is given. Redirects are not followed: they would take the token along.
     """
 
     url: str
     token: str = field(default="", repr=False)
     timeout: float = 60.0
     patience: float = 60.0
+    largest: int = _LARGEST
+    longest: float | None = None
 
     # Reading
 
@@ -262,6 +268,33 @@ class ServiceClient:
         """Change fields of the scope; with ``preview`` return what would be blocked, and what would come back."""
         return self._changed(crawl, "scope", scope, preview=preview)
 
+    # The schedule
+
+    def schedule(self, text: str = "") -> Iterator[JsonObject]:
+        """Yield the scheduled crawls whose names hold a text, the next due first, each with ``due_at`` and ``why``."""
+        asked = {"text": text, "limit": 200}
+        return self._rows(lambda after: f"/v1/schedule?{urlencode({**asked, 'after': after or 0})}", "crawls")
+
+    def scheduled(self, name: str) -> JsonObject:
+        """Return a scheduled crawl. Raise ``ServiceError`` where the schedule has none of this name."""
+        return self._object("GET", _scheduled(name))
+
+    def scheduled_visits(self, name: str = "", number: int = 50) -> Sequence[JsonObject]:
+        """Return the newest visits, of one scheduled crawl or of all, the newest first."""
+        return tuple(self._object("GET", f"{_scheduled(name)}/visits?limit={number}")["visits"])
+
+    def visit_now(self, name: str) -> JsonObject:
+        """Have a scheduled crawl visited now, beside its rhythm."""
+        return self._object("POST", f"{_scheduled(name)}/now")
+
+    def pause_scheduled(self, name: str = "") -> JsonObject:
+        """Begin no visits any more, of one scheduled crawl or of all; what runs goes on."""
+        return self._object("POST", f"{_scheduled(name)}/pause")
+
+    def resume_scheduled(self, name: str = "") -> JsonObject:
+        """End the pause of a scheduled crawl, or that of all."""
+        return self._object("POST", f"{_scheduled(name)}/resume")
+
     # HTTP
 
     def get(self, path: str) -> Any:
@@ -325,7 +358,7 @@ class ServiceClient:
         while True:
             try:
                 with self._answered(method, path, body, headers or {}) as response:
-                    return _parsed(_whole(response))
+                    return _parsed(_whole(response, self.largest))
             except ServiceError as error:
                 wait = error.retry_after or 1.0
                 if error.status != 429 or time.monotonic() + wait > deadline:
@@ -340,7 +373,7 @@ class ServiceClient:
         sent = {"Accept": _JSON, **({"Content-Type": _JSON} if body is not None else {}), **headers}
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
-        with closing(self._connection()) as connection:
+        with closing(self._connection()) as connection, _ended_after(self.longest, connection):
             try:
                 connection.request(method, urlsplit(self.url).path.rstrip("/") + path, body, sent)
                 response = connection.getresponse()
@@ -361,8 +394,32 @@ class ServiceClient:
         return HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
 
 
+@contextmanager
+def _ended_after(seconds: float | None, connection: HTTPConnection) -> Iterator[None]:
+    """End a connection that is still used after so many seconds, whatever small signs of life there are."""
+    if seconds is None:
+        yield
+        return
+
+    def end() -> None:
+        with suppress(OSError, AttributeError):  # It may not be connected yet; then its own time limit ends it.
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def _specification(name: str, what: str = "") -> str:
     return f"/v1/specifications/{quote(name, safe='')}{what and f'/{what}'}"
+
+
+def _scheduled(name: str) -> str:
+    return f"/v1/schedule/crawls/{quote(name, safe='')}" if name else "/v1/schedule"
 
 
 def _path(crawl: str, what: str = "", **query: str | int | float | bool) -> str:
@@ -371,25 +428,25 @@ def _path(crawl: str, what: str = "", **query: str | int | float | bool) -> str:
     return f"/v1/crawls/{quote(crawl, safe='')}{'/' if what else ''}{what}{'?' if asked else ''}{asked}"
 
 
-def _whole(response: HTTPResponse) -> bytes:
-    body = response.read(_LARGEST + 1)
-    if len(body) > _LARGEST:
-        raise ServiceError(response.status, f"the answer has more than {_LARGEST:,} bytes")
+def _whole(response: HTTPResponse, largest: int = _LARGEST) -> bytes:
+    body = response.read(largest + 1)
+    if len(body) > largest:
+        raise ServiceError(response.status, f"the answer has more than {largest:,} bytes")
     return body
 
 
 def _parsed(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ServiceError(0, "the answer is no JSON; is this the URL of a service?") from None
 
 
 def _refusal(response: HTTPResponse) -> ServiceError:
     given = response.getheader("Retry-After") or ""
     try:
-        problem = json.loads(_whole(response))
-    except ValueError:
+        problem = json.loads(_whole(response, _LARGEST_PROBLEM))
+    except (ValueError, RecursionError):
         problem = None
     found = problem if isinstance(problem, dict) else {}
     detail = str(found.get("detail") or f"the service answered {response.status} {response.reason}")

@@ -215,9 +215,9 @@ def rows(name: str, seeds: Sequence[Sequence[Trace]]) -> Iterator[Row]:
             }
 
 
-def _timed(name: str) -> Row:
+def _timed(name: str, rounds: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        return timed(Path(folder), name, CLASSES[name])
+        return timed(Path(folder), name, CLASSES[name], rounds)
 
 
 def main() -> None:
@@ -229,6 +229,8 @@ def main() -> None:
     parser.add_argument("--traces", type=Path, help="real changes: a name and times for each page")
     parser.add_argument("--kills", type=int, default=0, help="kill a schedule so many times instead")
     parser.add_argument("--times", action="store_true", help="estimate how long recrawls take instead")
+    parser.add_argument("--rounds", type=int, default=5, help="recrawls of each class that are estimated")
+    parser.add_argument("--only", choices=list(CLASSES), action="append", help="a class of sites to be crawled again")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     if options.kills:
@@ -236,7 +238,7 @@ def main() -> None:
             report([killed(Path(folder), options.kills)], options.json)
         return
     if options.times:
-        report([_timed(name) for name in CLASSES], options.json)
+        report([_timed(name, options.rounds) for name in options.only or CLASSES], options.json)
         return
     worlds: dict[str, list[list[Trace]]] = {
         make.__name__: [

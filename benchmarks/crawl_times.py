@@ -1,12 +1,16 @@
-"""How long recrawls take, and how long they were expected to: on sites of loopback, by the log of the crawl before.
+"""How long recrawls take, and how long they were expected to: on sites of loopback, by the log of the crawls before.
 
-Each class of sites is crawled three times: the first crawl learns what there is, and by the log of the first two the
-third is estimated. ``before`` is what the second took, which tells how even the machine is. ``ours`` simulates the
-queues of polite crawls at the paces in the log, ``paper`` is the estimate of the paper on changes of the Web of Data by
-the same mean times, and ``error`` what each is beyond the seconds it took.
+The first crawl of a class of sites learns what there is. Each of those after the second is estimated by the log of all
+before it; ``seconds`` is what they took, at the median, ``uneven`` how much longer the longest of them took than the
+shortest, which tells how even the machine is. ``ours`` simulates the queues of polite crawls at the paces in the log,
+and adds what the crawl before took around its visits;
+``paper`` is the estimate of the paper on changes of the Web of Data by the same mean times: what either was beyond the
+seconds that each crawl took, at the median and where it was farthest off. ``process`` are the seconds that starting
+and ending a process takes beside that, ``load`` is that of the machine meanwhile.
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,12 +20,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from statistics import median
 from threading import Thread
 from typing import Final
 
 from aahcrawler.layout import SUMMARY
 from aahcrawler.revisits.change_log import visits
-from aahcrawler.revisits.crawl_time import SLOTS, SiteLoad, packed_seconds, simulated_seconds, site_loads
+from aahcrawler.revisits.crawl_time import (
+    SLOTS,
+    SiteLoad,
+    around_seconds,
+    packed_seconds,
+    simulated_seconds,
+    site_loads,
+    warm_up_seconds,
+)
 from aahcrawler.urls import queue_of
 from benchmarks.results import Row
 
@@ -37,40 +50,77 @@ network: {{allow_private: true}}
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
-    """Sites that are crawled together: pages and seconds of an answer of each, and the delay between two fetches."""
+class Pages:
+    """A site of so many pages, each of which is answered after a pause in seconds.
 
-    sites: Sequence[tuple[int, float]]
+    Where they are ``unequal``, of five that follow one another the longest waits five times as long, and is five times
+    as large, as the shortest; the mean is the same. With ``validators`` pages have an ETag, and a recrawl gets 304s.
+    """
+
+    number: int
+    pause: float
+    unequal: bool = False
+    validators: bool = False
+
+    def share(self, path: str) -> float:
+        """Return the pause and size of a page, as a part of the mean."""
+        number = path.lstrip("/")
+        return (1 + (int(number) if number.isdecimal() else 0) % 5) / 3 if self.unequal else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Sites that are crawled together, and the delay between two fetches in seconds."""
+
+    sites: Sequence[Pages]
     delay: float
 
 
 CLASSES: Final[Mapping[str, Class]] = {
-    "one site, slow answers": Class([(25, 0.4)], 0.2),
-    "one long site among short ones": Class([(40, 0.05), *[(5, 0.05)] * 5], 0.3),
-    "sites of a size": Class([(15, 0.2)] * 4, 0.5),
+    "one site, slow answers": Class([Pages(25, 0.4)], 0.2),
+    "one long site among short ones": Class([Pages(40, 0.05), *[Pages(5, 0.05)] * 5], 0.3),
+    "sites of a size": Class([Pages(15, 0.2)] * 4, 0.5),
+    "many small sites": Class([Pages(4, 0.1)] * 40, 0.5),
+    "few large sites": Class([Pages(100, 0.02)] * 2, 0.1),
+    "a slow server": Class([Pages(8, 1.5), Pages(8, 1.5)], 0.1),
+    "delays that dominate": Class([Pages(7, 0.01)] * 6, 2.0),
+    "mixed sites": Class([Pages(30, 0.05), Pages(6, 1.0), *[Pages(8, 0.2)] * 3, *[Pages(2, 0.02)] * 10], 0.3),
+    "pages of unequal size": Class([Pages(20, 0.3, unequal=True)] * 3, 0.2),
+    "pages that have not changed": Class([Pages(30, 0.1, validators=True)] * 2, 0.2),
 }
 
 
-def timed(folder: Path, name: str, wanted: Class) -> Row:
+def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
     """Crawl a class of sites again and again, and compare what that took with the estimates."""
+    seconds = 0.0
+    took, ours, paper, loads_beside, processes = (list[float]() for _ in range(5))
     with ExitStack() as served:
-        ports = [served.enter_context(_site(pages, pause)) for pages, pause in wanted.sites]
+        ports = [served.enter_context(_site(pages)) for pages in wanted.sites]
         seeds = [f"http://127.0.0.1:{port}/" for port in ports]
         (folder / "icd.yaml").write_text(_ICD.format(seeds=json.dumps(seeds), delay=f"{wanted.delay} s"), "utf-8")
-        _crawl(folder)
-        before = _crawl(folder)
-        loads = site_loads(visits(folder / "crawls" / "timed"), queue_of)
-        seconds = _crawl(folder)
-    ours, paper = simulated_seconds(loads.values()), packed_seconds(_as_paper(loads, wanted.delay), SLOTS)
+        for number in range(2 + rounds):
+            seen = list(visits(folder / "crawls" / "timed")) if number > 1 else []
+            loads, around = site_loads(seen, queue_of), around_seconds(seen, number, seconds)
+            seconds, beside = _crawl(folder)
+            if loads:
+                took.append(seconds)
+                beside_queues = warm_up_seconds(seen, queue_of) + (around or 0.0)
+                ours.append((beside_queues + simulated_seconds(loads.values())) / seconds - 1)
+                processes.append(beside)
+                paper.append(packed_seconds(_as_paper(loads, wanted.delay), SLOTS) / seconds - 1)
+                loads_beside.append(os.getloadavg()[0])
     return {
         "class": name,
         "urls": sum(load.urls for load in loads.values()),
-        "before": round(before, 1),
-        "seconds": round(seconds, 1),
-        "ours": round(ours, 1),
-        "error": f"{ours / seconds - 1:+.0%}",
-        "paper": round(paper, 1),
-        "paper_error": f"{paper / seconds - 1:+.0%}",
+        "crawls": rounds,
+        "seconds": round(median(took), 1),
+        "uneven": f"{max(took) / min(took) - 1:.0%}",
+        "ours": f"{median(ours):+.0%}",
+        "worst": f"{max(ours, key=abs):+.0%}",
+        "paper": f"{median(paper):+.0%}",
+        "paper_worst": f"{max(paper, key=abs):+.0%}",
+        "process": round(median(processes), 1),
+        "load": round(median(loads_beside), 1),
     }
 
 
@@ -79,27 +129,38 @@ def _as_paper(loads: Mapping[str, SiteLoad], delay: float) -> Iterator[SiteLoad]
     return (replace(load, pace=load.download + delay) for load in loads.values())
 
 
-def _crawl(folder: Path) -> float:
-    """Crawl, and return the seconds that it took."""
+def _crawl(folder: Path) -> tuple[float, float]:
+    """Crawl, and return the seconds that it took, and those of its process beside them."""
+    began = time.monotonic()
     command = [sys.executable, "-m", "aahcrawler.cli", "crawl", "icd.yaml"]
     subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL, check=True)
-    return float(json.loads((folder / "crawls" / "timed" / SUMMARY).read_bytes())["seconds"])
+    seconds = float(json.loads((folder / "crawls" / "timed" / SUMMARY).read_bytes())["seconds"])
+    return seconds, time.monotonic() - began - seconds
 
 
 class _Page(BaseHTTPRequestHandler):
-    def __init__(self, pages: int, pause: float, *arguments: object) -> None:
-        self._pages, self._pause = pages, pause
+    def __init__(self, pages: Pages, *arguments: object) -> None:
+        self._pages = pages
         super().__init__(*arguments)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
         """Answer after a pause: the front page leads to all others."""
-        links = "".join(f'<li><a href="/{n}">Page {n}</a></li>' for n in range(1, self._pages)) * (self.path == "/")
-        text = f"<title>News</title><h1>News of the harbour {self.path}</h1><p>A ship came in.</p><ul>{links}</ul>"
-        body = text.encode()
-        time.sleep(self._pause)
+        share, number = self._pages.share(self.path), self._pages.number
+        time.sleep(self._pages.pause * share)
+        etag = f'"{self.path}"'
+        if self._pages.validators and self.headers.get("If-None-Match") == etag:
+            self.send_response(304)
+            self.send_header("ETag", etag)
+            self.end_headers()
+            return
+        links = "".join(f'<li><a href="/{n}">Page {n}</a></li>' for n in range(1, number)) * (self.path == "/")
+        told = "<p>A ship came in.</p>" * round(30 * share)
+        body = f"<title>News</title><h1>News of the harbour {self.path}</h1>{told}<ul>{links}</ul>".encode()
         self.send_response(404 if self.path == "/robots.txt" else 200)
         self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
+        if self._pages.validators:
+            self.send_header("ETag", etag)
         self.end_headers()
         self.wfile.write(body)
 
@@ -108,8 +169,8 @@ class _Page(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _site(pages: int, pause: float) -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Page, pages, pause)) as server:
+def _site(pages: Pages) -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Page, pages)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server.server_address[1]

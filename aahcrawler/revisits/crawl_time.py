@@ -21,6 +21,9 @@ SLOTS: Final = 64
 """Fetches at once."""
 _LONGEST_GAP: Final = 20.0
 """How many times the usual gap between two visits counts at most: a longer one is a pause of the crawl."""
+_LAST_CRAWLS: Final = 5
+"""Crawls at most that tell the pace of a site: it is as its server and this machine are by now."""
+_FEW_GAPS: Final = 3
 _MOST_STEPS: Final = 200_000
 
 
@@ -47,32 +50,92 @@ def site_loads(
 ) -> Mapping[str, SiteLoad]:
     """Return the load of each site by the visits of former crawls, the oldest first.
 
-    Without ``wanted`` it has as many URLs as the newest crawl among them has visited; else as many as it says. A site
-    that was visited at most once has defaults. ``site_of`` names the site of a URL: visits of one wait for one another.
+    Of each site its newest crawls tell; the first one, in which all is new and takes longer, where it is alone. Without
+    ``wanted`` a site has as many URLs as the newest crawl of all has visited; else as many as it says. One that was
+    visited at most once has defaults. ``site_of`` names the site of a URL: visits of one wait for one another.
     """
-    moments: dict[tuple[str, int], list[float]] = defaultdict(list)
-    downloads: dict[str, list[float]] = defaultdict(list)
+    by_site: dict[str, dict[int, list[Visit]]] = defaultdict(lambda: defaultdict(list))
     newest = 0
     for visit in visits:
-        site = site_of(visit.url)
-        moments[site, visit.crawl].append(visit.at.timestamp())
+        by_site[site_of(visit.url)][visit.crawl].append(visit)
         newest = max(newest, visit.crawl)
-        if visit.seconds is not None:
-            downloads[site].append(visit.seconds)
     if wanted is None:
-        wanted = {site: len(found) for (site, crawl), found in moments.items() if crawl == newest}
-    gaps: dict[str, list[float]] = defaultdict(list)
-    for (site, _), found in moments.items():
-        gaps[site] += [after - before for before, after in pairwise(found)]
-    return {site: _load(urls, downloads.get(site, []), gaps.get(site, [])) for site, urls in wanted.items()}
+        wanted = {site: len(crawls[newest]) for site, crawls in by_site.items() if newest in crawls}
+    loads: dict[str, SiteLoad] = {}
+    for site, urls in wanted.items():
+        crawls = by_site.get(site, {})
+        loads[site] = _load(urls, [crawls[each] for each in _telling(crawls)])
+    return loads
 
 
-def _load(urls: int, downloads: Sequence[float], gaps: Sequence[float]) -> SiteLoad:
-    download = fmean(downloads) if downloads else DOWNLOAD
-    if not gaps:
-        return SiteLoad(urls, download, download + DELAY)
-    longest = _LONGEST_GAP * max(median(gaps), 0.001)
-    return SiteLoad(urls, download, fmean(min(gap, longest) for gap in gaps))
+def _telling(crawls: Iterable[int]) -> Sequence[int]:
+    """Return the crawls that tell how long others take: the newest ones, the first one where it is alone."""
+    numbers = sorted(crawls)
+    return numbers[1:][-_LAST_CRAWLS:] or numbers
+
+
+def warm_up_seconds(visits: Iterable[Visit], site_of: Callable[[str], str]) -> float:
+    """Return how much longer crawls took, from their first visit to their last, than their queues did; the median.
+
+    Sites do not all begin at once, and the pages after the first wait until what judges them is loaded.
+    """
+    by_crawl: dict[int, list[Visit]] = defaultdict(list)
+    for visit in visits:
+        by_crawl[visit.crawl].append(visit)
+    beyond: list[float] = []
+    for number in _telling(by_crawl):
+        own = by_crawl[number]
+        queues = simulated_seconds(site_loads(own, site_of).values())
+        beyond.append(max(0.0, _length(own, site_of) - queues))
+    return median(beyond) if beyond else 0.0
+
+
+def _length(visits: Sequence[Visit], site_of: Callable[[str], str]) -> float:
+    """Return the seconds of a crawl from its first visit to its last, without pauses."""
+    by_site: dict[str, list[Visit]] = defaultdict(list)
+    for visit in visits:
+        by_site[site_of(visit.url)].append(visit)
+    begin = min(each.at for each in visits)
+    lengths: list[float] = []
+    for found in by_site.values():
+        gaps, longest = _gaps(found)
+        offset = min((found[0].at - begin).total_seconds(), longest)
+        lengths.append(offset + sum(gaps) + (found[-1].seconds or 0.0))
+    return max(lengths)
+
+
+def _gaps(visits: Sequence[Visit]) -> tuple[list[float], float]:
+    """Return the seconds between visits of a site in one crawl, and how many count at most: more is a pause."""
+    gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(visits)]
+    longest = _LONGEST_GAP * max(median(gaps), 0.001) if gaps else _LONGEST_GAP * (DOWNLOAD + DELAY)
+    return [min(each, longest) for each in gaps], longest
+
+
+def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float | None:
+    """Return how much of a crawl's seconds was before its first visit and after its last: starting, robots.txt, ending.
+
+    None for one without visits, and one that was interrupted: its visits are farther apart than it crawled.
+    """
+    own = [each for each in visits if each.crawl == crawl]
+    if not own:
+        return None
+    ends = max(each.at.timestamp() + (each.seconds or 0.0) for each in own)
+    around = seconds - (ends - min(each.at.timestamp() for each in own))
+    return around if around >= 0 else None
+
+
+def _load(urls: int, crawls: Sequence[Sequence[Visit]]) -> SiteLoad:
+    """Return the load of a site by its visits in several crawls. Each crawl counts as one, however long it was."""
+    downloads, paces = list[float](), list[float]()
+    for visits in crawls:
+        timed = [each.seconds for each in visits if each.seconds is not None]
+        gaps = _gaps(visits)[0]
+        # The first page waits until what judges it is loaded: that is no pace (``warm_up_seconds``).
+        steady = gaps[1:] if len(gaps) > _FEW_GAPS else gaps
+        downloads += [fmean(timed)] if timed else []
+        paces += [fmean(steady)] if steady else []
+    download = median(downloads) if downloads else DOWNLOAD
+    return SiteLoad(urls, download, median(paces) if paces else download + DELAY)
 
 
 def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS) -> float:

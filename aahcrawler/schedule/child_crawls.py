@@ -12,12 +12,12 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,7 +28,8 @@ from aahcrawler.schedule.schedule_file import Entry
 from aahcrawler.schedule.visit_log import Found
 from aahcrawler.seeds.verdicts import GIVING, Verdict
 from aahcrawler.segments import DamageError, private
-from online_analysis.icd import Icd
+from aahcrawler.urls import canonicalize, queue_of
+from online_analysis.icd import Icd, IcdError
 
 logger = logging.getLogger(__name__)
 FINISHED: Final = "finished"
@@ -68,6 +69,14 @@ class CrawlTold(BaseModel):
     bytes: int = 0
     seconds: float = 0.0
     seeds: tuple[SeedTold, ...] = Field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Return what is told of the crawl in a folder."""
+        try:
+            return cls.model_validate_json((folder / SUMMARY).read_bytes())
+        except (OSError, ValidationError):
+            return cls()
 
     @property
     def mark(self) -> str:
@@ -159,10 +168,7 @@ class CrawlProcesses:
 
     def told(self, folder: Path) -> CrawlTold:
         """See ``ChildCrawls``."""
-        try:
-            return CrawlTold.model_validate_json((folder / SUMMARY).read_bytes())
-        except (OSError, ValidationError):
-            return CrawlTold()
+        return CrawlTold.of(folder)
 
     def is_used(self, folder: Path) -> bool:
         """See ``ChildCrawls``."""
@@ -281,22 +287,52 @@ def _last_lines(log: Path) -> str:
     return "\n".join(filter(None, plain))[-_MAX_SAID:]
 
 
-@dataclass(slots=True)
-class CrawlFolders:
-    """The folders of definitions, each read again where its file has changed."""
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """What a definition says of its crawl: its folder, and the pay-level domain of its first seed."""
 
     folder: Path
-    _known: dict[Path, tuple[tuple[int, int], Path]] = field(default_factory=dict)
+    site: str
+
+
+@dataclass(slots=True)
+class CrawlFolders:
+    """The folders and sites of definitions, each read again where its file has changed."""
+
+    folder: Path
+    _known: dict[Path, tuple[tuple[int, int], Defined]] = field(default_factory=dict)
 
     def of(self, entry: Entry) -> Path:
         """Return the folder of an entry's crawl. Raise ``IcdError`` where its definition has mistakes."""
+        return self._defined(entry).folder
+
+    def site(self, entry: Entry) -> str:
+        """Return the site of an entry's crawl: the pay-level domain of its first seed. Raise as ``of`` does."""
+        return self._defined(entry).site
+
+    def faults(self, entries: Mapping[str, Entry]) -> Mapping[str, str]:
+        """Return the first mistake of each entry's definition that has any."""
+        found: dict[str, str] = {}
+        for name, entry in entries.items():
+            try:
+                self._defined(entry)
+            except IcdError as error:
+                found[name] = str(error.mistakes[0])
+        return found
+
+    def _defined(self, entry: Entry) -> Defined:
         path = self.folder / entry.definition
         try:
             status = path.stat()
         except OSError:
-            return self.folder / Icd.load(path).output
+            return self._read(path)
         stamp = status.st_mtime_ns, status.st_size
         known = self._known.get(path)
         if known is None or known[0] != stamp:
-            known = self._known[path] = stamp, self.folder / Icd.load(path).output
+            known = self._known[path] = stamp, self._read(path)
         return known[1]
+
+    def _read(self, path: Path) -> Defined:
+        icd = Icd.load(path)
+        seed = canonicalize(icd.seeds[0]) if icd.seeds else None
+        return Defined(self.folder / icd.output, queue_of(seed or ""))

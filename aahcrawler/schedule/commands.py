@@ -24,21 +24,28 @@ ScheduleFile = Annotated[
     typer.Option("--file", "-f", metavar="FILE", help="The schedule; crawls run in its folder, with its log."),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a crawl in the schedule.")]
+Parallel = Annotated[
+    int | None,
+    typer.Option("--parallel", metavar="N", min=1, max=1000, help="N crawls run at once, whatever the schedule says."),
+]
 _DEFAULT = Path("schedule.yaml")
 
 
 @schedule_app.command()
 def check(file: ScheduleFile = _DEFAULT) -> None:
-    """Check a schedule and the definitions it names: one line for each mistake, with what to write instead."""
-    from aahcrawler.schedule.schedule_check import check_schedule
+    """Check a schedule, its list of units and the definitions it names: a line for each mistake, and what to write."""
+    from aahcrawler.schedule.schedule_check import check_schedule, check_units
     from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_run import Place
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError):
-        schedule = Schedule.load(file)
-    mistakes = check_schedule(schedule, file.absolute().parent)
+        schedule, listed = Schedule.load(file), Place(file).listed_units()
+    mistakes = [str(each) for each in check_schedule(schedule, file.absolute().parent)]
+    if listed is not None:
+        mistakes += [f"{Place(file).units}: {each}" for each in check_units(listed, schedule)]
     for mistake in mistakes:
-        typer.echo(str(mistake), err=True)
+        typer.echo(mistake, err=True)
     if mistakes:
         raise typer.Exit(MISTAKE)
     typer.echo(f"{file}: no mistakes; crawls: {len(schedule.crawls):,}")
@@ -49,9 +56,13 @@ def list_crawls(
     file: ScheduleFile = _DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """List crawls with their rhythm, their last visit, and when and why the next one is due; the next one first."""
+    """List crawls with their rhythm, their last visit, and when and why the next one is due; the next one first.
+
+    Crawls whose entry or definition has mistakes are listed with the first of them; the exit code is 2 then.
+    """
     from datetime import UTC, datetime
 
+    from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.schedule_tables import upcoming, write_json, write_upcoming
@@ -59,13 +70,16 @@ def list_crawls(
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError, LogError):
-        schedule = Schedule.load(file)
+        schedule, mistaken = Schedule.sound(file)
+        faults = {**mistaken, **CrawlFolders(file.absolute().parent).faults(schedule.crawls)}
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
-            found = upcoming(schedule, log, datetime.now(UTC))
+            found = upcoming(schedule, log, datetime.now(UTC), faults)
     write = write_json if as_json else write_upcoming
     write(found, sys.stdout)
     if not Place(file).is_looked_after:
         typer.echo(f"{file}: nobody looks after this schedule: aah schedule run --file {file}", err=True)
+    if faults:
+        raise typer.Exit(MISTAKE)
 
 
 @schedule_app.command()
@@ -74,6 +88,7 @@ def run(
     once: Annotated[
         bool, typer.Option("--once", help="End when what is due by now has been crawled; for cron.")
     ] = False,
+    parallel: Parallel = None,
 ) -> None:
     """Start what is due, see it through, and tell people, until Ctrl-C; then crawls end, and go on next time.
 
@@ -87,7 +102,7 @@ def run(
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
     with exit_on_error(IcdError, LogError, ScheduleBusyError, OSError):
-        ScheduleRun(Place(file), is_once=once).run()
+        ScheduleRun(Place(file), is_once=once, parallel=parallel).run()
 
 
 @schedule_app.command()
@@ -162,29 +177,106 @@ def show_log(
 
 @schedule_app.command()
 def plan(
-    parallel: Annotated[
-        int | None, typer.Option("--parallel", metavar="N", min=1, max=1000, help="As if N crawls ran at once.")
-    ] = None,
+    parallel: Parallel = None,
     days: Annotated[float, typer.Option("--days", min=0.01, max=3660, help="Days to look ahead.")] = 1.0,
     file: ScheduleFile = _DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Say when visits begin and end by how long they took before, and which do not fit before they are due again."""
+    """Say when visits begin and end by how long they took before, and which do not fit before they are due again.
+
+    Of those it says how many known pages fit, which is what `aah schedule run` visits of them. Crawls whose entry or
+    definition has mistakes are left out and named; the exit code is 2 then.
+    """
     from datetime import UTC, datetime, timedelta
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.schedule_plan import expected_seconds, planned
+    from aahcrawler.schedule.schedule_plan import expected_seconds, fitting_pages, planned, whole_rhythm
+    from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.schedule_tables import write_plan, write_plan_json
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
     at = datetime.now(UTC)
     with exit_on_error(IcdError, LogError):
-        schedule = Schedule.load(file)
+        schedule, mistaken = Schedule.sound(file)
         folders = CrawlFolders(file.absolute().parent)
+        faults = {**mistaken, **folders.faults(schedule.crawls)}
+        crawls = {name: each for name, each in schedule.crawls.items() if name not in faults}
+        schedule, sharing = schedule.model_copy(update={"crawls": crawls}), Place(file).sharing(folders)
+        rhythm_of = whole_rhythm if sharing is None else sharing.rhythm
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
-            seconds = {name: expected_seconds(log, name, folders.of(each)) for name, each in schedule.crawls.items()}
-            found = planned(schedule, log, seconds, at, at + timedelta(days=days), parallel)
+            seconds = {name: expected_seconds(log, name, folders.of(each)) for name, each in crawls.items()}
+            until = at + timedelta(days=days)
+            found = planned(schedule, log, seconds, at, until, parallel, rhythm_of=rhythm_of)
+        fitting = fitting_pages(found, crawls, folders, at)
     write = write_plan_json if as_json else write_plan
-    write(found, sys.stdout)
+    write(found, fitting, sys.stdout)
+    for name, fault in faults.items():
+        typer.echo(f"{name}: no visit begins: {fault}", err=True)
+    if faults:
+        raise typer.Exit(MISTAKE)
+
+
+@schedule_app.command()
+def units(
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="Say which units hold captures of this URL.")] = "",
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="List the sites that each unit holds captures of, and since when.")
+    ] = False,
+    file: ScheduleFile = _DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """Ask the units that visit the schedule together what they could still visit, or what they hold.
+
+    The exit code is 2 where one does not answer.
+    """
+    from datetime import UTC, datetime
+
+    from aahcrawler.schedule import unit_tables
+    from aahcrawler.schedule.child_crawls import CrawlFolders
+    from aahcrawler.schedule.schedule_run import Place
+    from aahcrawler.schedule.unit_sharing import heard_from
+    from online_analysis.icd import IcdError
+
+    with exit_on_error(IcdError):
+        sharing = Place(file).shared(CrawlFolders(file.absolute().parent))
+        rows: unit_tables.Rows
+        if url:
+            rows = unit_tables.versions(sharing.units, url)
+        elif catalogue:
+            rows = unit_tables.catalogue(sharing.units)
+        else:
+            rows = unit_tables.units(sharing.units, heard_from(sharing.units, sharing.heard, datetime.now(UTC)))
+    unit_tables.write(rows, sys.stdout, as_json=as_json)
+    if any(each.problem for each in rows):
+        raise typer.Exit(MISTAKE)
+
+
+@schedule_app.command()
+def divide(
+    file: ScheduleFile = _DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """Propose how units share the schedule: each site is visited by two of them in turn, so that one may fail.
+
+    It asks the units how many crawls they run at once, and says which lines the list of units is to have. Nothing is
+    changed.
+    """
+    from datetime import UTC, datetime
+
+    from aahcrawler.schedule import unit_tables
+    from aahcrawler.schedule.child_crawls import CrawlFolders
+    from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_run import Place
+    from aahcrawler.schedule.unit_sharing import heard_from
+    from aahcrawler.schedule.visit_log import LogError, VisitLog
+    from online_analysis.icd import IcdError
+
+    at, folders = datetime.now(UTC), CrawlFolders(file.absolute().parent)
+    with exit_on_error(IcdError, LogError):
+        schedule, sharing = Schedule.load(file), Place(file).shared(folders)
+        heard = heard_from(sharing.units, sharing.heard, at)
+        with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+            proposal = unit_tables.proposed(schedule, log, folders, sharing.units, heard, at)
+    unit_tables.write_division(proposal, sharing.units, heard, sys.stdout, as_json=as_json)

@@ -58,6 +58,18 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """The due moments that one of several visitors has: the ``number``-th, from 0 on, of every ``of``."""
+
+    number: int = 0
+    of: int = 1
+
+
+WHOLE: Final = Turn()
+"""All due moments."""
+
+
+@dataclass(frozen=True, slots=True)
 class PastVisit:
     """A visit that was made: when it began, and whether it found a change; None where it could not tell."""
 
@@ -161,12 +173,14 @@ class TimesOfDay:
     """Due at times of the clock of a zone, on some days of the week.
 
     Each day has each of its times once: one that the clock passes over when it is put forward is as much later as it is
-    put forward, one that comes twice when it is put back is the first of both.
+    put forward, one that comes twice when it is put back is the first of both. Moments are counted from the first day
+    of the calendar on, so that visitors who take ``turn``s never have the same one.
     """
 
     times: Sequence[time]
     days: frozenset[str] = frozenset(_DAYS)
     zone: ZoneInfo = _UTC
+    turn: Turn = WHOLE
 
     def due(self, past: Past, now: datetime) -> Due:
         """See ``Rhythm``."""
@@ -181,14 +195,20 @@ class TimesOfDay:
     def interval(self, past: Past) -> timedelta:
         """See ``Rhythm``."""
         found = self._after(past.added_at)
-        moments = [next(found) for _ in range(7 * len(self.times) + 1)]
+        moments = [next(found) for _ in range(7 * len(self.times) * self.turn.of + 1)]
         return min(second - first for first, second in pairwise(moments))
 
     def _after(self, moment: datetime) -> Iterator[datetime]:
         day: date = moment.astimezone(self.zone).date() - _DAY
+        times, days = sorted(set(self.times)), [each for each in _DAYS if each in self.days]
         while True:
-            if _DAYS[day.weekday()] in self.days:
-                found = {datetime.combine(day, each, self.zone).astimezone(UTC) for each in self.times}
+            weekday = _DAYS[day.weekday()]
+            if weekday in days:
+                before = (day.toordinal() - 1) // 7 * len(days) + days.index(weekday)
+                mine = (
+                    each for n, each in enumerate(times, before * len(times)) if n % self.turn.of == self.turn.number
+                )
+                found = {datetime.combine(day, each, self.zone).astimezone(UTC) for each in mine}
                 yield from sorted(each for each in found if each > moment)
             day += _DAY
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.units_file import Units
 from online_analysis.icd import Icd, IcdError, Mistake
 from online_analysis.icd.secrets import Secret, SecretError
 
@@ -12,6 +13,19 @@ from online_analysis.icd.secrets import Secret, SecretError
 def check_schedule(schedule: Schedule, folder: Path) -> tuple[Mistake, ...]:
     """Return the mistakes of a schedule's definitions, crawls that share a folder, and what this machine lacks."""
     return (*_of_definitions(schedule, folder), *_of_telling(schedule))
+
+
+def check_units(units: Units, schedule: Schedule) -> tuple[str, ...]:
+    """Return what is wrong with a list of units as this machine has it, in words."""
+    unknown = [name for name in units.stand_by if name not in schedule.crawls]
+    found = [f"stand_by: the schedule has no crawl {name}; take it out" for name in unknown]
+    for name, unit in units.others.items():
+        try:
+            if unit.token is not None:
+                unit.token.reveal()
+        except SecretError as error:
+            found.append(f"units.{name}.token: {error}")
+    return tuple(found)
 
 
 def _of_definitions(schedule: Schedule, folder: Path) -> Iterator[Mistake]:

@@ -112,15 +112,44 @@ class Schedule(Section):
         return cls.parse(content, str(path))
 
     @classmethod
+    def sound(cls, path: Path) -> "tuple[Self, Mapping[str, str]]":
+        """Read the file of a schedule without the crawls that have mistakes; return with it those mistakes, by crawl.
+
+        Raise ``IcdError`` where something else has mistakes, or no crawl is without.
+        """
+        try:
+            return cls.load(path), {}
+        except IcdError as error:
+            source = read_source(path.read_bytes() if path.exists() else b"", str(path), "a schedule", "`crawls`")
+            data = _without_empty(source.data)
+            crawls = data.get("crawls")
+            if not isinstance(crawls, dict):
+                raise
+            faults: dict[str, str] = {}
+            for mistake in error.mistakes:
+                # Names of crawls may have dots, as paths of fields have.
+                named = [each for each in crawls if f"{mistake.field}.".startswith(f"crawls.{each}.")]
+                if not named:
+                    raise
+                faults.setdefault(max(named, key=len), str(mistake))
+        kept = {name: each for name, each in crawls.items() if name not in faults}
+        return cls._validated({**data, "crawls": kept}, source), faults
+
+    @classmethod
     def parse(cls, content: bytes, file: str = "schedule.yaml") -> Self:
         """Read the content of a schedule; raise as ``load`` does."""
         source = read_source(content, file, "a schedule", "`crawls`")
-        try:
-            schedule = cls.model_validate(_without_empty(source.data))
-        except ValidationError as error:
-            raise IcdError([*source.mistakes, *mistakes_of(error, cls, source)]) from None
+        schedule = cls._validated(_without_empty(source.data), source)
         if source.mistakes:
             raise IcdError(source.mistakes)
+        return schedule
+
+    @classmethod
+    def _validated(cls, data: Mapping[str, Value], source: Source) -> Self:
+        try:
+            schedule = cls.model_validate(data)
+        except ValidationError as error:
+            raise IcdError([*source.mistakes, *mistakes_of(error, cls, source)]) from None
         schedule._source = source  # noqa: SLF001 - still being made
         return schedule
 

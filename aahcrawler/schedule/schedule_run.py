@@ -16,6 +16,8 @@ from filelock import FileLock, Timeout
 from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses, is_locked
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.telling import Teller
+from aahcrawler.schedule.unit_sharing import Heard, Sharing, UnitWatch
+from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import LogError, VisitLog
 from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
 from online_analysis.icd import IcdError
@@ -68,6 +70,28 @@ class Place:
         return self.file.with_name(f".{self.file.name}.lock")
 
     @property
+    def units(self) -> Path:
+        """The list of units that visit the schedule together; where there is none, this one visits all of it."""
+        return self.file.with_name(f"{self.file.stem}-units.yaml")
+
+    @property
+    def heard(self) -> Path:
+        """What the other units told last."""
+        return self.units.with_suffix(".json")
+
+    def listed_units(self) -> Units | None:
+        """Return the units of the schedule, None where there is no list of them. Raise ``IcdError``."""
+        return Units.load(self.units) if self.units.exists() else None
+
+    def sharing(self, folders: CrawlFolders) -> Sharing | None:
+        """Return which part of the schedule this unit visits, None for all of it. Raise ``IcdError``."""
+        return self.shared(folders) if self.units.exists() else None
+
+    def shared(self, folders: CrawlFolders) -> Sharing:
+        """Return which part of the schedule this unit visits. Raise ``IcdError``, also where there are no others."""
+        return Sharing(Units.load(self.units), folders, Heard.load(self.heard))
+
+    @property
     def is_looked_after(self) -> bool:
         """Whether a process looks after the schedule."""
         return is_locked(self.lock)
@@ -78,7 +102,7 @@ class ScheduleRun:
     """A schedule that is looked after.
 
     ``look_every`` are seconds of waiting at most, by no clock but the machine's. With ``is_once`` it is looked after
-    until nothing is under way that is due by then.
+    until nothing is under way that is due by then. ``parallel`` crawls run at once, None: as many as the file says.
     """
 
     place: Place
@@ -86,8 +110,9 @@ class ScheduleRun:
     program: Sequence[str] = AAH
     look_every: float = LOOK_EVERY
     is_once: bool = False
+    parallel: int | None = None
     _woken: threading.Event = field(default_factory=threading.Event)
-    _stamp: tuple[int, int] = (0, 0)
+    _stamps: Sequence[tuple[int, int] | None] = ()
 
     def run(self) -> None:
         """Look after it until Ctrl-C or SIGTERM; crawls then end in good order, and go on next time.
@@ -101,21 +126,30 @@ class ScheduleRun:
             raise LogError(f"{self.place.log}: cannot be written ({error}); {advice}") from error
 
     def _run(self) -> None:
-        self._stamp = self._stamped()
-        schedule = Schedule.load(self.place.file)
+        self._stamps = self._stamped()
+        schedule = self._schedule()
+        folders = CrawlFolders(self.place.folder)
+        watch = UnitWatch(self.place.heard, folders, self._woken.set)
+        watch.follow(self.place.listed_units())
         teller = Teller(schedule.tell)
         with self._alone(), VisitLog.opened(self.place.log) as log, teller.working():
-            folders = CrawlFolders(self.place.folder)
             crawls = CrawlProcesses(self.place.folder, self.place.said.absolute(), self.program)
-            scheduler = Scheduler(schedule, folders, log, crawls, self.clock, teller, self._woken.set)
+            watch.ask(self.clock.now())
+            watch.wait()
+            scheduler = Scheduler(schedule, folders, log, crawls, self.clock, teller, self._woken.set, watch.rhythm)
             with _asked_by_signals(self._woken) as asked:
                 logger.info("%s: %d crawls", self.place.file, len(schedule.crawls))
-                self._look_on(scheduler, teller, asked)
+                self._look_on(scheduler, teller, watch, asked)
 
-    def _look_on(self, scheduler: Scheduler, teller: Teller, asked: Sequence[int]) -> None:
+    def _schedule(self) -> Schedule:
+        schedule = Schedule.load(self.place.file)
+        return schedule if self.parallel is None else schedule.model_copy(update={"parallel": self.parallel})
+
+    def _look_on(self, scheduler: Scheduler, teller: Teller, watch: UnitWatch, asked: Sequence[int]) -> None:
         seen = 0
         while True:
             self._woken.clear()
+            self._hear_units(scheduler, teller, watch)
             if len(asked) > seen:
                 seen = len(asked)
                 scheduler.end()
@@ -127,31 +161,41 @@ class ScheduleRun:
                 wait = min(wait, max(0.0, self.clock.seconds_until(next_at)))
             self._woken.wait(wait)
             if not asked:
-                self._follow_file(scheduler, teller)
+                self._follow_files(scheduler, teller, watch)
 
     def _is_later(self, moment: datetime | None) -> bool:
         return moment is None or self.clock.seconds_until(moment) > 0
 
-    def _stamped(self) -> tuple[int, int]:
-        try:
-            status = self.place.file.stat()
-        except OSError:
-            return self._stamp
-        return status.st_mtime_ns, status.st_size
+    def _stamped(self) -> Sequence[tuple[int, int] | None]:
+        """Return what tells that a file was changed, for the schedule and the list of units; None where it lacks."""
+        return [_stamp(each) for each in (self.place.file, self.place.units)]
 
-    def _follow_file(self, scheduler: Scheduler, teller: Teller) -> None:
-        """Go by the file as it is now; where it has mistakes by what it was, and tell of them once."""
-        stamp = self._stamped()
-        if stamp == self._stamp:
+    def _hear_units(self, scheduler: Scheduler, teller: Teller, watch: UnitWatch) -> None:
+        """Ask other units where that is due, and go by what they have told."""
+        now = self.clock.now()
+        watch.ask(now)
+        news = watch.take(scheduler.schedule.crawls)
+        if news is None:
             return
-        self._stamp = stamp
+        scheduler.follow(scheduler.schedule)
+        for text in news:
+            logger.warning("%s", text)
+            teller(Notice(now, self.place.units.name, "attention", text))
+
+    def _follow_files(self, scheduler: Scheduler, teller: Teller, watch: UnitWatch) -> None:
+        """Go by the files as they are now; where they have mistakes by what they were, and tell of them once."""
+        stamps = self._stamped()
+        if stamps == self._stamps or stamps[0] is None:
+            return
+        self._stamps = stamps
         try:
-            schedule = Schedule.load(self.place.file)
+            schedule, units = self._schedule(), self.place.listed_units()
         except IcdError as error:
             logger.warning("the schedule goes on as it was, as its file has mistakes: %s", error)
             text = f"the schedule goes on as it was, as its file has mistakes:\n{error}"
             teller(Notice(self.clock.now(), self.place.file.name, "attention", text))
             return
+        watch.follow(units)
         scheduler.follow(schedule)
         teller.follow(schedule.tell)
         logger.info("%s: was changed, %d crawls", self.place.file, len(schedule.crawls))
@@ -166,6 +210,14 @@ class ScheduleRun:
             raise ScheduleBusyError(
                 f"{self.place.file}: another process looks after this schedule; it follows the file's changes by itself"
             ) from None
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 @contextmanager

@@ -1,15 +1,21 @@
 """What a schedule did, and what it will do, as tables and JSON."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import TextIO
+from types import MappingProxyType
+from typing import Final, TextIO
 
+from aahcrawler.schedule.division import NEVER
+from aahcrawler.schedule.page_rhythms import DuePages
 from aahcrawler.schedule.rhythms import Due, in_words
 from aahcrawler.schedule.schedule_file import Schedule
-from aahcrawler.schedule.schedule_plan import Plan
+from aahcrawler.schedule.schedule_plan import Plan, RhythmOf, whole_rhythm
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
+
+FAULTY: Final = "has mistakes"
+"""The state of a crawl whose entry or definition cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +23,8 @@ class Upcoming:
     """A crawl of a schedule: when it is due next, and its newest visit.
 
     ``state`` is what keeps it from its next visit, or what it waits for. Where it is due for several moments that
-    passed, one visit makes up for all ``moments``.
+    passed, one visit makes up for all ``moments``. ``fault`` is what is wrong with its entry or definition, because of
+    which no visit begins; ``due_at`` is None where nobody knows when it is due, or others visit it.
     """
 
     name: str
@@ -28,6 +35,23 @@ class Upcoming:
     begun_at: datetime | None = None
     outcome: Outcome | None = None
     found: Found | None = None
+    fault: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why its next visit is at that moment, in words."""
+        if self.fault:
+            return f"no visit begins: {self.fault}"
+        reasons = {
+            "under way": "a visit has not ended yet",
+            "wanted now": "somebody asked for it",
+            "paused": "it is paused",
+            "elsewhere": "other units visit it",
+        }
+        passed = f"{self.moments:,} due moments have passed" if self.moments > 1 else "its moment has come"
+        reason = passed if self.state == "due" else reasons.get(self.state, "")
+        first = "" if self.begun_at else "it was never visited"
+        return "; ".join(filter(None, (self.rhythm, reason, first)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +70,38 @@ class VisitRow:
     said: str
 
 
-def upcoming(schedule: Schedule, log: VisitLog, now: datetime) -> list[Upcoming]:
-    """Return the crawls of a schedule, those that run first, then as they are due."""
+def upcoming(
+    schedule: Schedule,
+    log: VisitLog,
+    now: datetime,
+    faults: Mapping[str, str] = MappingProxyType({}),
+    rhythm_of: RhythmOf = whole_rhythm,
+) -> list[Upcoming]:
+    """Return the crawls of a schedule, those that run first, then as they are due.
+
+    ``faults`` are those of crawls, some of which it may not have for their mistakes.
+    """
     added, paused, wanted = log.known_since(), log.paused(), log.wanted()
     under_way = {each.entry: each for each in log.open_visits()}
     found = []
     for name, entry in schedule.crawls.items():
         past = log.past(name, added.get(name, now))
-        due = entry.rhythm.due(past, now)
+        due = rhythm_of(name, entry).due(past, now)
         visit = under_way.get(name) or next(iter(log.visits(name, 1)), None)
         state = _state(name, due, now, under_way, wanted, paused)
-        last = (visit.begun_at, visit.outcome, visit.found if visit.outcome else None) if visit else ()
-        found.append(Upcoming(name, in_words(entry), state, due.at, due.moments, *last))
-    return sorted(found, key=lambda each: (each.state != "under way", each.due_at or now, each.name))
+        fault = faults.get(name, "")
+        if fault and state != "under way":
+            state = FAULTY
+        due_at = None if due.at == NEVER else due.at
+        row = Upcoming(name, in_words(entry), state, due_at, due.moments, fault=fault)
+        if visit is not None:
+            ended = visit.found if visit.outcome else None
+            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended)
+        found.append(row)
+    found += [
+        Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
+    ]
+    return sorted(found, key=lambda each: (each.state != "under way", each.due_at or NEVER, each.name))
 
 
 def _state(
@@ -70,6 +113,8 @@ def _state(
         return "wanted now"
     if name in paused or ALL in paused:
         return "paused"
+    if due.at == NEVER:
+        return "elsewhere"
     return "due" if due.at <= now else "waits"
 
 
@@ -93,12 +138,15 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
-    """Write crawls a line each, with tabs between columns."""
+    """Write crawls a line each, with tabs between columns, and below them what is wrong with some."""
     out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\n")
     for each in rows:
         counts = (f"{each.found.pages}", f"{each.found.changed + each.found.new}") if each.found else ("-", "-")
         columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
         out.write("\t".join((*columns, each.outcome or "-", *counts)) + "\n")
+    for each in rows:
+        if each.fault:
+            out.write(f"{each.name}: no visit begins: {each.fault}\n")
 
 
 def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:
@@ -116,13 +164,19 @@ def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else "-"
 
 
-def write_plan(plan: Plan, out: TextIO) -> None:
-    """Write the visits of a plan a line each, with tabs between columns, and how busy the schedule is."""
+def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
+    """Write the visits of a plan a line each, with tabs between columns, and how busy the schedule is.
+
+    ``fitting`` is how many pages fit of crawls that do not fit as a whole.
+    """
     out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\n")
     for each in plan.visits:
         ends, takes = ("?", "?") if each.seconds is None else (_minute(each.ends_at), f"{each.seconds / 60:.1f}")
         fits = "?" if each.seconds is None else "yes" if each.fits else f"no: due again at {_minute(each.next_at)}"
         out.write(f"{each.name}\t{_minute(each.due_at)}\t{_minute(each.begins_at)}\t{ends}\t{takes}\t{fits}\n")
+    for name, pages in fitting.items():
+        all_of_them = pages.due + pages.left_over
+        out.write(f"{name}: {pages.due:,} of {all_of_them:,} known pages fit, those that waited longest first\n")
     late = sum(each.begins_at > each.due_at and each.due_at >= plan.now for each in plan.visits)
     missed = sum(not each.fits for each in plan.visits)
     unknown = sum(each.seconds is None for each in plan.visits)
@@ -131,9 +185,11 @@ def write_plan(plan: Plan, out: TextIO) -> None:
     out.write(f"{said}; {busy}{f'; of {unknown:,} nobody knows how long they take' if unknown else ''}\n")
 
 
-def write_plan_json(plan: Plan, out: TextIO) -> None:
+def write_plan_json(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
     """Write the visits of a plan as JSON."""
     rows = [{**asdict(each), "ends_at": each.ends_at, "fits": each.fits} for each in plan.visits]
-    content = {"parallel": plan.parallel, "load": round(plan.load, 4), "until": plan.until, "visits": rows}
+    fit = {name: {"fit": pages.due, "known": pages.due + pages.left_over} for name, pages in fitting.items()}
+    load = round(plan.load, 4)
+    content = {"parallel": plan.parallel, "load": load, "until": plan.until, "visits": rows, "fitting": fit}
     json.dump(content, out, indent=1, default=datetime.isoformat, ensure_ascii=False)
     out.write("\n")

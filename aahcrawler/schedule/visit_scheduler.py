@@ -15,9 +15,10 @@ from typing import Final, Literal, Protocol
 
 from aahcrawler.exits import MISTAKE
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
+from aahcrawler.schedule.division import turn_of
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Occasion, Schedule
-from aahcrawler.schedule.schedule_plan import expected_seconds
+from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from online_analysis.icd import IcdError
 
@@ -31,6 +32,10 @@ IN_USE: Final = timedelta(seconds=30)
 """After how long a folder is looked at again in which a crawl runs that somebody else has started."""
 MISTAKEN: Final = timedelta(minutes=5)
 """After how long a definition is read again that had mistakes."""
+_IN_TURN: Final = (
+    "known pages are visited in turn, those that waited longest first, as many as fit; give it a longer rhythm, "
+    "`pages`, or limits"
+)
 _OCCASIONS: Final[Mapping[Outcome, Occasion]] = {
     Outcome.ENDED: "ended",
     Outcome.STOPPED: "ended",
@@ -89,21 +94,27 @@ class Scheduler:
         clock: Clock,
         tell: Callable[[Notice], None],
         woken: Callable[[], None] = lambda: None,
+        rhythm_of: RhythmOf = whole_rhythm,
     ) -> None:
-        """``tell`` must not wait; ``woken`` is called by another thread when there is something to look at."""
+        """``tell`` must not wait; ``woken`` is called by another thread when there is something to look at.
+
+        ``rhythm_of`` says when an entry is due here, where other units visit it as well.
+        """
         self._folders = folders
         self._log = log
         self._crawls = crawls
         self._clock = clock
         self._tell = tell
         self._woken = woken
+        self._rhythm_of = rhythm_of
         self._open: dict[str, _Open] = {}
         self._due: dict[str, Due] = {}
         self._not_before: dict[str, datetime] = {}
         self._mistaken: dict[str, str] = {}
         self._too_long: set[str] = set()
         self._ending = False
-        self._schedule = schedule
+        self.schedule = schedule
+        """The schedule that it goes by."""
         self._added: Mapping[str, datetime] = {}
         self.follow(schedule)
         self._take_up()
@@ -111,12 +122,13 @@ class Scheduler:
     def follow(self, schedule: Schedule) -> None:
         """Go by a schedule from now on; crawls that run are not touched."""
         now = self._clock.now()
-        self._schedule = schedule
+        self.schedule = schedule
         self._added = self._log.added_at(schedule.crawls, now)
         self._due = {name: self._next(name, now) for name in schedule.crawls}
 
     def _next(self, name: str, now: datetime) -> Due:
-        return self._schedule.crawls[name].rhythm.due(self._log.past(name, self._added[name]), now)
+        rhythm = self._rhythm_of(name, self.schedule.crawls[name])
+        return rhythm.due(self._log.past(name, self._added[name]), now)
 
     def _take_up(self) -> None:
         """Take up the visits that were under way when another process like this one ended."""
@@ -147,7 +159,7 @@ class Scheduler:
             return None
         paused, wanted = self._log.paused(), self._log.wanted()
         for name in self._to_begin(now, paused, wanted):
-            if len(self.running) >= self._schedule.parallel:
+            if len(self.running) >= self.schedule.parallel:
                 return None  # The end of one of them wakes whoever calls.
             self._visit(name, now)
         return min(self._moments(paused), default=None)
@@ -179,7 +191,7 @@ class Scheduler:
 
     def _visit(self, name: str, now: datetime) -> None:
         """Begin a visit, or try one again that failed."""
-        entry = self._schedule.crawls[name]
+        entry = self.schedule.crawls[name]
         try:
             folder = self._folders.of(entry)
         except IcdError as error:
@@ -200,9 +212,14 @@ class Scheduler:
         else:
             self._log.grant(name, now)
         try:
-            within = max(MINUTE, self._next(name, now).at - now)
-            self._tell_of_length(name, now, within)
-            known.child = self._crawls.begin(name, entry, within, self._woken)
+            # Another unit that visits it in turn is to find the site free.
+            rhythm, past = self._rhythm_of(name, entry), self._log.past(name, self._added[name])
+            units = turn_of(rhythm).of
+            within, interval = max(MINUTE, (rhythm.due(past, now).at - now) / units), rhythm.interval(past) / units
+            pages = fitting_rhythm(self._log, name, entry, folder, within, interval)
+            self._tell_of_length(name, now, within, keeps_to_it=pages is not None)
+            fitting = entry if pages is None else entry.model_copy(update={"pages": pages})
+            known.child = self._crawls.begin(name, fitting, within, self._woken)
         except OSError as error:
             self._failed(name, known, now, MISTAKE, f"its process cannot be started: {error}")
 
@@ -221,8 +238,11 @@ class Scheduler:
         logger.info("%s: visit %d begins%s", name, visit.number, late)
         return visit
 
-    def _tell_of_length(self, name: str, now: datetime, within: timedelta) -> None:
+    def _tell_of_length(self, name: str, now: datetime, within: timedelta, *, keeps_to_it: bool) -> None:
         """Say how long a visit takes, and once that it takes longer than its rhythm allows, until it does not."""
+        if keeps_to_it:
+            self._tell_once_of_length(name, now, "all of it does not fit before it is due again", _IN_TURN)
+            return
         expected = expected_seconds(self._log, name)
         if expected is None:
             return
@@ -230,10 +250,14 @@ class Scheduler:
         logger.info("%s: takes about %s, and is due again in %s", name, takes, within - within % SECOND)
         if takes <= within:
             self._too_long.discard(name)
-        elif name not in self._too_long:
-            self._too_long.add(name)
+        else:
             text = f"a visit takes about {takes}, and it is due again in {within - within % SECOND}"
             advice = "visits then stand for several due moments; give it a longer rhythm, `pages`, or limits"
+            self._tell_once_of_length(name, now, text, advice)
+
+    def _tell_once_of_length(self, name: str, now: datetime, text: str, advice: str) -> None:
+        if name not in self._too_long:
+            self._too_long.add(name)
             self._tell(Notice(now, name, "attention", f"{text}: {advice}"))
 
     def _is_made(self, visit: Visit) -> bool:
@@ -249,7 +273,7 @@ class Scheduler:
 
     def _look_at(self, name: str, each: _Open, now: datetime) -> None:
         """See how an open visit stands."""
-        if name not in self._schedule.crawls and each.child is None:
+        if name not in self.schedule.crawls and each.child is None:
             self._end(name, each, now, Outcome.DROPPED, CrawlTold())
             return
         if each.child is None:
@@ -281,7 +305,7 @@ class Scheduler:
         self._log.attempted(each.visit.number, now, code, said)
         failures = len(self._log.attempts(each.visit.number))
         before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
-        most = 1 if before is not None and before.outcome is Outcome.FAILED else self._schedule.attempts
+        most = 1 if before is not None and before.outcome is Outcome.FAILED else self.schedule.attempts
         words = f"exit code {code}" if code > 0 else f"killed by signal {-code}" if code else "its process is gone"
         logger.warning("%s: visit %d failed (%s): %s", name, each.visit.number, words, said.rpartition("\n")[2])
         if failures >= most:
@@ -290,7 +314,7 @@ class Scheduler:
             told = self._crawls.told(each.visit.folder)
             self._end(name, each, now, Outcome.FAILED, told, f"failed {times} ({words}); {advice}:\n{said}")
             return
-        each.again_at = now + min(self._schedule.retry * 2 ** min(failures - 1, 30), MAX_RETRY_WAIT)
+        each.again_at = now + min(self.schedule.retry * 2 ** min(failures - 1, 30), MAX_RETRY_WAIT)
 
     def _end(self, name: str, each: _Open, now: datetime, outcome: Outcome, told: CrawlTold, said: str = "") -> None:
         before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
@@ -299,7 +323,7 @@ class Scheduler:
         visit = self._log.end(each.visit.number, now, outcome, said, found)
         self._open.pop(name, None)
         logger.info("%s: visit %d %s, %d pages", name, visit.number, outcome, found.pages)
-        if name in self._schedule.crawls:
+        if name in self.schedule.crawls:
             self._due[name] = self._next(name, now)
             self._tell_of_end(visit, now, was_failing=was_failing)
 

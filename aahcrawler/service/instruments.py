@@ -34,7 +34,7 @@ class Instruments:
     unfound: UnfoundSearches | None = None
     """Counts what searches do not find; None where that is not wanted."""
     schedule: ScheduleDesk | None = None
-    """The schedule that the cockpit shows; None where it was given none."""
+    """The schedule that is shown; None where there is none to show."""
     pictures: PagePictures | None = None
     """Makes the pictures that nobody took when a page was captured; None where none are to be made."""
     collected: CollectedViews = field(default_factory=CollectedViews)

@@ -55,15 +55,15 @@ class Listening:
     log: Path | None = None
 
 
-def serve(places: Sequence[Path], listening: Listening) -> None:
+def serve(places: Sequence[Path], listening: Listening, schedule: Path | None = None) -> None:
     """Serve the crawls in ``places`` until the process is told to end; requests in progress are then answered.
 
-    Raise ``RefusedToServeError`` where a place is not a crawl's, where other machines could ask without a token, or
-    where that cannot be listened on.
+    ``schedule`` is the file of a schedule that is shown, and changed by those who may. Raise ``RefusedToServeError``
+    where a place is not a crawl's, where other machines could ask without a token, or where that cannot be listened on.
     """
     settings = prepare(places, listening)
     log_to_terminal()
-    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared))
+    instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), schedule=schedule)
     app = create_app(settings, instruments)
     server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     try:

@@ -229,7 +229,13 @@ def test_nothing_is_changed_by_forms_of_others(shown: Cockpit) -> None:
 
 
 def test_an_unknown_choice_in_an_address_is_told_with_those_that_there_are(shown: Cockpit) -> None:
-    answer = shown.ask("GET", f"{HERE}/changes?kind=moon", Cookie=f"{COOKIE}={shown.entered(READER)}")
+    cookie = f"{COOKIE}={shown.entered(READER)}"
+    assert shown.ask("GET", f"{HERE}/changes?since=2020-13-01", Cookie=cookie).status == 400
+    within = shown.ask("GET", f"{HERE}/changes?all=true&since=2020-01-01&until=2100-01-01T12:00", Cookie=cookie)
+    assert b"All its visits" in within.body
+    outside = shown.ask("GET", f"{HERE}/changes?all=true&until=2020-01-01", Cookie=cookie)
+    assert b"No visits are like that." in outside.body
+    answer = shown.ask("GET", f"{HERE}/changes?kind=moon", Cookie=cookie)
     assert answer.status == 400
     assert "kind: is not among the choices; write &#39;content&#39;, " in answer.body.decode()
 

@@ -1,5 +1,6 @@
 """The page of the schedule: what is next and why then, what ran, and acts that are noted and asked of the log."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,14 @@ def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
     place.mkdir()
     with serving(place, schedule=scheduled(place.parent)) as cockpit:
         yield cockpit
+
+
+def with_units(folder: Path) -> None:
+    """Write a list of units, of which the other one has not answered for long."""
+    units = "{north: {url: 'https://north.example'}, south: {url: 'https://south.example'}}"
+    (folder / "schedule-units.yaml").write_text(f"name: north\nunits: {units}", "utf-8")
+    failing = {"asked_at": "2026-03-02T12:00:00Z", "failing_since": "2026-03-01T12:00:00Z", "problem": "it <is> down"}
+    (folder / "schedule-units.json").write_text(json.dumps({"units": {"south": failing}}), "utf-8")
 
 
 def page(cockpit: Cockpit, token: str, query: str = "") -> str:
@@ -59,17 +68,30 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
     assert cockpit.post("/schedule/acts/resume", {**own, "name": ""}, cookie).status == 303
     sent = {"secret": cockpit.form_secret(reader), "name": CRAWL}
     assert cockpit.post("/schedule/acts/now", sent, reader).status == 403
-    assert cockpit.post("/schedule/acts/now", {**own, "name": "no-such"}, cookie).status == 400
+    assert cockpit.post("/schedule/acts/now", {**own, "name": "no-such"}, cookie).status == 404
     assert cockpit.post("/schedule/acts/granted", own, cookie).status == 400
     entries = [each for each in read_entries(cockpit.place) if not isinstance(each, Damage)]
     did = [each["did"] for each in entries if each.get("did")]
     assert did == [[f"schedule_now {CRAWL}"], ["schedule_resume news"], ["schedule_pause all"], ["schedule_resume all"]]
 
 
+def test_units_and_crawls_with_mistakes_are_shown(tmp_path: Path) -> None:
+    file = scheduled(tmp_path)
+    file.write_text(f"{file.read_text('utf-8')}\n  torn: {{definition: torn.yaml, every: 60}}", "utf-8")
+    with_units(tmp_path)
+    (tmp_path / "crawls").mkdir()
+    with serving(tmp_path / "crawls", schedule=file) as cockpit:
+        shown = page(cockpit, READER)
+    assert "5 crawls" in shown
+    assert "has no unit" in shown
+    assert "it &lt;is&gt; down" in shown
+    assert "all of it: south has not answered since 2026-03-01 12:00 UTC" in shown
+
+
 def test_a_cockpit_without_a_schedule_says_so(tmp_path: Path) -> None:
     with serving(tmp_path) as cockpit:
         answer = cockpit.ask("GET", "/schedule", Cookie=f"{COOKIE}={cockpit.entered(READER)}")
-        assert answer.status == 400
+        assert answer.status == 404
         assert b"start it with --schedule FILE" in answer.body
         assert b'href="/schedule"' not in answer.body
 
@@ -80,4 +102,6 @@ def test_it_is_accessible_and_within_its_window(chromium: Browser, cockpit: Cock
         walk = Walk(visit, is_full=True)
         walk.look(visit.goto("/schedule"), "schedule")
         walk.look(visit.goto("/schedule?text=nothing"), "schedule without a crawl")
+        with_units(cockpit.place.parent)
+        walk.look(visit.goto("/schedule"), "schedule of several units")
         assert not walk.wrong, dumped(walk.wrong)

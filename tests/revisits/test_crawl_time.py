@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.revisits.change_log import ChangeState, Visit
-from aahcrawler.revisits.crawl_time import SiteLoad, packed_seconds, simulated_seconds, site_loads
+from aahcrawler.revisits.crawl_time import (
+    SiteLoad,
+    around_seconds,
+    packed_seconds,
+    simulated_seconds,
+    site_loads,
+    warm_up_seconds,
+)
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -25,7 +32,7 @@ def test_the_pace_of_a_site_is_learned_and_pauses_are_no_part_of_it() -> None:
     paused = [*steady, *(visit(f"a/{n}", 50_000 + 2.0 * n) for n in range(50))]
     loads = site_loads(paused, site)
     assert loads["a"].urls == 100
-    assert loads["a"].pace == pytest.approx(2.0 + 38 / 99)
+    assert loads["a"].pace == pytest.approx(2.0 + 38 / 98)
     assert loads["a"].delay == pytest.approx(loads["a"].pace - 0.5)
 
 
@@ -35,6 +42,39 @@ def test_a_load_is_what_the_newest_crawl_visited_or_what_is_wanted() -> None:
     wanted = site_loads(visits, site, {"a": 3, "c": 7})
     assert {name: load.urls for name, load in wanted.items()} == {"a": 3, "c": 7}
     assert (wanted["c"].download, wanted["c"].delay) == (2.0, 1.0)
+
+
+def test_the_newest_crawls_tell_and_the_first_one_only_where_it_is_alone() -> None:
+    paces = {1: 9.0, 2: 4.0, 3: 2.0, 4: 2.0, 5: 2.0, 6: 2.0, 7: 2.0}
+    visits = [visit("a/x", 1000.0 * crawl + pace * n, crawl) for crawl, pace in paces.items() for n in range(10)]
+    assert site_loads(visits[:10], site)["a"].pace == pytest.approx(9.0)
+    assert site_loads(visits[:20], site)["a"].pace == pytest.approx(4.0)
+    assert site_loads(visits, site)["a"].pace == pytest.approx(2.0)
+
+
+def test_what_the_first_pages_wait_for_is_no_pace_and_is_the_same_for_a_longer_crawl() -> None:
+    crawls = {2: 9.0, 3: 5.0, 4: 7.0}
+    begins = {crawl: 1000.0 * crawl for crawl in crawls}
+    slow = [visit("a/0", begins[crawl], crawl) for crawl in crawls]
+    first = [visit(f"a/{n}", 0.0 + n, 1) for n in range(10)]
+    others = [
+        visit(f"a/{n}", begins[crawl] + wait + 2.0 * n, crawl) for crawl, wait in crawls.items() for n in range(9)
+    ]
+    seen = [*first, *sorted([*slow, *others], key=lambda each: each.at)]
+    loads = site_loads(seen, site)
+    assert loads["a"].pace == pytest.approx(2.0)
+    # Of ten visits nine gaps are in the queue; the first one took five seconds longer at the median.
+    assert warm_up_seconds(seen, site) == pytest.approx(5.0)
+    paused = [*seen, *(visit(f"a/{n}", 9000.0 + 50_000 * (n > 5) + 2.0 * n, 5) for n in range(10))]
+    assert warm_up_seconds(paused, site) <= 5.0
+    assert warm_up_seconds([], site) == 0.0
+
+
+def test_what_a_crawl_takes_around_its_visits_is_measured_unless_it_was_interrupted() -> None:
+    visits = [visit(f"a/{n}", 10.0 * n, 3) for n in range(5)]
+    assert around_seconds(visits, 3, 44.0) == pytest.approx(3.5)
+    assert around_seconds(visits, 3, 12.0) is None
+    assert around_seconds(visits, 4, 44.0) is None
 
 
 def test_sites_are_visited_beside_one_another() -> None:

@@ -10,14 +10,27 @@ from filelock import FileLock
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
+from aahcrawler.layout import CHANGES
+from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
+from aahcrawler.schedule.child_crawls import CrawlFolders
+from aahcrawler.schedule.page_rhythms import due_pages
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Schedule
-from aahcrawler.schedule.schedule_plan import expected_seconds, planned
+from aahcrawler.schedule.schedule_plan import (
+    AROUND,
+    expected_seconds,
+    fitting_pages,
+    fitting_rhythm,
+    planned,
+    whole_seconds,
+)
 from aahcrawler.schedule.schedule_tables import upcoming, visit_rows, write_plan, write_upcoming, write_visits
 from aahcrawler.schedule.visit_log import Found, LogError, Outcome, VisitLog
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+ICD = "id: {}\ncontact: a@b.test\nseeds: ['http://a.test/']\ntopic: {{keywords: [sea]}}\n"
 TEXT = b"parallel: 1\ncrawls: {a: {definition: a, every: 1 h}, b: {definition: b, every: 4 h}}"
 
 
@@ -28,8 +41,9 @@ def log(tmp_path: Path) -> Iterator[VisitLog]:
 
 
 def visited(log: VisitLog, name: str, at: datetime, minutes: float, crawl: int) -> None:
-    visit = log.begin(name, Due(at), at, Path(), "")
-    log.end(visit.number, at + timedelta(minutes=minutes), Outcome.ENDED, "", Found(crawl, pages=9, changed=1))
+    visit, seconds = log.begin(name, Due(at), at, Path(), ""), 60 * minutes
+    found = Found(crawl, pages=9, changed=1, seconds=seconds - 7)
+    log.end(visit.number, at + timedelta(seconds=seconds), Outcome.ENDED, "", found)
 
 
 def test_a_visit_takes_as_long_as_those_before_it_the_first_one_apart(log: VisitLog) -> None:
@@ -53,7 +67,7 @@ def test_visits_wait_for_one_another_and_those_that_are_too_long_are_told(log: V
     at_ease = planned(schedule, log, {"a": 2400.0, "b": 2 * 3600.0}, START, START + 4 * HOUR, parallel=2)
     assert all(each.fits and each.begins_at == each.due_at for each in at_ease.visits)
     printed = StringIO()
-    write_plan(plan, printed)
+    write_plan(plan, {}, printed)
     row = "a\t2026-03-02 14:00\t2026-03-02 14:40\t2026-03-02 15:20\t40.0\tno: due again at 2026-03-02 15:00"
     assert row in printed.getvalue().splitlines()
 
@@ -90,6 +104,68 @@ def test_pauses_are_told_as_they_are_and_possible_while_the_file_has_mistakes(tm
     assert said("pause", "--resume")[1].endswith("goes on; paused still: b\n")
 
 
+def test_crawls_with_mistakes_end_neither_the_list_nor_the_plan(tmp_path: Path) -> None:
+    file = tmp_path / "schedule.yaml"
+    (tmp_path / "a.yaml").write_text(ICD.format("a"), "utf-8")
+    (tmp_path / "b.yaml").write_text("id: b\n", "utf-8")
+    entries = (
+        "a: {definition: a.yaml, every: day}, b: {definition: b.yaml, every: day}, c.d: {definition: a, every: 60}"
+    )
+    file.write_text(f"crawls: {{{entries}}}", "utf-8")
+    for command in ("list", "plan"):
+        ended = CliRunner().invoke(app, ["schedule", command, "--file", str(file)])
+        assert ended.exit_code == 2
+        assert any(line.startswith("a\t") for line in ended.stdout.splitlines())
+        assert "b: no visit begins: " in ended.output
+        assert "c.d: no visit begins: " in ended.output
+    file.write_text("crawls: 7", "utf-8")
+    assert CliRunner().invoke(app, ["schedule", "list", "--file", str(file)]).exit_code == 2
+
+
+def test_of_a_crawl_that_does_not_fit_as_many_pages_are_visited_as_do(tmp_path: Path, log: VisitLog) -> None:
+    (tmp_path / "a").write_text(ICD.format("a"), "utf-8")
+    entry = Schedule.parse(TEXT).crawls["a"]
+    folders = CrawlFolders(tmp_path)
+    folder = folders.of(entry)
+    (folder / CHANGES).mkdir(parents=True)
+    with ChangeLog(folder / CHANGES, "a", 1, lambda: START) as changes:
+        for number in range(500):
+            at, status = milliseconds(START + number * timedelta(seconds=10)), 404 if number < 10 else 200
+            url = f"http://a.test/{number}"
+            changes.visited(VisitRecord.model_validate({"url": url, "at": at, "status": status, "payload": "sha1:A"}))
+    assert fitting_rhythm(log, "a", entry, folder, HOUR, HOUR) is None, "nobody knows how long it takes"
+    visited(log, "a", START - 2 * HOUR, 80, 2)
+    rhythm = fitting_rhythm(log, "a", entry, folder, HOUR, HOUR)
+    assert rhythm is not None
+    assert rhythm.within == HOUR
+    assert fitting_rhythm(log, "a", entry, folder, 2 * HOUR, HOUR) is None, "all of it fits"
+    assert fitting_rhythm(log, "a", entry.model_copy(update={"workers": 2}), folder, HOUR, HOUR) is None
+    assert fitting_rhythm(log, "a", entry, folder, HOUR / 60, 2 * HOUR) is None, "asked for shortly before it is due"
+    late = fitting_rhythm(log, "a", entry, folder, HOUR / 60, HOUR)
+    assert late is not None
+    assert late.within == HOUR / 2
+    # A visit that kept to its time says nothing of how long all would take: the log of changes does.
+    visited(log, "a", START - HOUR, 50, 3)
+    visited(log, "a", START - HOUR, 50, 4)
+    visited(log, "a", START - HOUR, 50, 5)
+    assert fitting_rhythm(log, "a", entry, folder, HOUR, HOUR) == rhythm
+    due = due_pages(folder, 9, rhythm, START + 3 * HOUR)
+    assert (due.due, due.left_over) == (360, 140)
+    assert "http://a.test/499" in due.resting
+    assert "http://a.test/0" not in due.resting
+    # Visits begin ten seconds apart, all but those of pages that are gone; nothing else was ever measured but that
+    # processes take seven seconds beside their crawls.
+    assert whole_seconds(log, folder) == pytest.approx(7 + AROUND + 489 * 10 + 2, abs=0.1)
+    schedule = Schedule.parse(TEXT)
+    log.added_at(schedule.crawls, START)
+    plan = planned(schedule, log, {"a": 4900.0, "b": 60.0}, START + 3 * HOUR, START + 4 * HOUR, parallel=2)
+    pages = fitting_pages(plan, schedule.crawls, folders, START + 3 * HOUR)
+    assert {name: (each.due, each.left_over) for name, each in pages.items()} == {"a": (360, 140)}
+    printed = StringIO()
+    write_plan(plan, pages, printed)
+    assert "a: 360 of 500 known pages fit, those that waited longest first" in printed.getvalue().splitlines()
+
+
 def test_a_plan_of_many_visits_ends_where_it_says(log: VisitLog) -> None:
     schedule = Schedule.parse(b"crawls: {a: {definition: a, adaptive: {least: 1 min, first: 2 min, greatest: 1 h}}}")
     log.added_at(schedule.crawls, START)
@@ -115,7 +191,7 @@ def test_what_was_done_and_what_comes_is_listed(log: VisitLog) -> None:
     assert "a\twaits\t2026-03-02 13:00\tevery 1 h\t2026-03-02 12:00\tended\t9\t1" in printed.getvalue()
     printed = StringIO()
     write_visits(visit_rows(log, "a", 10), printed)
-    row = "1\ta\t2026-03-02 12:00\t1\t2026-03-02 12:00\t2026-03-02 12:05\tended\t0\t9\t0\t1\t0\t0"
+    row = "1\ta\t2026-03-02 12:00\t1\t2026-03-02 12:00\t2026-03-02 12:05\tended\t0\t9\t0\t1\t0\t293"
     assert row in printed.getvalue().splitlines()
 
 

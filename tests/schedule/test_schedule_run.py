@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 
@@ -12,10 +12,13 @@ import pytest
 from filelock import FileLock
 
 from aahcrawler.schedule.child_crawls import CrawlProcesses
+from aahcrawler.schedule.division import units_of
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_run import Place, ScheduleBusyError, ScheduleRun
+from aahcrawler.schedule.unit_sharing import Heard
 from aahcrawler.schedule.visit_log import LogError, Outcome, VisitLog
 from aahcrawler.schedule.visit_scheduler import Scheduler
+from online_analysis.icd import IcdError
 from online_analysis.icd.units import parse_duration
 
 pytestmark = pytest.mark.starts
@@ -57,6 +60,33 @@ def test_what_is_due_is_crawled_once(place: Place) -> None:
     options = (place.said / "b.log").read_text("utf-8").split(maxsplit=3)
     assert options[:3] == ["crawled", "b.yaml", "--revisits"]
     assert 86_000 < parse_duration(json.loads(options[3])["within"]).total_seconds() <= 86_400
+
+
+def test_the_second_unit_of_a_site_waits_for_its_turn_and_makes_all_visits_once_the_first_is_silent(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    units = {name: {"url": "http://127.0.0.1:9"} for name in ("here", "there")}
+    first, second = units_of("site.test", dict.fromkeys(units, 1.0))
+    place.units.write_text(json.dumps({"name": second, "allow_private": True, "units": units}), "utf-8")
+    caplog.set_level("WARNING")
+    run(place).run()
+    with VisitLog.opened(place.log) as log:
+        assert log.visits() == []
+    heard = Heard.load(place.heard).units[first]
+    assert heard.failing_since == heard.asked_at
+    assert "cannot be reached" in heard.problem
+    assert "in its place" not in caplog.text
+    # It was asked again and again, the last time so long ago that it is asked now.
+    failing = heard.model_copy(update={"failing_since": datetime.now(UTC) - timedelta(hours=2), "asked_at": None})
+    Heard(units={first: failing}).save(place.heard)
+    run(place).run()
+    with VisitLog.opened(place.log) as log:
+        assert sorted(each.entry for each in log.visits()) == ["a", "b"]
+    assert f"{first} has not answered since" in caplog.text
+    assert "2 crawls are visited here in its place (a, b)" in caplog.text
+    place.units.write_text("name: nobody\n", "utf-8")
+    with pytest.raises(IcdError, match=r"schedule-units\.yaml"):
+        run(place).run()
 
 
 def test_a_schedule_is_looked_after_by_one_process(place: Place) -> None:

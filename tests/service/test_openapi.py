@@ -21,6 +21,8 @@ import pytest
 from aahcrawler.crawls import running_process
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.roles import Tokens
 from aahcrawler.service_client import ServiceClient
@@ -149,9 +151,11 @@ def opened(place: Path) -> Iterator[World]:
         process = stack.enter_context(command("crawl", icd))
         process.until(lambda: len(site.paths()) > 3)
         settings = ServiceSettings(Catalog([place]), tokens=Tokens.bare(TOKEN), rates=UNLIMITED)
-        service = Service(
-            stack.enter_context(serving(settings)).port, {"Authorization": f"Bearer {TOKEN}", "Content-Type": JSON}
-        )
+        schedule = place / "schedule.yaml"
+        schedule.write_text("crawls: {floods: {definition: floods.yaml, every: day}}", "utf-8")
+        instruments = Instruments.of(CrawlRegistry.of(settings.catalog, None), schedule=schedule)
+        served = stack.enter_context(serving(settings, instruments=instruments))
+        service = Service(served.port, {"Authorization": f"Bearer {TOKEN}", "Content-Type": JSON})
         yield World(place, service, service.get("/openapi.json").json, found_in(service, site))
         service.ask("POST", f"/v1/crawls/{RUNS}/stop")
         until(lambda: running_process(place / RUNS) is None)
@@ -202,7 +206,8 @@ def found_in(service: Service, site: Site) -> Real:
         "exclusions/kind": ["pattern"],
         "exclusions/text": ["/ads/"],
         **{f"{name}/after": ["", ask(f"{name}?limit=1")["next"]] for name in LISTS},
-        "{name}/name": ["floods"],
+        **{f"{last}/name": ["floods"] for last in ("{name}", "visits", "now", "pause", "resume")},
+        "holdings/after": ["", f"{RESTS} {pages[0]['site']}"],
         "definition": [json.dumps(ask("definition", RUNS))],
     }
 

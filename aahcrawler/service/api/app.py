@@ -36,6 +36,7 @@ from aahcrawler.service.api.live_routes import live_routes, metric_routes
 from aahcrawler.service.api.overview import CrawlView, Overview, UrlView
 from aahcrawler.service.api.page_routes import page_routes, search_routes, sparql_routes, spoken_routes
 from aahcrawler.service.api.queue_routes import queue_routes
+from aahcrawler.service.api.schedule_routes import holding_routes, schedule_routes
 from aahcrawler.service.api.specification_routes import specification_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
@@ -130,6 +131,8 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         collection_routes(instruments),
         judgement_routes(instruments),
         specification_routes(instruments),
+        schedule_routes(instruments),
+        holding_routes(instruments),
         steering_routes(helm),
     )
 

@@ -1,6 +1,5 @@
 """Routes of the log of changes: what visits of a crawl's pages found, as a list and as a feed."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -10,8 +9,8 @@ from aahcrawler.service.api.queue_routes import After, Part, example_of
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.views import change_list
-from aahcrawler.service.views.change_list import ChangeList, ChangesPage, ChangesQuery
-from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, NO_CRAWL, UNAVAILABLE, ProblemError, problem_responses
+from aahcrawler.service.views.change_list import ChangeList, ChangesPage, ChangesQuery, asked_moment
+from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, NO_CRAWL, UNAVAILABLE, problem_responses
 from aahcrawler.urls import MAX_LENGTH, canonicalize
 
 ATOM: Final = "application/atom+xml"
@@ -39,22 +38,13 @@ def _wanted_visits(
     named = (canonicalize(url) or url) if url else None
     return WantedVisits(
         named,
-        _moment("since", since),
-        _moment("until", until),
+        asked_moment("since", since),
+        asked_moment("until", until),
         frozenset(state or ()),
         frozenset(kind or ()),
         text,
         telling,
     )
-
-
-def _moment(name: str, text: str) -> datetime | None:
-    """Return a moment that is asked for, None for none. Raise ``ProblemError``."""
-    try:
-        moment = datetime.fromisoformat(text) if text else None
-        return None if moment is None else moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ProblemError(BAD_SEARCH, f"`{name}` is no time; write 2026-01-31 or 2026-01-31T12:00") from None
 
 
 Wanted = Annotated[WantedVisits, Depends(_wanted_visits)]

@@ -9,7 +9,7 @@ from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.views.scheduled_crawls import ROWS, ScheduleDesk
 from aahcrawler.service.web.noted_acts import note_did, note_said
-from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, NO_SCHEDULE, ProblemError
 
 _SAID = {
     Wish.NOW: "is visited as soon as may be, while `aah schedule run` runs",
@@ -28,9 +28,10 @@ def routes(site: Site) -> APIRouter:
         text: Annotated[str, Query(max_length=100)] = "",
         after: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     ) -> Response:
-        shown = _desk(site).shown(text, after)
+        desk = _desk(site)
+        shown = desk.shown(text, after)
         more = address("schedule", text=text, after=after + ROWS) if after + ROWS < shown.total else ""
-        return site.page(session, "schedule.html", shown=shown, text=text, more=more)
+        return site.page(session, "schedule.html", shown=shown, units=desk.units(), text=text, more=more)
 
     @router.post("/acts/{act}")
     def change(session: Operating, act: str, form: Sent) -> Response:
@@ -48,5 +49,5 @@ def routes(site: Site) -> APIRouter:
 
 def _desk(site: Site) -> ScheduleDesk:
     if site.instruments.schedule is None:
-        raise ProblemError(BAD_SEARCH, "this cockpit shows no schedule; start it with --schedule FILE")
+        raise ProblemError(NO_SCHEDULE, "this cockpit shows no schedule; start it with --schedule FILE")
     return site.instruments.schedule

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 from aahcrawler.derived_index import coverage
@@ -119,6 +120,15 @@ class ChangeList:
         except sqlite3.Error as error:
             index.removed_if_damaged(error)
             raise ProblemError(UNAVAILABLE, "the index of changes is busy; try again in a moment") from error
+
+
+def asked_moment(name: str, text: str) -> datetime | None:
+    """Return the moment that is asked for under a name, in UTC; None for none. Raise ``ProblemError``."""
+    try:
+        moment = datetime.fromisoformat(text) if text else None
+        return None if moment is None else moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ProblemError(BAD_SEARCH, f"`{name}` is no time; write 2026-01-31 or 2026-01-31T12:00") from None
 
 
 def _shown(listed: ListedVisit) -> VisitShown:

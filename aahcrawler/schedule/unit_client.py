@@ -1,0 +1,218 @@
+"""What a unit tells by its service, and how it is asked: sizes and times are bounded, and every value is checked."""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Final, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from aahcrawler.schedule.units_file import Unit
+from aahcrawler.service_client import ServiceClient, ServiceError
+from aahcrawler.wire.ip_policy import IpPolicy
+from online_analysis.icd.secrets import SecretError
+
+logger = logging.getLogger(__name__)
+ANSWER_SECONDS: Final = 20.0
+"""How long all units together are waited for."""
+MAX_CRAWLS: Final = 20_000
+"""Crawls of one unit that are taken in."""
+MOST_PAGES: Final = 500
+"""Answers that one list of a unit may have."""
+_PAGE: Final = 200
+_LARGEST: Final = 4 * 2**20
+_NOT_VISITED: Final = frozenset({"paused", "has mistakes", "elsewhere"})
+T = TypeVar("T")
+Row = TypeVar("Row", bound=BaseModel)
+Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+Name = Annotated[str, Field(min_length=1, max_length=64)]
+Text = Annotated[str, Field(max_length=4096)]
+
+
+class Told(BaseModel):
+    """Something that a unit tells: what it has beyond these fields is passed over."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+
+class CapacityTold(Told):
+    """What a unit could still do by its plan: see ``Capacity``."""
+
+    parallel: int = Field(ge=1, le=1000)
+    load: Seconds
+    crawls: Count
+    usual_seconds: Seconds | None = None
+    free_seconds: Seconds
+    more_visits: Count | None = None
+
+
+class CrawlToldOf(Told):
+    """A crawl of a unit's schedule: whether it is visited, and since when."""
+
+    name: Name
+    state: Annotated[str, Field(max_length=40)]
+    due_at: AwareDatetime | None = None
+    begun_at: AwareDatetime | None = None
+    seconds: Seconds | None = None
+
+
+class SchedulePageTold(Told):
+    """A part of a unit's schedule."""
+
+    crawls: tuple[CrawlToldOf, ...] = Field(max_length=_PAGE)
+    is_paused: bool
+    next: int | None = Field(default=None, ge=1, le=1_000_000)
+
+
+class HeldSite(Told):
+    """A site of which a crawl holds captures, since when, and until when."""
+
+    crawl: Name
+    site: Annotated[str, Field(max_length=300)]
+    captures: Count
+    since: AwareDatetime
+    until: AwareDatetime
+
+
+class HeldSitesTold(Told):
+    """A part of a unit's catalogue."""
+
+    sites: tuple[HeldSite, ...] = Field(max_length=_PAGE)
+    next: Annotated[str, Field(max_length=400)] = ""
+
+
+class HeldVersions(Told):
+    """How many captures of a URL a crawl holds, the first and the last of them."""
+
+    crawl: Name
+    captures: Count
+    first: AwareDatetime
+    last: AwareDatetime
+
+
+class VersionsTold(Told):
+    """The crawls of a unit that hold captures of a URL."""
+
+    held: tuple[HeldVersions, ...] = Field(max_length=1000)
+
+
+class HeardCrawl(Told):
+    """A crawl of another unit as it told last: whether it is visited there, when last, and how long a visit takes."""
+
+    is_visited: bool
+    begun_at: AwareDatetime | None = None
+    seconds: Seconds | None = None
+
+
+class UnitError(Exception):
+    """A unit did not answer as it should; the message says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitClient:
+    """Asks one unit. Each method raises ``UnitError``; it takes a bounded amount from the unit, and checks it."""
+
+    unit: Unit
+    allow_private: bool = False
+
+    def capacity(self) -> CapacityTold:
+        """Return what it could still do."""
+        return self._asked("/v1/schedule/capacity", CapacityTold)
+
+    def crawls(self, now: datetime, overdue: timedelta) -> Mapping[str, HeardCrawl]:
+        """Return the crawls of its schedule by name; nobody visits those that were due for longer than ``overdue``.
+
+        No visit of it is later than ``now``, whatever its clock says.
+        """
+        found: dict[str, HeardCrawl] = {}
+        after: int | None = 0
+        while after is not None and len(found) < MAX_CRAWLS:
+            page = self._asked(f"/v1/schedule?limit={_PAGE}&after={after}", SchedulePageTold)
+            for each in page.crawls:
+                begun_at = None if each.begun_at is None else min(each.begun_at, now)
+                is_late = each.state == "due" and each.due_at is not None and now - each.due_at > overdue
+                is_visited = not (page.is_paused or is_late or each.state in _NOT_VISITED)
+                found[each.name] = HeardCrawl(is_visited=is_visited, begun_at=begun_at, seconds=each.seconds)
+            if page.next is not None and page.next <= after:
+                raise UnitError("its list of crawls has no end")
+            after = page.next
+        return found
+
+    def sites(self) -> Iterator[HeldSite]:
+        """Yield the sites that its crawls hold captures of."""
+        after = ""
+        for _ in range(MOST_PAGES):
+            page = self._asked(f"/v1/holdings?{urlencode({'limit': _PAGE, 'after': after})}", HeldSitesTold)
+            yield from page.sites
+            after = page.next
+            if not after:
+                return
+        raise UnitError(f"its catalogue has more than {MOST_PAGES} parts")
+
+    def versions(self, url: str) -> tuple[HeldVersions, ...]:
+        """Return the crawls that hold captures of a URL."""
+        return self._asked(f"/v1/versions?{urlencode({'url': url})}", VersionsTold).held
+
+    def time_map(self, held: HeldVersions, url: str) -> str:
+        """Return the address of the TimeMap of a URL in a crawl, empty where the list of units names no replay."""
+        if self.unit.replay is None:
+            return ""
+        return f"{str(self.unit.replay).rstrip('/')}/{quote(held.crawl, safe='')}/timemap/link/{url}"
+
+    def _asked(self, path: str, kind: type[Row]) -> Row:
+        try:
+            token = self.unit.token.reveal() if self.unit.token is not None else ""
+            self._check_address()
+            waits = {"timeout": ANSWER_SECONDS, "longest": ANSWER_SECONDS, "patience": 0.0}
+            client = ServiceClient(str(self.unit.url), token, largest=_LARGEST, **waits)
+            return kind.model_validate(client.get(path))
+        except SecretError as error:
+            raise UnitError(f"its token: {error}") from error
+        except ServiceError as error:
+            raise UnitError(str(error)) from error
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"]))
+            raise UnitError(f"its answer is not as it should be ({where}: {error.errors()[0]['msg']})") from error
+        except ValueError as error:  # A token or a name that HTTP cannot carry; neither is repeated here.
+            raise UnitError(f"it cannot be asked with this token and URL ({type(error).__name__})") from error
+
+    def _check_address(self) -> None:
+        """Raise ``UnitError`` where its name leads to an address that must not be connected to."""
+        parts = urlsplit(str(self.unit.url))
+        policy, host = IpPolicy(allow_private=self.allow_private), parts.hostname or ""
+        try:
+            found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise UnitError(f"{host} cannot be resolved: {error.strerror}") from error
+        for *_, address in found:
+            refusal = policy.refusal(str(address[0]))
+            if refusal is not None:
+                raise UnitError(f"{host}: {refusal}; `allow_private: yes` in the list of units allows that")
+
+
+def asked_together(
+    questions: Mapping[str, Callable[[], T]], seconds: float = ANSWER_SECONDS
+) -> Mapping[str, T | UnitError]:
+    """Return the answers to questions that are asked at the same time, an error for those without one in time."""
+    answers: dict[str, T | UnitError] = {}
+
+    def ask(name: str, question: Callable[[], T]) -> None:
+        try:
+            answers[name] = question()
+        except UnitError as error:
+            answers[name] = error
+
+    threads = [threading.Thread(target=ask, args=each, daemon=True) for each in questions.items()]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    late = UnitError(f"it has not answered within {seconds:g} s")
+    return {name: answers.get(name, late) for name in questions}

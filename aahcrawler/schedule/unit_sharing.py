@@ -1,0 +1,247 @@
+"""Which part of a schedule this unit visits, by the list of units and what the others tell.
+
+A unit that tells is believed in little: no claim of it keeps this one from visiting its own part. Silence is told by
+requests that failed one after another for long enough, never by the time since the last answer, for a machine that
+slept has asked nobody.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import AwareDatetime, Field, ValidationError
+
+from aahcrawler.schedule.child_crawls import CrawlFolders
+from aahcrawler.schedule.division import rhythm_of_part, units_of
+from aahcrawler.schedule.rhythms import WHOLE, Rhythm, Turn
+from aahcrawler.schedule.schedule_file import Entry
+from aahcrawler.schedule.unit_client import (
+    ANSWER_SECONDS,
+    CapacityTold,
+    HeardCrawl,
+    Told,
+    UnitClient,
+    UnitError,
+    asked_together,
+)
+from aahcrawler.schedule.units_file import Units
+from aahcrawler.segments import private
+from online_analysis.icd import IcdError
+
+logger = logging.getLogger(__name__)
+
+
+class HeardUnit(Told):
+    """Another unit as it answered last.
+
+    ``asked_at`` is the last request, ``failing_since`` the first of those that failed since it answered last, None
+    where the last one was answered; ``problem`` says why it was not.
+    """
+
+    asked_at: AwareDatetime | None = None
+    failing_since: AwareDatetime | None = None
+    problem: str = ""
+    capacity: CapacityTold | None = None
+    crawls: Mapping[str, HeardCrawl] = Field(default_factory=dict)
+
+    def is_silent(self, after: timedelta) -> bool:
+        """Return whether its silence is long enough to visit in its place."""
+        return (
+            self.asked_at is not None and self.failing_since is not None and self.asked_at - self.failing_since >= after
+        )
+
+
+class Heard(Told):
+    """All that other units told last, kept beside the schedule."""
+
+    units: Mapping[str, HeardUnit] = Field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> "Heard":
+        """Return what was kept; nothing where there is nothing that can be read."""
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            return cls()
+
+    def save(self, path: Path) -> None:
+        """Keep it in place of what was there; either the whole of it is kept or the former stays."""
+        part = path.with_name(f".{path.name}.part")
+        with open(part, "w", encoding="utf-8", opener=private) as file:
+            file.write(self.model_dump_json())
+        part.replace(path)
+
+
+def clients_of(units: Units) -> Mapping[str, UnitClient]:
+    """Return the clients of all units but this one."""
+    return {name: UnitClient(unit, units.allow_private) for name, unit in units.others.items()}
+
+
+Answer = tuple[CapacityTold, Mapping[str, HeardCrawl]]
+
+
+def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
+    """Ask all other units, and return what is known of them by now: what they tell, or what they told last."""
+
+    def asked(client: UnitClient) -> Callable[[], Answer]:
+        return lambda: (client.capacity(), client.crawls(now, units.silent_after))
+
+    answers = asked_together({name: asked(client) for name, client in clients_of(units).items()})
+    found: dict[str, HeardUnit] = {}
+    for name, answer in answers.items():
+        known = before.units.get(name, HeardUnit())
+        if isinstance(answer, UnitError):
+            failing = {"asked_at": now, "failing_since": known.failing_since or now, "problem": str(answer)}
+            found[name] = known.model_copy(update=failing)
+        else:
+            found[name] = HeardUnit(asked_at=now, capacity=answer[0], crawls=answer[1])
+    return Heard(units=found)
+
+
+class Part(NamedTuple):
+    """The part of a crawl that this unit visits: ``turn`` is None for nothing.
+
+    ``other`` is the other unit that has it, empty where there is none; ``instead`` says why this one visits in its
+    place, empty where it does not.
+    """
+
+    turn: Turn | None
+    other: str = ""
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Which part of a schedule this unit visits, by the list of units and what the others told last."""
+
+    units: Units
+    folders: CrawlFolders
+    heard: Heard = field(default_factory=Heard)
+
+    def part(self, name: str, entry: Entry) -> Part:
+        """Return the part of a crawl. The other unit's is among it where that is silent, or does not visit it."""
+        try:
+            site = self.folders.site(entry)
+        except IcdError:
+            site = ""
+        pair = units_of(site or name, self.units.weights)
+        if self.units.name not in pair:
+            return Part(None)
+        other = next((each for each in pair if each != self.units.name), "")
+        if not other:
+            return Part(WHOLE)
+        instead = self._lacking(other, name)
+        if instead:
+            return Part(WHOLE, other, instead)
+        if name in self.units.stand_by:
+            return Part(WHOLE if pair[0] == self.units.name else None, other)
+        return Part(Turn(pair.index(self.units.name), 2), other)
+
+    def rhythm(self, name: str, entry: Entry) -> Rhythm:
+        """Return when a crawl is due at this unit."""
+        part = self.part(name, entry)
+        told = self.heard.units.get(part.other, HeardUnit()).crawls.get(name)
+        return rhythm_of_part(entry.rhythm, name, part.turn, told.begun_at if told is not None else None)
+
+    def taken_over(self, crawls: Iterable[tuple[str, Entry]]) -> Mapping[str, list[str]]:
+        """Return the crawls that this unit visits in the place of others, by why it does."""
+        found: dict[str, list[str]] = {}
+        for name, entry in crawls:
+            instead = self.part(name, entry).instead
+            if instead:
+                found.setdefault(instead, []).append(name)
+        return found
+
+    def _lacking(self, other: str, name: str) -> str:
+        """Return why the other unit does not visit a crawl; empty where it does, or nobody knows yet."""
+        heard = self.heard.units.get(other)
+        if heard is None or heard.asked_at is None:
+            return ""
+        if heard.is_silent(self.units.silent_after):
+            return f"{other} has not answered since {heard.failing_since:%Y-%m-%d %H:%M} UTC"
+        if heard.failing_since is not None and heard.capacity is None:
+            return ""  # It has never answered, and still may.
+        told = heard.crawls.get(name)
+        return "" if told is not None and told.is_visited else f"{other} does not visit it, as it tells"
+
+
+def summary(names: Sequence[str], most: int = 5) -> str:
+    """Return names in words, the first ones of many.
+
+    >>> summary("abcdefg")
+    'a, b, c, d, e and 2 others'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} others" if len(names) > most else "")
+
+
+@dataclass(slots=True)
+class UnitWatch:
+    """Asks other units from time to time in a thread of its own, and tells where something has changed.
+
+    ``woken`` is called by that thread when an answer is there.
+    """
+
+    kept: Path
+    folders: CrawlFolders
+    woken: Callable[[], None] = lambda: None
+    sharing: Sharing | None = None
+    _told: Mapping[str, list[str]] = field(default_factory=dict)
+    _answer: Heard | None = None
+    _thread: threading.Thread | None = None
+
+    def follow(self, units: Units | None) -> None:
+        """Go by a list of units from now on; None where there is none, and this unit visits everything."""
+        heard = self.sharing.heard if self.sharing is not None else Heard.load(self.kept)
+        self.sharing = None if units is None else Sharing(units, self.folders, heard)
+
+    def rhythm(self, name: str, entry: Entry) -> Rhythm:
+        """Return when a crawl is due at this unit."""
+        return entry.rhythm if self.sharing is None else self.sharing.rhythm(name, entry)
+
+    def ask(self, now: datetime) -> None:
+        """Ask the others where that is due and nobody is asked already; wait for no answer."""
+        if self.sharing is None or not self.sharing.units.others or (self._thread and self._thread.is_alive()):
+            return
+        units, heard = self.sharing.units, self.sharing.heard
+        last = max((each.asked_at for each in heard.units.values() if each.asked_at), default=None)
+        every = min(timedelta(minutes=10), units.silent_after / 4)
+        if last is not None and last <= now < last + every and set(heard.units) == set(units.others):
+            return
+
+        def run() -> None:
+            self._answer = heard_from(units, heard, now)
+            self.woken()
+
+        self._thread = threading.Thread(target=run, daemon=True, name="units")
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait for the answers of those that are being asked, for as long as they may take."""
+        if self._thread is not None:
+            self._thread.join(2 * ANSWER_SECONDS)
+
+    def take(self, crawls: Mapping[str, Entry]) -> Iterator[str] | None:
+        """Take in what others told meanwhile: yield what people are to be told of it; None where there is nothing."""
+        answer, self._answer = self._answer, None
+        if answer is None or self.sharing is None:
+            return None
+        self.sharing = Sharing(self.sharing.units, self.folders, answer)
+        try:
+            answer.save(self.kept)
+        except OSError as error:
+            logger.warning("%s: what other units told cannot be kept: %s", self.kept, error)
+        before, self._told = self._told, self.sharing.taken_over(crawls.items())
+        return self._news(before, self._told)
+
+    @staticmethod
+    def _news(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> Iterator[str]:
+        for why, names in after.items():
+            if set(names) - set(before.get(why, ())):
+                yield f"{why}: {len(names):,} crawls are visited here in its place ({summary(names)})"
+        for why, names in before.items():
+            if why not in after:
+                yield f"no longer: {why}; {len(names):,} crawls are visited in turn again"

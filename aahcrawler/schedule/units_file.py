@@ -1,0 +1,101 @@
+"""The units that watch sites together: installations with the same schedule, each of which visits its part of it.
+
+The list lies beside the schedule, ``schedule-units.yaml`` for ``schedule.yaml``, and is the same on all machines but
+for ``name``. Which unit visits what follows from it alone (``division``), so that nobody has to agree on anything.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, HttpUrl, ValidationError, model_validator
+
+from aahcrawler.schedule.rhythms import Interval
+from online_analysis.icd.explanations import mistakes_of
+from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.secrets import Secret
+from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.sections import FolderName
+from online_analysis.icd.yaml_source import LARGEST, read_source
+
+
+def _origin(url: HttpUrl) -> HttpUrl:
+    if url.query or url.fragment or url.username:
+        raise refuse("is no address of a service", "write it as https://archive.example.org, with a path at most")
+    return url
+
+
+Origin = Annotated[HttpUrl, AfterValidator(_origin)]
+
+
+class Unit(Section):
+    """An installation: its service, a token with the role ``read``, and how much it is to visit against the others.
+
+    ``replay`` is where its captures are shown, for links to its TimeMaps.
+    """
+
+    url: Origin = Field(examples=["https://south.example.org"])
+    token: Secret | None = Field(default=None, examples=["{env: SOUTH_TOKEN}"])
+    weight: float = Field(default=1.0, gt=0, le=1e6, allow_inf_nan=False, examples=["4"])
+    replay: Origin | None = Field(default=None, examples=["https://south-replay.example.org"])
+
+
+class Units(Section):
+    """The units of a schedule, and which of them this one is.
+
+    What a unit was to visit is taken over once it has not answered for ``silent_after``. Crawls named in ``stand_by``
+    are visited by their first unit alone, for which the second stands by: their visits take so long that those of two
+    units would overlap. Units have public addresses and HTTPS, unless ``allow_private`` says otherwise.
+    """
+
+    name: FolderName = Field(examples=["north"])
+    silent_after: Interval = Field(default=timedelta(hours=1), examples=["1 h"])
+    allow_private: bool = Field(default=False, examples=["yes"])
+    stand_by: tuple[FolderName, ...] = Field(default=(), max_length=20_000, examples=["[daily-news]"])
+    units: Mapping[FolderName, Unit] = Field(
+        min_length=1, max_length=50, examples=["{north: {url: https://north.example.org}}"]
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.name not in self.units:
+            raise refuse("lacks this unit", f"add `{self.name}`, or write under `name` which of them this machine is")
+        for name, unit in self.units.items():
+            if unit.url.scheme != "https" and not self.allow_private and name != self.name:
+                problem = f"would send the token of {name} in plain text"
+                raise refuse(problem, "write https://, or `allow_private: yes` for a network of your own")
+        return self
+
+    @property
+    def others(self) -> Mapping[str, Unit]:
+        """The units but this one."""
+        return {name: unit for name, unit in self.units.items() if name != self.name}
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """How much each unit is to visit against the others."""
+        return {name: unit.weight for name, unit in self.units.items()}
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a list of units. Raise ``IcdError`` with every mistake in it."""
+        try:
+            with path.open("rb") as file:
+                content = file.read(LARGEST + 1)
+        except OSError as error:
+            advice = "write the list of units beside the schedule (docs/watching.md)"
+            raise IcdError([Mistake(str(path), 1, "", f"cannot be read ({error.strerror})", advice)]) from error
+        return cls.parse(content, str(path))
+
+    @classmethod
+    def parse(cls, content: bytes, file: str = "schedule-units.yaml") -> Self:
+        """Read the content of such a list; raise as ``load`` does."""
+        source = read_source(content, file, "a list of units", "`name` and `units`")
+        try:
+            units = cls.model_validate(source.data)
+        except ValidationError as error:
+            raise IcdError([*source.mistakes, *mistakes_of(error, cls, source)]) from None
+        if source.mistakes:
+            raise IcdError(source.mistakes)
+        return units
