@@ -217,23 +217,20 @@ def noun_phrases(words: "Iterable[WordForm]", language: str) -> Iterator[str]:
     """Yield the noun phrases of two to six words in a text: nouns with the nouns and adjectives beside them.
 
     This is the pattern of Justeson and Katz (1995) without its prepositions. It is looked for within the phrases of the
-    parser, or where there is none, in all words. Common words are in small letters, and function words begin none. English
-    phrases have their head, the last noun, by its lemma; where adjectives agree with it, all is as it is written.
+    parser, or where there is none, in all words. Common words are in small letters, and function words begin none.
+    English phrases have their head, the last noun, by its lemma; where adjectives agree with it, all is as it is written.
     """
     left_out = _function_words(language)
-    for is_one, run in groupby(_compounds(words), lambda each: (each.phrase, each.part in _IN_PHRASES)):
-        if is_one[0] == 0 or not is_one[1]:
+    for (phrase, is_in_one), run in groupby(_compounds(words), lambda each: (each.phrase, each.part in _IN_PHRASES)):
+        if phrase == 0 or not is_in_one:
             continue
         kept = [*run]
         while kept and kept[0].text.casefold() in left_out:
             del kept[0]
         while kept and language not in _ADJECTIVES_BEHIND and kept[-1].part not in _NOUNS:
             del kept[-1]
-        if (
-            any(each.part in _NOUNS for each in kept)
-            and 1 < len(kept) <= MAX_WORDS_OF_PHRASE
-            and all(_is_in_phrase(each.text) for each in kept)
-        ):
+        has_noun = any(each.part in _NOUNS for each in kept)
+        if has_noun and 1 < len(kept) <= MAX_WORDS_OF_PHRASE and all(_is_in_phrase(each.text) for each in kept):
             *others, last = kept
             head = last.lemma if language == "en" and last.lemma else _plain(last, language)
             yield " ".join([*(_plain(each, language) for each in others), head])
