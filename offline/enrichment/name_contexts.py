@@ -107,8 +107,11 @@ _CUES: Final[Mapping[str, _Cues]] = {
     ),
     "de": _Cues(
         _words("in nach aus"),
-        _words("stadt gemeinde ort dorf insel kreis landkreis stadtteil bezirk hafen raum region"),
-        _words("firma unternehmen konzern hersteller verlag anbieter mitglieder"),
+        _words(
+            "stadt gemeinde ort ortsteil dorf insel kreis landkreis stadtteil bezirk hafen raum region kanton",
+            "bundesland provinz großraum hauptstadt kleinstadt",
+        ),
+        _words("firma unternehmen konzern hersteller verlag anbieter mitglieder agentur"),
         _words("sprecher sprecherin vorsitzender vorsitzende direktor direktorin autor trainer gründer gründerin"),
         _words("von der des"),
         _words("lebt lebte wohnt wohnte starb heiratete erinnert lächelt lacht glaubt meint"),
@@ -170,6 +173,20 @@ def kind_by_words(name: str, language: str) -> Kind:
     if not _GROUNDS.isdisjoint((plain[0], plain[-1])):
         return Kind.PLACE
     return Kind.PERSON if _INITIALS.fullmatch(name) else Kind.NAME
+
+
+def kind_by_apposition(noun: str, language: str) -> Kind:
+    """Return what a noun right before a name says of who or what bears it, ``Kind.NAME`` where it says nothing.
+
+    >>> [str(kind_by_apposition(each, "de")) for each in ("Landkreis", "Firma", "Thema")]
+    ['place', 'organisation', 'name']
+    """
+    cues, plain = _CUES.get(language), noun.casefold()
+    if cues is None:
+        return Kind.NAME
+    if plain in cues.roles:
+        return Kind.PERSON
+    return Kind.PLACE if plain in cues.places else Kind.ORGANISATION if plain in cues.organisations else Kind.NAME
 
 
 def is_institution(word: str, language: str) -> bool:

@@ -21,6 +21,7 @@ from aahcrawler.tallies import plural
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS
 from offline.enrichment.language_models import installed_models, model_version, reading_words
+from offline.enrichment.word_dictionaries import dictionary_code, lemmatiser
 from online_analysis.terms import is_unspaced
 from online_analysis.word_lists import function_words
 
@@ -53,10 +54,6 @@ _LEMMAS: Final = "lemmas"
 _PHRASES: Final = "phrases"
 _WORD: Final = re.compile(r"[^\W\d_]++(?!['’]t\b)")
 """A word, but for the first part of "isn't", which is none."""
-_DICTIONARIES: Final = 4
-"""Languages whose dictionaries are held at once; one takes 50 to 170 MiB."""
-_DICTIONARY_OF: Final = {"bs": "hbs", "hr": "hbs", "no": "nb", "sr": "hbs"}
-"""The dictionaries of languages that are not called by their codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +148,7 @@ class SentenceAnnotator:
             phrases = Counter(noun_phrases(forms, language))
             by = "parts of speech" if any(each.phrase is None for each in forms) else "parser"
             return _Words("model", _most_frequent(lemmas), phrases, by)
-        if (code := _DICTIONARY_OF.get(language, language)) in _dictionaries():
+        if code := dictionary_code(language):
             return _Words(
                 "dictionary", _most_frequent(Counter(("", each) for each in _by_dictionary(text, language, code))), {}
             )
@@ -171,7 +168,7 @@ class SentenceAnnotator:
             if code in self._models:
                 model = self._models[code]
                 yield f"{where}: lemmas, parts of speech and noun phrases by the model {model} {model_version(model)}"
-            elif _DICTIONARY_OF.get(code, code) in _dictionaries():
+            elif dictionary_code(code):
                 yield f"{where}: no model installed; lemmas by simplemma {version('simplemma')}, nothing else"
             else:
                 yield f"{where}: neither a model nor a dictionary; sentences alone"
@@ -218,7 +215,7 @@ def noun_phrases(words: "Iterable[WordForm]", language: str) -> Iterator[str]:
 
     This is the pattern of Justeson and Katz (1995) without its prepositions. It is looked for within the phrases of the
     parser, or where there is none, in all words. Common words are in small letters, and function words begin none.
-    English phrases have their head, the last noun, by its lemma; where adjectives agree with it, all is as it is written.
+    English phrases have their head, the last noun, by its lemma; where adjectives agree with it, all is as written.
     """
     left_out = _function_words(language)
     for (phrase, is_in_one), run in groupby(_compounds(words), lambda each: (each.phrase, each.part in _IN_PHRASES)):
@@ -276,29 +273,12 @@ def _is_told(lemma: str) -> bool:
 
 
 @cache
-def _dictionaries() -> frozenset[str]:
-    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES  # noqa: PLC0415
-
-    return frozenset(SUPPORTED_LANGUAGES)
-
-
-@cache
-def _lemmatiser() -> Callable[[str, str], str]:
-    """Return what finds the lemma of a word in a dictionary by its code; a word that it lacks is its own."""
-    import simplemma  # noqa: PLC0415 - a tenth of a second
-    from simplemma.strategies import DefaultDictionaryFactory, DefaultStrategy  # noqa: PLC0415
-
-    strategy = DefaultStrategy(dictionary_factory=DefaultDictionaryFactory(cache_max_size=_DICTIONARIES))
-    return simplemma.Lemmatizer(lemmatization_strategy=strategy).lemmatize
-
-
-@cache
 def _function_words(language: str) -> frozenset[str]:
     return frozenset(map(str.casefold, function_words((language,))))
 
 
 def _by_dictionary(text: str, language: str, code: str) -> Iterator[str]:
-    lemma_of, left_out = _lemmatiser(), _function_words(language)
+    lemma_of, left_out = lemmatiser(), _function_words(language)
     for word in _WORD.findall(text):
         if _is_told(word) and not is_unspaced(word) and word.casefold() not in left_out:
             lemma = lemma_of(word, code)

@@ -10,6 +10,7 @@ from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import names_by_capitals
 from offline.enrichment.entity_annotator import EntityAnnotator
 from offline.enrichment.name_joining import Consolidation
+from offline.enrichment.word_dictionaries import noun_dictionary
 
 CAPTURE = "urn:uuid:00000000-0000-4000-8000-000000000001"
 
@@ -222,13 +223,13 @@ def test_a_name_that_a_model_takes_for_another_kind_is_what_most_texts_tell(mode
 
 def test_places_are_told_from_german_nouns_by_all_texts() -> None:
     texts = [
-        "Sie fährt nach Lunden. Das Wasser kommt in Bewegung.",
-        "Wir sind in Lunden, in Bewegung.",
-        "Sie kommt aus Lunden.",
+        "Sie fährt nach Brekkum. Das Wasser kommt in Bewegung.",
+        "Wir sind in Brekkum, in Bewegung.",
+        "Sie kommt aus Brekkum.",
         "Die Leute sind in Eile, aus Eile, mit großer Eile.",
-        "Er kam in Eile und von Lunden.",
+        "Er kam in Eile und von Brekkum.",
     ]
-    assert consolidated({"de": texts}) == [("Lunden", "place", "Lunden")] * 4
+    assert consolidated({"de": texts}) == [("Brekkum", "place", "Brekkum")] * 4
 
 
 def test_a_name_that_was_missed_is_added_where_other_texts_know_it(model: str) -> None:
@@ -260,3 +261,21 @@ def test_what_models_part_or_see_in_small_letters_is_set_right(tmp_path: Path) -
         ("Ida Berg", "person", "Ida Berg"),
         ("J. Holm", "person", "J. Holm"),
     ]
+
+
+GERMAN = (
+    ("Zum Film kam die Regisseurin Ida Brekkum, eine Philosophin.", [("Ida Brekkum", "person")]),
+    ("Das Glas Wein und eine Menge Ärger kosten Geld.", []),
+    ("Es liegt im Landkreis Brekkum, an der Westküste Amerikas.", [("Brekkum", "place"), ("Amerika", "name")]),
+    ("Hier sprach Landesjägermeister Ove Tarl vor Fragen zur Klausel.", [("Ove Tarl", "person")]),
+    ("Dort kennt die Katholische Kirche auch Ida Berg.", [("Katholische Kirche", "name"), ("Ida Berg", "name")]),
+    ("Telefonische Auskunft gibt es nicht. Lesen Sie weiter.", []),
+    ("Am Ende fuhr sie mit Brekkum heim, ohne Hassbotschaften.", [("Brekkum", "name")]),
+    ("Später sprach der Präsident Kolumbiens.", [("Kolumbien", "name")]),
+)
+
+
+@pytest.mark.parametrize(("text", "names"), GERMAN)
+def test_german_names_are_told_from_nouns_by_a_dictionary(text: str, names: list[tuple[str, str]]) -> None:
+    found = names_by_capitals(text, "de", noun_dictionary("de"))
+    assert [(text[each.start : each.end], each.kind.value) for each in found] == names
