@@ -212,14 +212,15 @@ def _whole_institutions(named: Iterable[tuple[int, int, Kind]], given: ObjectTex
 
 
 def _told_kind(start: int, name: str, kind: Kind, given: ObjectText) -> Kind:
-    """Return what bears a name that a model sees: what a title or initials tell, or an institution's word of a person.
+    """Return what bears a name that a model sees: what a title or initials tell, or words of what is no person.
 
-    Models mistake people for places and organisations more often than titles stand before these.
+    Models mistake people for places and organisations more often than titles stand before these, and streets and
+    companies for people.
     """
     by_words = kind_by_words(name, given.language)
     if by_words is Kind.PERSON or is_titled(given.text, start):
         return Kind.PERSON
-    return by_words if kind is Kind.PERSON and by_words is Kind.ORGANISATION else kind
+    return by_words if kind is Kind.PERSON and by_words is not Kind.NAME else kind
 
 
 def _beside(mention: Mention, given: ObjectText) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.annotations import REFINES, Annotation, annotation_iri
+from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import names_by_capitals
 from offline.enrichment.entity_annotator import EntityAnnotator
+from offline.enrichment.name_contexts import kind_beside, kind_by_words
 from offline.enrichment.name_joining import Consolidation
 from offline.enrichment.word_dictionaries import noun_dictionary
 
@@ -263,7 +264,7 @@ def test_what_models_part_or_see_in_small_letters_is_set_right(tmp_path: Path) -
     ]
 
 
-GERMAN = (
+GERMAN: tuple[tuple[str, list[tuple[str, str]]], ...] = (
     ("Zum Film kam die Regisseurin Ida Brekkum, eine Philosophin.", [("Ida Brekkum", "person")]),
     ("Das Glas Wein und eine Menge Ärger kosten Geld.", []),
     ("Es liegt im Landkreis Brekkum, an der Westküste Amerikas.", [("Brekkum", "place"), ("Amerika", "name")]),
@@ -279,3 +280,26 @@ GERMAN = (
 def test_german_names_are_told_from_nouns_by_a_dictionary(text: str, names: list[tuple[str, str]]) -> None:
     found = names_by_capitals(text, "de", noun_dictionary("de"))
     assert [(text[each.start : each.end], each.kind.value) for each in found] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "kind"),
+    [
+        ("Mill Bridge", "en", Kind.PLACE),
+        ("Nathan Lane", "en", Kind.NAME),
+        ("Rue des Tanneurs", "fr", Kind.PLACE),
+        ("Tanneurs Rue", "en", Kind.NAME),
+        ("Lange Brücke", "de", Kind.PLACE),
+        ("Kalverstraat", "nl", Kind.PLACE),
+        ("Brekkum & Söhne KGaA", "de", Kind.ORGANISATION),
+        ("Brekkum d.o.o.", "hr", Kind.ORGANISATION),
+    ],
+)
+def test_words_of_places_and_legal_forms_tell_what_bears_a_name(name: str, language: str, kind: Kind) -> None:
+    assert kind_by_words(name, language) is kind
+
+
+def test_streets_that_may_be_surnames_are_told_by_what_stands_before_them() -> None:
+    text = "They met on Salt Lane, said Nathan Lane."
+    places = ((text.index(name), text.index(name) + len(name)) for name in ("Salt Lane", "Nathan Lane"))
+    assert [kind_beside(text, *place, "en") for place in places] == [Kind.PLACE, Kind.PERSON]
