@@ -106,7 +106,7 @@ def test_texts_that_say_nearly_the_same_are_listed_and_lead_to_their_words(shown
     told = shown_there.text(group)
     assert "2 web objects on 1 site" in told
     (words, _) = re.findall(r'href="(/crawls/reposts/captures/[^"]+)"', told)
-    assert "words=%22The%20harbour%20master" in words
+    assert "words=%22The+harbour+master" in words
     capture = shown_there.text(words.partition("?")[0])
     assert "says nearly the same as" in capture
     assert "1 other web object" in capture
