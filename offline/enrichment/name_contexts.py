@@ -168,8 +168,8 @@ _CUES: Final[Mapping[str, _Cues]] = {
         _words("von der des"),
         _words("lebt lebte wohnt wohnte starb heiratete erinnert lächelt lacht glaubt meint"),
         _words(
-            "sagt sagte erklärt erklärte meint meinte betont betonte berichtet berichtete schreibt schrieb fragt fragte",
-            "ergänzt ergänzte",
+            "sagt sagte erklärt erklärte meint meinte betont betonte berichtet berichtete schreibt schrieb fragt",
+            "fragte ergänzt ergänzte",
         ),
     ),
     "fr": _Cues(
