@@ -204,6 +204,8 @@ def _in_line(
             continue
         end = _end(text, words, at, language)
         first = _first(words, at, end, common)
+        while among is not None and first < end and among.is_noun_before_institution(words[first:end]):
+            first += 1
         titled = any(word.plain in TITLES for word in words[at:first])
         kept = words[first:end]
         name = text[kept[0].start : kept[-1].end] if kept else ""
@@ -211,7 +213,7 @@ def _in_line(
             titled and not (among is not None and among.is_genitive(kept))
         )
         if among is not None and kept and not is_whole:
-            yield from among.names(kept, words[at - 1].plain if at else "")
+            yield from among.names(kept, words[at - 1].plain if at else "", words[first - 1].text if titled else "")
         elif 0 < len(name) <= MAX_NAME and _is_name(kept, language, inside, titled=titled):
             yield Found(kept[0].start, kept[-1].end, Kind.PERSON if titled else kind_by_words(name, language))
         at = end
@@ -227,12 +229,12 @@ class _Nouns:
     def __init__(self, dictionary: NounDictionary, common: Set[str], known: Set[str]) -> None:
         self._dictionary, self._common, self._known = dictionary, common, known
 
-    def names(self, run: list[_Word], before: str) -> Iterator[Found]:
-        """Yield the names in words with capitals that stand together behind the word ``before``.
+    def names(self, run: list[_Word], before: str, apposed: str = "") -> Iterator[Found]:
+        """Yield the names in words with capitals that stand together behind the word ``before``, or a title.
 
         Ordinary nouns part them ("Regisseurin Ida Berg", "Idas Film"), but for the one that ends a name ("Ida Berg").
         """
-        begin, apposed = 0, ""
+        begin = 0
         while begin < len(run):
             end = self._end(run, begin)
             if end == begin:
@@ -241,8 +243,10 @@ class _Nouns:
                 continue
             words, kind = run[begin:end], self._kind_by(apposed)
             is_bare = begin == 0 and before in _BEFORE_NAMES
-            is_alone = begin == 0 and end == len(run) and not is_bare and not self.is_genitive(words)
-            if before not in _INDEFINITE and (len(words) > 1 or (not is_alone and self._is_single(words[0], kind))):
+            is_alone = begin == 0 and end == len(run) and not is_bare and not apposed
+            if before not in _INDEFINITE and (
+                len(words) > 1 or (not is_alone and self._is_single(words[0], kind, is_bare=is_bare))
+            ):
                 own = kind_by_words(" ".join(word.text for word in words), "de")
                 kind = kind if own is Kind.NAME else own
                 if self.is_genitive(words):
@@ -250,6 +254,14 @@ class _Nouns:
                 else:
                     yield Found(words[0].start, words[-1].end, kind)
             begin, apposed = end, ""
+
+    def is_noun_before_institution(self, words: list[_Word]) -> bool:
+        """Return whether words of which a later one is an institution's begin with an ordinary noun that is none."""
+        first, *others = words
+        is_before_one = not is_institution(first.text, "de") and any(is_institution(each.text, "de") for each in others)
+        return (
+            is_before_one and bool(self._dictionary.head(first.text)) and not self._dictionary.is_adjective(first.text)
+        )
 
     def is_genitive(self, words: list[_Word]) -> bool:
         """Return whether some words are the genitive of one name, such as that of a country behind "Präsident"."""
@@ -268,7 +280,7 @@ class _Nouns:
     def _is_part(self, run: list[_Word], at: int) -> bool:
         """Return whether a word is no ordinary noun, or an adjective that has a capital for being part of a name."""
         word = run[at]
-        if kind_by_apposition(word.text, "de") is not Kind.NAME:
+        if kind_by_apposition(word.text, "de") is not Kind.NAME or self._dictionary.is_small(word.text):
             return False
         if word.plain in self._common or self._dictionary.head(word.text):
             is_adjective = word.plain not in self._common and self._dictionary.is_adjective(word.text)
@@ -284,11 +296,14 @@ class _Nouns:
             return Kind.PERSON
         return kind_by_apposition(apposed, "de")
 
-    def _is_single(self, word: _Word, kind: Kind) -> bool:
-        """Return whether a word that is no ordinary noun is a name by itself, where something beside it says so."""
+    def _is_single(self, word: _Word, kind: Kind, *, is_bare: bool) -> bool:
+        """Return whether a word that is no ordinary noun is a name by itself, where something beside it says so.
+
+        A genitive is one beside a noun; behind a preposition alone (``is_bare``) it may be a plural ("mit Hits").
+        """
         if word.begins or len(word.text) < 3 or word.text in self._known or "-" in word.text:
             return False
-        is_told = kind is not Kind.NAME or self._dictionary.is_genitive(word.text)
+        is_told = kind is not Kind.NAME or (not is_bare and self._dictionary.is_genitive(word.text))
         return is_told or not self._dictionary.is_known(word.text)
 
 

@@ -117,6 +117,10 @@ class NounDictionary:
         lemma = self._lemma_of(small) if small.endswith(_ADJECTIVES) else None
         return lemma is not None and lemma.islower() and lemma != small and small.startswith(lemma[:_MIN_BEFORE])
 
+    def is_small(self, word: str) -> bool:
+        """Return whether a word is written in small letters alone, and has a capital for beginning something."""
+        return self._lemma_of(word) is None and not self.is_adjective(word) and self._lemma_of(word.lower()) is not None
+
     def is_known(self, word: str) -> bool:
         """Return whether a word stands in the dictionary, be it in small letters, or ends with one that does."""
         if self._lemma_of(word) is not None or self._lemma_of(word.lower()) is not None:

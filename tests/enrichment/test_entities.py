@@ -272,6 +272,10 @@ GERMAN: tuple[tuple[str, list[tuple[str, str]]], ...] = (
     ("Dort kennt die Katholische Kirche auch Ida Berg.", [("Katholische Kirche", "name"), ("Ida Berg", "name")]),
     ("Telefonische Auskunft gibt es nicht. Lesen Sie weiter.", []),
     ("Am Ende fuhr sie mit Brekkum heim, ohne Hassbotschaften.", [("Brekkum", "name")]),
+    (
+        "Das ist die Art Lebensversicherung, die das Bundesamt für Wasser meint.",
+        [("Bundesamt für Wasser", "organisation")],
+    ),
     ("Später sprach der Präsident Kolumbiens.", [("Kolumbien", "name")]),
 )
 
