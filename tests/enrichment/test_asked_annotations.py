@@ -52,3 +52,8 @@ def test_what_is_spoken_of_together(crawl: Path) -> None:
 
 def test_praise_and_blame_of_a_name_by_month(crawl: Path) -> None:
     assert answers(crawl, "opinions-by-month", "Harbour Board") == [["2020-05", "1", "1"], ["2020-06", "0", "1"]]
+
+
+def test_how_close_ties_are_by_month(crawl: Path) -> None:
+    found = answers(crawl, "ties-by-month", "Harbour Board")
+    assert ["2020-05", "Arnhem", "1", "0.5"] in [[row[0], *row[2:]] for row in found]
