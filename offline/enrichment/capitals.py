@@ -145,6 +145,8 @@ _INDEFINITE: Final = frozenset(
     | {"seiner", "solche", "unser", "unsere", "viel", "viele", "vielen", "wenig", "wenige"}
 )
 """German words before which no name begins."""
+_TOWNS: Final = frozenset({"Bad", "Sankt"})
+"""German words that many names of towns begin with."""
 _BEFORE_NAMES: Final = frozenset({"aus", "bei", "durch", "für", "gegen", "in", "mit", "nach", "ohne", "und", "von"})
 """German words behind which names stand without an article."""
 
@@ -256,11 +258,11 @@ class _Nouns:
             begin, apposed = end, ""
 
     def is_noun_before_institution(self, words: list[_Word]) -> bool:
-        """Return whether words of which a later one is an institution's begin with an ordinary noun that is none."""
+        """Return whether words are ordinary nouns of which a later one is an institution's ("Art Versicherung")."""
         first, *others = words
         is_before_one = not is_institution(first.text, "de") and any(is_institution(each.text, "de") for each in others)
-        return (
-            is_before_one and bool(self._dictionary.head(first.text)) and not self._dictionary.is_adjective(first.text)
+        return is_before_one and all(
+            self._dictionary.head(each.text) and not self._dictionary.is_adjective(each.text) for each in words
         )
 
     def is_genitive(self, words: list[_Word]) -> bool:
@@ -280,6 +282,8 @@ class _Nouns:
     def _is_part(self, run: list[_Word], at: int) -> bool:
         """Return whether a word is no ordinary noun, or an adjective that has a capital for being part of a name."""
         word = run[at]
+        if word.text in _TOWNS and at + 1 < len(run) and not self._dictionary.head(run[at + 1].text):
+            return True
         if kind_by_apposition(word.text, "de") is not Kind.NAME or self._dictionary.is_small(word.text):
             return False
         if word.plain in self._common or self._dictionary.head(word.text):

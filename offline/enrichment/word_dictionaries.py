@@ -28,7 +28,7 @@ _ENDS_OF_NAMES: Final = (
      "berge", "bergen", "berger", "bauer", "burg", "bruck", "brück", "brücken", "dorf", "feld", "felde",
     "felder", "fels", "furt", "hafen", "hagen", "hausen", "haus", "heim", "hof", "hofer", "hofen", "horst", "kirchen",
     "land", "mann", "mühle", "müller", "münde", "münster", "roda", "roth", "rück", "see", "stadt", "stein", "steiner",
-    "stetten", "tal", "wald", "walde", "weiler", "werder", "wald", "wasser", "wiesen", "zell",
+    "stetten", "tal", "wald", "walde", "weiler", "werder", "wald", "wiesen", "zell",
 )  # fmt: skip
 """Ordinary nouns that many names of German places and families end with ("Hamburg", "Zimmermann")."""
 _GIVEN: Final = frozenset(
@@ -122,7 +122,12 @@ class NounDictionary:
         return self._lemma_of(word) is None and not self.is_adjective(word) and self._lemma_of(word.lower()) is not None
 
     def is_known(self, word: str) -> bool:
-        """Return whether a word stands in the dictionary, be it in small letters, or ends with one that does."""
+        """Return whether a word stands in the dictionary, be it in small letters, or ends with one that does.
+
+        One that is no ordinary noun and ends as names of places do counts as unknown: the dictionary has many of these.
+        """
+        if word.endswith(_ENDS_OF_NAMES):
+            return False
         if self._lemma_of(word) is not None or self._lemma_of(word.lower()) is not None:
             return True
         ends = (word[begin:] for begin in range(_MIN_BEFORE, len(word) - _MIN_HEAD))
