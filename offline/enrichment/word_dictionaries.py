@@ -28,7 +28,7 @@ _ENDS_OF_NAMES: Final = (
      "berge", "bergen", "berger", "bauer", "burg", "bruck", "brück", "brücken", "dorf", "feld", "felde",
     "felder", "fels", "furt", "hafen", "hagen", "hausen", "haus", "heim", "hof", "hofer", "hofen", "horst", "kirchen",
     "land", "mann", "mühle", "müller", "münde", "münster", "roda", "roth", "rück", "see", "stadt", "stein", "steiner",
-    "stetten", "tal", "wald", "walde", "weiler", "werder", "wald", "wiesen", "zell",
+    "stetten", "tal", "wald", "walde", "weiler", "werder", "wiesen", "zell",
 )  # fmt: skip
 """Ordinary nouns that many names of German places and families end with ("Hamburg", "Zimmermann")."""
 _GIVEN: Final = frozenset(

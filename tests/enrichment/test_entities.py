@@ -276,6 +276,7 @@ GERMAN: tuple[tuple[str, list[tuple[str, str]]], ...] = (
         "Das ist die Art Lebensversicherung, die das Bundesamt für Wasser meint.",
         [("Bundesamt für Wasser", "organisation")],
     ),
+    ("Es liegt in Lüneburg, nicht in Bad Tölz und nicht in Eile.", [("Lüneburg", "name"), ("Bad Tölz", "place")]),
     ("Später sprach der Präsident Kolumbiens.", [("Kolumbien", "name")]),
 )
 
