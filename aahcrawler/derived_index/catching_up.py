@@ -153,6 +153,8 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
 
     at_once: ClassVar[int] = 250
     """Entries that are taken in in one transaction."""
+    bytes_at_once: ClassVar[int] = 16 << 20
+    """Bytes of a source after which a transaction ends before it has as many entries: it takes long all the same."""
     _was_damaged = False
 
     @property
@@ -261,17 +263,18 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
                 self.base.execute("DELETE FROM segment WHERE id = ?", (known.id,))
 
     def _take(self, known: Known, source: Source, most: int) -> int:
-        """Add entries of the new part of a source, and return how many."""
+        """Add entries of the new part of a source, and return how many, ``most`` where they are long."""
         covered, size, count, faults = known.covered, source.size, 0, list[str]()
         if covered >= size:
             return 0
         try:
-            for entry, end in islice(self.entries(source, covered), most):
+            for entry, end in _until(covered + self.bytes_at_once, islice(self.entries(source, covered), most)):
                 try:
                     self.put(entry, known.id, covered)
                 except (ValueError, OverflowError) as error:
                     faults.append(f"at byte {covered}: {error}")
                 covered, count = end, count + 1
+            count = most if covered - known.covered >= self.bytes_at_once else count
             is_read = count < most
         except FileNotFoundError:
             # Its writer had died before anything in it was whole, or it was taken out meanwhile.
@@ -290,3 +293,11 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
         damage = "; ".join(faults[:_MAX_FAULTS]) or None
         self.base.execute(_COVER, (covered, size, covered, damage, known.id))
         return count
+
+
+def _until(place: int, entries: Iterator[tuple[T, int]]) -> Iterator[tuple[T, int]]:
+    """Yield entries with the offsets after them, the last one that which reaches a place."""
+    for entry, end in entries:
+        yield entry, end
+        if end >= place:
+            return

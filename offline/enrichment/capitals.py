@@ -9,11 +9,13 @@ import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from aahcrawler.annotations import Kind
 from offline.enrichment.entity_names import MAX_NAME
-from offline.enrichment.name_contexts import TITLES, is_institution, kind_by_words
+from offline.enrichment.name_contexts import TITLES, is_institution, kind_by_apposition, kind_by_words
+from offline.enrichment.word_dictionaries import NounDictionary
 from online_analysis.word_lists import function_words
 
 NOUNS_WITH_CAPITALS: Final = frozenset({"de", "lb"})
@@ -121,6 +123,32 @@ _GERMAN_MEASURES: Final = frozenset(
     | {"monate", "monaten", "jahre", "jahren", "mal"}
 )
 """German words of dates and amounts, which stand beside other nouns and make no name with them."""
+_ARTICLES: Final = frozenset({"das", "dem", "den", "der", "des", "die", "im", "am", "vom", "zum", "zur", "beim", "ins"})
+_INDEFINITE: Final = frozenset(
+    {
+        "alle",
+        "aller",
+        "allen",
+        "diese",
+        "diesem",
+        "diesen",
+        "dieser",
+        "dieses",
+        "ein",
+        "eine",
+        "einem",
+        "einen",
+        "einer",
+    }
+    | {"eines", "einige", "ihr", "ihre", "ihrem", "ihren", "ihrer", "ihres", "jede", "jedem", "jeden", "jeder", "jedes"}
+    | {"kein", "keine", "keinem", "keinen", "keiner", "mehr", "mein", "meine", "sein", "seine", "seinem", "seinen"}
+    | {"seiner", "solche", "unser", "unsere", "viel", "viele", "vielen", "wenig", "wenige"}
+)
+"""German words before which no name begins."""
+_TOWNS: Final = frozenset({"Bad", "Sankt"})
+"""German words that many names of towns begin with."""
+_BEFORE_NAMES: Final = frozenset({"aus", "bei", "durch", "für", "gegen", "in", "mit", "nach", "ohne", "und", "von"})
+"""German words behind which names stand without an article."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +177,10 @@ class _Word:
         return self.text.casefold().rstrip(".")
 
 
-def names_by_capitals(text: str, language: str) -> Iterator[Found]:
+def names_by_capitals(text: str, language: str, nouns: NounDictionary | None = None) -> Iterator[Found]:
     """Yield the names that capitals show in a text of a language (ISO 639-1, empty where unknown), in its order.
+
+    ``nouns`` tells them from ordinary nouns in a language that writes all nouns with a capital.
 
     >>> text = "Yesterday we met Dr Ida Berg of the Water Board in Arnhem. Nobody came."
     >>> [(text[each.start : each.end], str(each.kind)) for each in names_by_capitals(text, "en")]
@@ -161,11 +191,14 @@ def names_by_capitals(text: str, language: str) -> Iterator[Found]:
     common = _common_words(language)
     lines = [words for words in _lines(text) if words]
     inside = frozenset(word.text for words in lines for word in words if word.is_capital and not word.begins)
+    among = _Nouns(nouns, common, _with_articles(lines)) if nouns is not None else None
     for words in lines:
-        yield from _in_line(text, words, language, common, inside)
+        yield from _in_line(text, words, language, common, inside, among)
 
 
-def _in_line(text: str, words: list[_Word], language: str, common: Set[str], inside: Set[str]) -> Iterator[Found]:
+def _in_line(
+    text: str, words: list[_Word], language: str, common: Set[str], inside: Set[str], among: "_Nouns | None"
+) -> Iterator[Found]:
     at = 0
     while at < len(words):
         if not _may_begin(words[at], language, common):
@@ -173,12 +206,119 @@ def _in_line(text: str, words: list[_Word], language: str, common: Set[str], ins
             continue
         end = _end(text, words, at, language)
         first = _first(words, at, end, common)
+        while among is not None and first < end and among.is_noun_before_institution(words[first:end]):
+            first += 1
         titled = any(word.plain in TITLES for word in words[at:first])
         kept = words[first:end]
         name = text[kept[0].start : kept[-1].end] if kept else ""
-        if 0 < len(name) <= MAX_NAME and _is_name(kept, language, inside, titled=titled):
+        is_whole = any(is_institution(word.text, language) for word in kept) or (
+            titled and not (among is not None and among.is_genitive(kept))
+        )
+        if among is not None and kept and not is_whole:
+            yield from among.names(kept, words[at - 1].plain if at else "", words[first - 1].text if titled else "")
+        elif 0 < len(name) <= MAX_NAME and _is_name(kept, language, inside, titled=titled):
             yield Found(kept[0].start, kept[-1].end, Kind.PERSON if titled else kind_by_words(name, language))
         at = end
+
+
+class _Nouns:
+    """Finds names among nouns that all have capitals.
+
+    ``common`` are words, in small letters, that are part of no name; ``known`` words of the text that stand behind
+    articles, as names of people and places hardly do.
+    """
+
+    def __init__(self, dictionary: NounDictionary, common: Set[str], known: Set[str]) -> None:
+        self._dictionary, self._common, self._known = dictionary, common, known
+
+    def names(self, run: list[_Word], before: str, apposed: str = "") -> Iterator[Found]:
+        """Yield the names in words with capitals that stand together behind the word ``before``, or a title.
+
+        Ordinary nouns part them ("Regisseurin Ida Berg", "Idas Film"), but for the one that ends a name ("Ida Berg").
+        """
+        begin = 0
+        while begin < len(run):
+            end = self._end(run, begin)
+            if end == begin:
+                apposed = run[begin].text
+                begin += 1
+                continue
+            words, kind = run[begin:end], self._kind_by(apposed)
+            is_bare = begin == 0 and before in _BEFORE_NAMES
+            is_alone = begin == 0 and end == len(run) and not is_bare and not apposed
+            if before not in _INDEFINITE and (
+                len(words) > 1 or (not is_alone and self._is_single(words[0], kind, is_bare=is_bare))
+            ):
+                own = kind_by_words(" ".join(word.text for word in words), "de")
+                kind = kind if own is Kind.NAME else own
+                if self.is_genitive(words):
+                    yield Found(words[0].start, words[0].end - 1)
+                else:
+                    yield Found(words[0].start, words[-1].end, kind)
+            begin, apposed = end, ""
+
+    def is_noun_before_institution(self, words: list[_Word]) -> bool:
+        """Return whether words are ordinary nouns of which a later one is an institution's ("Art Versicherung")."""
+        first, *others = words
+        is_before_one = not is_institution(first.text, "de") and any(is_institution(each.text, "de") for each in others)
+        return is_before_one and all(
+            self._dictionary.head(each.text) and not self._dictionary.is_adjective(each.text) for each in words
+        )
+
+    def is_genitive(self, words: list[_Word]) -> bool:
+        """Return whether some words are the genitive of one name, such as that of a country behind "Präsident"."""
+        return len(words) == 1 and self._dictionary.is_genitive(words[0].text)
+
+    def _end(self, run: list[_Word], begin: int) -> int:
+        """Return where a name ends that begins here; where none does, the beginning."""
+        at = begin
+        while at < len(run) and self._is_part(run, at):
+            at += 1
+            if at < len(run) and run[at - 1].text.endswith("s") and self._dictionary.head(run[at].text):
+                return at
+        is_surname = at > begin and at < len(run) and self._dictionary.head(run[at].text) == run[at].text
+        return at + 1 if is_surname else at
+
+    def _is_part(self, run: list[_Word], at: int) -> bool:
+        """Return whether a word is no ordinary noun, or an adjective that has a capital for being part of a name."""
+        word = run[at]
+        if word.text in _TOWNS and at + 1 < len(run) and not self._dictionary.head(run[at + 1].text):
+            return True
+        if kind_by_apposition(word.text, "de") is not Kind.NAME or self._dictionary.is_small(word.text):
+            return False
+        if word.plain in self._common or self._dictionary.head(word.text):
+            is_adjective = word.plain not in self._common and self._dictionary.is_adjective(word.text)
+            return is_adjective and self._is_before_noun(run, at)
+        return not self._dictionary.is_adjective(word.text) or self._is_before_noun(run, at)
+
+    def _is_before_noun(self, run: list[_Word], at: int) -> bool:
+        return at + 1 < len(run) and not run[at].begins and bool(self._dictionary.head(run[at + 1].text))
+
+    def _kind_by(self, apposed: str) -> Kind:
+        head = self._dictionary.head(apposed)
+        if head and not self._dictionary.is_adjective(apposed) and self._dictionary.is_role(head):
+            return Kind.PERSON
+        return kind_by_apposition(apposed, "de")
+
+    def _is_single(self, word: _Word, kind: Kind, *, is_bare: bool) -> bool:
+        """Return whether a word that is no ordinary noun is a name by itself, where something beside it says so.
+
+        A genitive is one beside a noun; behind a preposition alone (``is_bare``) it may be a plural ("mit Hits").
+        """
+        if word.begins or len(word.text) < 3 or word.text in self._known or "-" in word.text:
+            return False
+        is_told = kind is not Kind.NAME or (not is_bare and self._dictionary.is_genitive(word.text))
+        return is_told or not self._dictionary.is_known(word.text)
+
+
+def _with_articles(lines: list[list[_Word]]) -> frozenset[str]:
+    """Return the words with capitals that stand behind an article somewhere, names of people hardly do."""
+    return frozenset(
+        word.text
+        for words in lines
+        for before, word in pairwise(words)
+        if before.plain in _ARTICLES and word.is_capital
+    )
 
 
 def _first(words: list[_Word], begin: int, end: int, common: Set[str]) -> int:

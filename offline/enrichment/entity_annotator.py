@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Self
 
@@ -21,12 +22,13 @@ from offline.enrichment.entity_names import MAX_NAME, acronym, entity_iri, folde
 from offline.enrichment.language_models import ANY, installed_models, model_version
 from offline.enrichment.name_contexts import is_institution, is_titled, kind_beside, kind_by_words
 from offline.enrichment.steps import Setting
+from offline.enrichment.word_dictionaries import dictionary_code, noun_dictionary
 from online_analysis.terms import Lexicon
 
 if TYPE_CHECKING:
     from online_analysis.analysers.gazetteer import Gazetteer
 
-_EDITION: Final = "3"
+_EDITION: Final = "4"
 _KINDS: Final = {
     "PERSON": Kind.PERSON,
     "PER": Kind.PERSON,
@@ -83,7 +85,8 @@ class EntityAnnotator:
         self._recognisers: dict[str, Recogniser] = {}
         named = blake2b("\n".join(sorted(self._entities)).encode(), digest_size=4).hexdigest()
         installed = " ".join(f"{model}-{model_version(model)}" for model in sorted(set(self._models.values())))
-        self.version = f"{_EDITION} {named} {installed}".rstrip()
+        nouns = f"simplemma-{version('simplemma')}" if dictionary_code("de") else ""
+        self.version = " ".join(filter(None, (_EDITION, named, installed, nouns)))
 
     @classmethod
     def of(cls, setting: Setting) -> Self:
@@ -126,7 +129,7 @@ class EntityAnnotator:
         recognise = self._recogniser(given.language)
         if recognise is None:
             unsure = _OF_NOUNS if given.language in NOUNS_WITH_CAPITALS else _OF_CAPITALS
-            for each in names_by_capitals(given.text, given.language):
+            for each in names_by_capitals(given.text, given.language, noun_dictionary(given.language)):
                 label = tidied(given.text[each.start : each.end])
                 confidence = unsure if each.kind is Kind.NAME else _OF_TITLE
                 yield Mention(each.start, each.end, each.kind, label, confidence, "capitals")
@@ -172,7 +175,8 @@ class EntityAnnotator:
             elif code in WITHOUT_CAPITALS:
                 yield f"{where}: no model installed, and no capitals to go by; {own} alone"
             elif code in NOUNS_WITH_CAPITALS:
-                yield f"{where}: no model installed; {own}, and words with capitals that stand together"
+                nouns = "words with capitals that no dictionary has for nouns" if dictionary_code(code) else ""
+                yield f"{where}: no model installed; {own}, and {nouns or 'words with capitals that stand together'}"
             else:
                 yield f"{where}: no model installed; {own}, and words with capitals"
         if missing := sorted(code for code in languages if code and code not in self._models):
@@ -208,14 +212,15 @@ def _whole_institutions(named: Iterable[tuple[int, int, Kind]], given: ObjectTex
 
 
 def _told_kind(start: int, name: str, kind: Kind, given: ObjectText) -> Kind:
-    """Return what bears a name that a model sees: what a title or initials tell, or an institution's word of a person.
+    """Return what bears a name that a model sees: what a title or initials tell, or words of what is no person.
 
-    Models mistake people for places and organisations more often than titles stand before these.
+    Models mistake people for places and organisations more often than titles stand before these, and streets and
+    companies for people.
     """
     by_words = kind_by_words(name, given.language)
     if by_words is Kind.PERSON or is_titled(given.text, start):
         return Kind.PERSON
-    return by_words if kind is Kind.PERSON and by_words is Kind.ORGANISATION else kind
+    return by_words if kind is Kind.PERSON and by_words is not Kind.NAME else kind
 
 
 def _beside(mention: Mention, given: ObjectText) -> Iterator[tuple[str, str]]:

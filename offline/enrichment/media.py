@@ -4,17 +4,21 @@ import csv
 import io
 import shutil
 import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from hashlib import sha256
+from importlib.metadata import version as version_of
+from importlib.util import find_spec
 from statistics import fmean
 from typing import Final, Self
 
 from aahcrawler.annotations import SAID_BY, Annotation, Kind
 from aahcrawler.jobs import own_processes
+from offline.enrichment import recognised_text
 from offline.enrichment.annotator import Medium, ObjectText
 from offline.enrichment.media_metadata import VERSION, Values, describe, limit, limit_next
 
@@ -65,33 +69,58 @@ class MediaReader:
             pool.shutdown()
 
 
-class Tesseract:
-    """Recognises text in pictures by the program Tesseract, where it is installed.
+_MAX_LANGUAGES: Final = 4
+"""Languages that are looked for in one picture; each takes its time."""
+_CODE: Final = 3
+"""Letters of the names of models that are languages, as in ISO 639-2."""
+_NO_LANGUAGES: Final = frozenset({"osd", "equ"})
+"""Models of Tesseract that read no words."""
 
-    ``languages`` are names of its models, such as ``eng+deu``.
+
+class Tesseract:
+    """Recognises text in pictures by Tesseract, a program of the PATH or that of the package tesserocr.
+
+    ``command`` is what starts it, ``version`` what it is; ``languages`` are names of its models, such as ``eng+deu``.
     """
 
-    def __init__(self, program: str, languages: str = "eng") -> None:
-        self._program = program
-        self._languages = languages
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=30, check=False)
-        first = (said.stdout or said.stderr).splitlines()[:1]
-        self.version = f"{' '.join(first)}, {languages}"
+    def __init__(self, command: Sequence[str], version: str, languages: str = "eng") -> None:
+        self._command = [*command]
+        self.version = f"{version}, {languages}"
 
     @classmethod
-    def installed(cls, languages: str = "eng") -> "Tesseract | None":
-        """Return the program of the PATH, None where there is none."""
+    def installed(cls) -> "Tesseract | None":
+        """Return that of the PATH, else that of a package, with the models that it has; None where there is none."""
         program = shutil.which("tesseract")
-        return None if program is None else cls(program, languages)
+        if program is not None:
+            languages = _languages(_said(program, "--list-langs").splitlines()[1:])
+            version = " ".join(_said(program, "--version").splitlines()[:1])
+            return cls([program, "stdin", "stdout", "-l", languages, "tsv"], version, languages) if languages else None
+        languages = _languages(path.stem for path in recognised_text.MODELS.glob("*.traineddata"))
+        if not languages or find_spec("tesserocr") is None:
+            return None
+        command = [sys.executable, "-m", recognised_text.__name__, languages]
+        return cls(command, f"tesserocr {version_of('tesserocr')}", languages)
 
     def text(self, body: bytes) -> tuple[str, float]:
         """Return the words of a picture, line by line, and how sure Tesseract is of them, from 0 to 1."""
-        command = [self._program, "stdin", "stdout", "-l", self._languages, "tsv"]
         try:
-            done = subprocess.run(command, input=body, capture_output=True, timeout=_OCR_SECONDS, check=True)
+            done = subprocess.run(self._command, input=body, capture_output=True, timeout=_OCR_SECONDS, check=True)
         except (subprocess.SubprocessError, OSError):
             return "", 0.0
         return _recognised(done.stdout.decode("utf-8", "replace"))
+
+
+def _said(program: str, option: str) -> str:
+    done = subprocess.run([program, option], capture_output=True, text=True, timeout=30, check=False)
+    return done.stdout or done.stderr
+
+
+def _languages(models: Iterable[str]) -> str:
+    """Return the first of some models of languages, English before others, as Tesseract takes them."""
+    named = sorted(
+        (name for name in map(str.strip, models) if len(name) == _CODE), key=lambda name: (name != "eng", name)
+    )
+    return "+".join([name for name in named if name not in _NO_LANGUAGES][:_MAX_LANGUAGES])
 
 
 class Media:
@@ -127,7 +156,7 @@ class Media:
     def told(self, _: Mapping[str, int]) -> Iterator[str]:
         """Say where text in pictures is not read."""
         if self._tesseract is None:
-            yield "text in pictures: not read; install the program tesseract, and it is"
+            yield "text in pictures: not read; install the program tesseract, or the extra `ocr`"
 
     def annotate(self, given: Medium) -> Iterator[Annotation]:
         """Annotate a medium; nothing where its bytes are none that are read."""

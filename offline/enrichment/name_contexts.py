@@ -72,18 +72,66 @@ _COMPOUNDS: Final = (
 _MIN_COMPOUND: Final = 4
 """Letters before the end of a compound at least."""
 
-_GROUNDS: Final = _words(
-    "river lake mount mountain valley bay island islands county province street road avenue bridge city",
-    "see fluss insel straße lac rivière rue mont île río lago isla calle via piazza monte fiume",
+_LEGAL_FORMS: Final = _words(
+    "ab ag aps as asa bv co corp corporation cv dd doo ead eg eood eurl ev gbr gmbh hb inc jsc kft kg kgaa limited llc",
+    "llp ltd ltda nv nyrt ohg ojsc ood ooo oy oyj pjsc plc pte pty sa sapa sarl sas sasu sca scrl se sl slu snc spa",
+    "sprl srl sro ug vof zrt ао зао оао ооо пао",
 )
-"""Words in small letters that tell, at either end of a name of several words, that a place bears it."""
+"""Legal forms of companies (ISO 20275), in small letters and without points; they end a name."""
+
+_FIRST_OF_PLACES: Final[Mapping[str, frozenset[str]]] = {
+    "en": _words("cape county fort gulf isle lake mount river"),
+    "de": _words("bad burg kap sankt schloss"),
+    "fr": _words(
+        "allée allées avenue boulevard cap chemin col cours esplanade faubourg forêt gare golfe impasse lac mont",
+        "passage place plage pont port promenade quai rivière route rue ruelle sentier square vallée île îles",
+    ),
+    "es": _words(
+        "avenida barrio calle camino carretera cerro glorieta isla islas lago monte parque paseo playa plaza puente",
+        "puerto ronda río valle",
+    ),
+    "it": _words("corso fiume isola isole lago largo monte passo piazza piazzale ponte strada via viale vicolo"),
+    "pt": _words("alameda avenida estrada ilha ilhas lago largo morro ponte porto praia praça rio rua serra travessa"),
+    "nl": _words("kaap meer"),
+}
+"""Words in small letters that begin the names of places of several words.
+
+These and the following are among the types of streets and waters that libpostal lists (MIT), without those that are
+surnames of many, such as "hill" and "lane".
+"""
+_LAST_OF_PLACES: Final[Mapping[str, frozenset[str]]] = {
+    "en": _words(
+        "airport alley avenue bay beach boulevard bridge canal causeway city county creek crescent esplanade estuary",
+        "forest freeway gorge harbor harbour highway island islands isles junction lake motorway mountain mountains",
+        "ocean parkway peninsula plaza promenade province quay reservoir ridge river road roundabout sea square street",
+        "terrace turnpike valley viaduct wharf",
+    ),
+    "de": _words(
+        "allee brücke chaussee damm gasse gebirge insel kanal meer platz see straße strasse tal ufer wald weg"
+    ),
+    "nl": _words("brug dijk gracht kade kanaal laan meer plein straat weg"),
+    "sv": _words("gatan gränd torg torget vägen älv sjön"),
+}
+_STREETS: Final[Mapping[str, tuple[str, ...]]] = {
+    "de": ("allee", "brücke", "gasse", "platz", "straße", "strasse"),
+    "nl": ("gracht", "kade", "laan", "plein", "straat", "weg"),
+    "sv": ("gatan", "gränd", "torget", "vägen"),
+}
+"""What single words end with that are streets ("Kalverstraat")."""
+_SURNAMES: Final = _words("close court cross dale drive field fields gardens gate green grove hill lane park way wood")
+"""English words at the end of streets and grounds that are surnames as well, or stand in much else."""
+_FRENCH_ARTICLES: Final = frozenset({"La", "Le", "Les", "Saint", "Sainte"})
+"""What places of several words begin with that stand behind "à", as names of people and organisations do."""
+_ALONG: Final = _words("across along at down from in into near off on over through under up")
+"""English words that stand right before those."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cues:
     """Words of a language beside names, in small letters.
 
-    ``to_places`` are prepositions before places. ``places`` and ``organisations`` are nouns before names of such, and
+    ``says`` are verbs of speech, beside names of several words those of people. ``to_places`` are prepositions before
+    places. ``places`` and ``organisations`` are nouns before names of such, and
     ``roles`` before names of people ("chairman Berg"); with one of ``of`` between, before what these are of. ``do`` is
     what stands behind the names of people.
     """
@@ -94,6 +142,7 @@ class _Cues:
     roles: frozenset[str]
     of: frozenset[str]
     do: frozenset[str]
+    says: frozenset[str]
 
 
 _CUES: Final[Mapping[str, _Cues]] = {
@@ -104,14 +153,24 @@ _CUES: Final[Mapping[str, _Cues]] = {
         _words("chair chairman chairwoman founder director member spokesman spokeswoman author coach"),
         _words("of for"),
         _words("who whose lives lived moved died married remembers smiled laughed recalls thinks believes retired"),
+        _words(
+            "said says told tells added adds explained explains asked argued wrote writes recalled replied insisted"
+        ),
     ),
     "de": _Cues(
         _words("in nach aus"),
-        _words("stadt gemeinde ort dorf insel kreis landkreis stadtteil bezirk hafen raum region"),
-        _words("firma unternehmen konzern hersteller verlag anbieter mitglieder"),
+        _words(
+            "stadt gemeinde ort ortsteil dorf insel kreis landkreis stadtteil bezirk hafen raum region kanton",
+            "bundesland provinz großraum hauptstadt kleinstadt",
+        ),
+        _words("firma unternehmen konzern hersteller verlag anbieter mitglieder agentur"),
         _words("sprecher sprecherin vorsitzender vorsitzende direktor direktorin autor trainer gründer gründerin"),
         _words("von der des"),
         _words("lebt lebte wohnt wohnte starb heiratete erinnert lächelt lacht glaubt meint"),
+        _words(
+            "sagt sagte erklärt erklärte meint meinte betont betonte berichtet berichtete schreibt schrieb fragt",
+            "fragte ergänzt ergänzte",
+        ),
     ),
     "fr": _Cues(
         _words("à en"),
@@ -120,6 +179,9 @@ _CUES: Final[Mapping[str, _Cues]] = {
         _words("directeur directrice fondateur fondatrice auteur entraîneur"),
         _words("de d du"),
         _words("vit vivait habite habitait né née mort morte épouse pense croit"),
+        _words(
+            "dit déclare affirme explique raconte ajoute estime précise souligne écrit confie rappelle demande répond"
+        ),
     ),
     "es": _Cues(
         _words("en"),
@@ -128,6 +190,10 @@ _CUES: Final[Mapping[str, _Cues]] = {
         _words("director directora fundador fundadora autor autora entrenador"),
         _words("de del"),
         _words("vive vivía nació murió quien piensa cree"),
+        _words(
+            "dice dijo declaró afirma afirmó explica explicó añade añadió cuenta contó señaló escribe",
+            "escribió pregunta respondió",
+        ),
     ),
     "it": _Cues(
         _words("a in"),
@@ -136,6 +202,7 @@ _CUES: Final[Mapping[str, _Cues]] = {
         _words("direttore direttrice fondatore fondatrice autore autrice allenatore"),
         _words("di del"),
         _words("vive viveva nato nata morì pensa crede"),
+        _words("dice disse dichiara afferma spiega racconta aggiunge scrive ricorda chiede risponde sottolinea"),
     ),
     "nl": _Cues(
         _words("in te naar uit"),
@@ -144,6 +211,7 @@ _CUES: Final[Mapping[str, _Cues]] = {
         _words("directeur oprichter auteur woordvoerder trainer"),
         _words("van"),
         _words("woont woonde leeft stierf trouwde denkt gelooft"),
+        _words("zegt zei vertelt vertelde vindt schrijft schreef vraagt vroeg legt benadrukt"),
     ),
     "pt": _Cues(
         _words("em"),
@@ -152,6 +220,7 @@ _CUES: Final[Mapping[str, _Cues]] = {
         _words("diretor diretora fundador fundadora autor autora treinador"),
         _words("de do da"),
         _words("vive vivia mora nasceu morreu pensa"),
+        _words("diz disse afirma afirmou explica explicou conta contou acrescenta escreve escreveu pergunta respondeu"),
     ),
 }
 
@@ -159,17 +228,39 @@ _CUES: Final[Mapping[str, _Cues]] = {
 def kind_by_words(name: str, language: str) -> Kind:
     """Return what the words of a name tell of who or what bears it, ``Kind.NAME`` where they do not tell.
 
-    >>> [str(kind_by_words(each, "en")) for each in ("J. Berg", "Bank of Leeds", "Lake Ida", "Ida Berg")]
-    ['person', 'organisation', 'place', 'name']
+    >>> names = ("J. Berg", "Bank of Leeds", "Berg S.p.A.", "Lake Ida", "Mill Bridge", "Ida Berg")
+    >>> [str(kind_by_words(each, "en")) for each in names]
+    ['person', 'organisation', 'organisation', 'place', 'place', 'name']
     """
     plain = [word.casefold().rstrip(".") for word in name.split()]
     if len(plain) < 2:
-        return Kind.NAME
-    if any(is_institution(word, language) for word in plain):
+        return Kind.PLACE if _is_street(name.casefold(), language) else Kind.NAME
+    if any(is_institution(word, language) for word in plain) or plain[-1].replace(".", "") in _LEGAL_FORMS:
         return Kind.ORGANISATION
-    if not _GROUNDS.isdisjoint((plain[0], plain[-1])):
+    if plain[0] in _FIRST_OF_PLACES.get(language, ()) or plain[-1] in _LAST_OF_PLACES.get(language, ()):
+        return Kind.PLACE
+    if _is_street(plain[-1], language):
         return Kind.PLACE
     return Kind.PERSON if _INITIALS.fullmatch(name) else Kind.NAME
+
+
+def _is_street(word: str, language: str) -> bool:
+    ends = (end for end in _STREETS.get(language, ()) if word.endswith(end))
+    return any(len(word) >= len(end) + _MIN_COMPOUND for end in ends)
+
+
+def kind_by_apposition(noun: str, language: str) -> Kind:
+    """Return what a noun right before a name says of who or what bears it, ``Kind.NAME`` where it says nothing.
+
+    >>> [str(kind_by_apposition(each, "de")) for each in ("Landkreis", "Firma", "Thema")]
+    ['place', 'organisation', 'name']
+    """
+    cues, plain = _CUES.get(language), noun.casefold()
+    if cues is None:
+        return Kind.NAME
+    if plain in cues.roles:
+        return Kind.PERSON
+    return Kind.PLACE if plain in cues.places else Kind.ORGANISATION if plain in cues.organisations else Kind.NAME
 
 
 def is_institution(word: str, language: str) -> bool:
@@ -210,13 +301,19 @@ def kind_beside(text: str, start: int, end: int, language: str) -> Kind:
     words = [token.casefold() for token in _tokens_before(text, start)]
     last = words[-1] if words else ""
     of = words[-2] if last in cues.of and len(words) > 1 else ""
+    name = text[start:end]
+    if language == "en" and last in _ALONG and " " in name and name.split()[-1].casefold() in _SURNAMES:
+        return Kind.PLACE
+    if language == "fr" and last == "à" and " " in name and name.split()[0] not in _FRENCH_ARTICLES:
+        return Kind.NAME
     if last in cues.to_places or not cues.places.isdisjoint((of, last)):
         return Kind.PLACE
     if not cues.organisations.isdisjoint((of, last)) or of in cues.roles:
         return Kind.ORGANISATION
     following = _NEXT.match(behind)
-    does = following is not None and following[1].casefold() in cues.do
-    return Kind.PERSON if last in cues.roles or does else Kind.NAME
+    does = following[1].casefold() if following is not None else ""
+    says = " " in name and not cues.says.isdisjoint((last, does))
+    return Kind.PERSON if last in cues.roles or does in cues.do or says else Kind.NAME
 
 
 def _tokens_before(text: str, start: int) -> list[str]:

@@ -30,8 +30,9 @@ from offline.enrichment.entity_names import (
     with_umlauts_written_out,
 )
 from offline.enrichment.name_contexts import kind_by_words
+from offline.enrichment.word_dictionaries import noun_dictionary
 
-_EDITION: Final = "3"
+_EDITION: Final = "4"
 NAMED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME})
 _AGREEING: Final = 2 / 3
 """The share of what tells what bears a name that has to agree."""
@@ -435,8 +436,14 @@ class MissedNames:
 
     def _candidates(self, given: ObjectText) -> Iterator[MissedName]:
         if given.language in NOUNS_WITH_CAPITALS:
+            nouns = noun_dictionary(given.language)
             for start, before, word in _pairs(given.text):
-                if _way(before) != "-" and self._is_place(word):
+                if nouns is not None and nouns.head(word):
+                    continue
+                kind = self._known.get(word) if nouns is not None else None
+                if kind is not None:
+                    yield MissedName(start, start + len(word), kind, _ELSEWHERE, "elsewhere")
+                elif _way(before) != "-" and self._is_place(word):
                     yield MissedName(start, start + len(word), Kind.PLACE, _AMONG_NOUNS, "nouns")
             return
         for each in names_by_capitals(given.text, given.language):

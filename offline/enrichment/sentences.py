@@ -1,26 +1,32 @@
-"""The sentences of a text, by the rules of its language (sentencex, some 300 languages), and the lemmas of its words.
+"""The sentences of a text, by the rules of its language (sentencex, some 300 languages), its lemmas and noun phrases.
 
 Rules part texts as well as the small models that were measured, some of which join across blank lines, in no time. So
-models tell lemmas and parts of speech alone, and the sentences of a text are the same with and without them.
+models tell lemmas, parts of speech and noun phrases alone, and the sentences of a text are the same with and without
+them.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from itertools import islice
-from typing import Final
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Final
 
 from sentencex import get_sentence_boundaries
 
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.tallies import plural
 from offline.enrichment.annotator import ObjectText
+from offline.enrichment.capitals import NOUNS_WITH_CAPITALS
 from offline.enrichment.language_models import installed_models, model_version, reading_words
+from offline.enrichment.word_dictionaries import dictionary_code, lemmatiser
 from online_analysis.terms import is_unspaced
 from online_analysis.word_lists import function_words
+
+if TYPE_CHECKING:
+    from online_analysis.analysers.gazetteer import WordForm
 
 VERSION: Final = version("sentencex")
 """What annotations depend on that are made of sentences."""
@@ -32,19 +38,22 @@ MAX_LEMMAS: Final = 500
 """Lemmas of a text that are told: the most frequent ones."""
 OPEN_CLASSES: Final = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB"})
 """The parts of speech of words that say something by themselves (Universal Dependencies)."""
-_EDITION: Final = "1"
+MAX_PHRASES: Final = 200
+"""Noun phrases of a text that are told: the most frequent ones."""
+MAX_WORDS_OF_PHRASE: Final = 6
+_IN_PHRASES: Final = frozenset({"ADJ", "NOUN", "PROPN"})
+_NOUNS: Final = frozenset({"NOUN", "PROPN"})
+_HYPHENS: Final = frozenset("-‐‑")
+_ADJECTIVES_BEHIND: Final = frozenset({"ca", "es", "fr", "gl", "it", "oc", "pt", "ro"})
+"""Languages in which adjectives mostly stand behind their noun, and so may end a noun phrase."""
+_EDITION: Final = "2"
 _UNKNOWN: Final = "en"
 _OF_MODEL, _OF_RULES = 0.95, 0.9
 _MAX_LENGTH: Final = 80
 _LEMMAS: Final = "lemmas"
+_PHRASES: Final = "phrases"
 _WORD: Final = re.compile(r"[^\W\d_]++(?!['’]t\b)")
 """A word, but for the first part of "isn't", which is none."""
-_DICTIONARIES: Final = 4
-"""Languages whose dictionaries are held at once; one takes 50 to 170 MiB."""
-_DICTIONARY_OF: Final = {"bs": "hbs", "hr": "hbs", "no": "nb", "sr": "hbs"}
-"""The dictionaries of languages that are not called by their codes."""
-Words = Iterator[tuple[str, str]]
-"""The words of a text by their lemmas and parts of speech, which are empty where nothing tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +82,36 @@ def sentences(text: str, language: str = "") -> Iterator[Sentence]:
             yield Sentence(stripped, start, start + len(stripped))
 
 
-class SentenceAnnotator:
-    """Annotates an object with where its sentences stand and which lemmas are how often in it, in one annotation.
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What is told of the words of a text: by what, how often which lemmas are there, and which noun phrases.
 
-    ``sentences`` in its values are the offsets of all sentences, ``lemmas-NOUN`` and the like how often which lemmas
-    are nouns, by the model of the object's language among ``models``. Where there is none, ``lemmas`` are those of
-    words that are no function words, by dictionary, and parts of speech are not told. Of languages without either, and
-    of scripts without spaces, nothing but the sentences is. ``by`` says which of ``model``, ``dictionary`` and
-    ``rules`` it was. ``sentences_in`` and ``lemmas_in`` read the values.
+    Lemmas are counted by their part of speech, which is empty where nothing tells it.
+    """
+
+    by: str
+    lemmas: Mapping[tuple[str, str], int]
+    phrases: Mapping[str, int]
+    phrases_by: str = ""
+
+
+class SentenceAnnotator:
+    """Annotates an object with where its sentences stand, and which lemmas and noun phrases are how often in it.
+
+    It is one annotation. ``sentences`` in its values are the offsets of all sentences, ``lemmas-NOUN`` and the like how
+    often which lemmas are nouns, and ``phrases`` how often which noun phrases are there, by the model of the object's
+    language among ``models``; ``phrases-by`` says whether its ``parser`` told them, or its ``parts of speech``. Where
+    there is no model, ``lemmas`` are those of words that are no function words, by dictionary, and neither parts of
+    speech nor noun phrases are told. Of languages without either, and of scripts without spaces, nothing but the
+    sentences is. ``by`` says which of ``model``, ``dictionary`` and ``rules`` it was. ``sentences_in``, ``lemmas_in``
+    and ``phrases_in`` read the values.
     """
 
     name = "sentences"
 
     def __init__(self, models: Mapping[str, str] | None = None) -> None:
         self._models = reading_words(installed_models()) if models is None else dict(models)
-        self._readers: dict[str, Callable[[str], Words]] = {}
+        self._readers: dict[str, Callable[[str], Iterator[WordForm]]] = {}
         rules = f"sentencex {VERSION}; simplemma {version('simplemma')}"
         installed = (f"{model} {model_version(model)}" for model in sorted(set(self._models.values())))
         self.version = "; ".join([_EDITION, rules, *installed])
@@ -98,11 +122,14 @@ class SentenceAnnotator:
         found = [*islice(sentences(text, given.language), MAX_SENTENCES)]
         if not found:
             return
-        by, counts = self._lemmas(text, given.language)
-        values = {"by": by, "sentences": " ".join(f"{each.start}-{each.end}" for each in found)}
-        for part in sorted({part for part, _ in counts}):
-            own = sorted((-count, lemma) for (its, lemma), count in counts.items() if its == part)
-            values[f"{_LEMMAS}-{part}" if part else _LEMMAS] = " ".join(f"{lemma} {-count}" for count, lemma in own)
+        words = self._words(text, given.language)
+        values = {"by": words.by, "sentences": " ".join(f"{each.start}-{each.end}" for each in found)}
+        for part in sorted({part for part, _ in words.lemmas}):
+            own = {lemma: count for (its, lemma), count in words.lemmas.items() if its == part}
+            values[f"{_LEMMAS}-{part}" if part else _LEMMAS] = " ".join(_counted(own, MAX_LEMMAS))
+        if words.phrases:
+            values[_PHRASES] = "; ".join(_counted(words.phrases, MAX_PHRASES))
+            values[f"{_PHRASES}-by"] = words.phrases_by
         yield Annotation(
             object=given.object,
             capture=given.capture,
@@ -110,24 +137,24 @@ class SentenceAnnotator:
             label=plural(len(found), "sentence"),
             annotator=self.name,
             version=self.version,
-            confidence=_OF_MODEL if by == "model" else _OF_RULES,
+            confidence=_OF_MODEL if words.by == "model" else _OF_RULES,
             values=tuple(sorted(values.items())),
         )
 
-    def _lemmas(self, text: str, language: str) -> tuple[str, dict[tuple[str, str], int]]:
-        """Return by what words were read, and how often which are there, by part of speech and lemma."""
+    def _words(self, text: str, language: str) -> _Words:
         if language in self._models:
-            by, words = "model", self._reader(self._models[language])(text)
-        elif (code := _DICTIONARY_OF.get(language, language)) in _dictionaries():
-            by, words = "dictionary", _by_dictionary(text, language, code)
-        else:
-            return "rules", {}
-        counts = Counter(
-            (part, lemma) for lemma, part in words if _is_told(lemma) and (not part or part in OPEN_CLASSES)
-        )
-        return by, dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:MAX_LEMMAS])
+            forms = [*self._reader(self._models[language])(text)]
+            lemmas = Counter((each.part, each.lemma) for each in forms if each.part in OPEN_CLASSES)
+            phrases = Counter(noun_phrases(forms, language))
+            by = "parts of speech" if any(each.phrase is None for each in forms) else "parser"
+            return _Words("model", _most_frequent(lemmas), phrases, by)
+        if code := dictionary_code(language):
+            return _Words(
+                "dictionary", _most_frequent(Counter(("", each) for each in _by_dictionary(text, language, code))), {}
+            )
+        return _Words("rules", {}, {})
 
-    def _reader(self, model: str) -> Callable[[str], Words]:
+    def _reader(self, model: str) -> "Callable[[str], Iterator[WordForm]]":
         if model not in self._readers:
             from online_analysis.analysers import gazetteer  # noqa: PLC0415 - spaCy takes seconds to import
 
@@ -140,13 +167,14 @@ class SentenceAnnotator:
             where = f"words of {plural(count, 'object')} in {code or 'no language that can be told'}"
             if code in self._models:
                 model = self._models[code]
-                yield f"{where}: lemmas and parts of speech by the model {model} {model_version(model)}"
-            elif _DICTIONARY_OF.get(code, code) in _dictionaries():
-                yield f"{where}: no model installed; lemmas by simplemma {version('simplemma')}, no parts of speech"
+                yield f"{where}: lemmas, parts of speech and noun phrases by the model {model} {model_version(model)}"
+            elif dictionary_code(code):
+                yield f"{where}: no model installed; lemmas by simplemma {version('simplemma')}, nothing else"
             else:
                 yield f"{where}: neither a model nor a dictionary; sentences alone"
         if missing := sorted(code for code in languages if code and code not in self._models):
-            yield f"for parts of speech in {', '.join(missing)}: install a pipeline for spaCy (docs/enrichment.md)"
+            codes = ", ".join(missing)
+            yield f"for parts of speech and noun phrases in {codes}: install a pipeline for spaCy (docs/enrichment.md)"
 
 
 def sentences_in(annotation: Annotation) -> tuple[tuple[int, int], ...]:
@@ -170,25 +198,78 @@ def lemmas_in(annotation: Annotation) -> dict[str, dict[str, int]]:
     return found
 
 
+def phrases_in(annotation: Annotation) -> dict[str, int]:
+    """Return how often noun phrases of two words and more are in a text; none where no model told them.
+
+    >>> values = (("by", "model"), ("phrases", "old dike 2; water board 1"), ("phrases-by", "parser"))
+    >>> phrases_in(Annotation("urn:a", "urn:b", Kind.SENTENCES, "1 sentence", "sentences", "1", 0.9, values=values))
+    {'old dike': 2, 'water board': 1}
+    """
+    told = dict(annotation.values).get(_PHRASES, "")
+    counted = (each.rpartition(" ") for each in told.split("; ") if each)
+    return {phrase: int(count) for phrase, _, count in counted}
+
+
+def noun_phrases(words: "Iterable[WordForm]", language: str) -> Iterator[str]:
+    """Yield the noun phrases of two to six words in a text: nouns with the nouns and adjectives beside them.
+
+    This is the pattern of Justeson and Katz (1995) without its prepositions. It is looked for within the phrases of the
+    parser, or where there is none, in all words. Common words are in small letters, and function words begin none.
+    English phrases have their head, the last noun, by its lemma; where adjectives agree with it, all is as written.
+    """
+    left_out = _function_words(language)
+    for (phrase, is_in_one), run in groupby(_compounds(words), lambda each: (each.phrase, each.part in _IN_PHRASES)):
+        if phrase == 0 or not is_in_one:
+            continue
+        kept = [*run]
+        while kept and kept[0].text.casefold() in left_out:
+            del kept[0]
+        while kept and language not in _ADJECTIVES_BEHIND and kept[-1].part not in _NOUNS:
+            del kept[-1]
+        has_noun = any(each.part in _NOUNS for each in kept)
+        if has_noun and 1 < len(kept) <= MAX_WORDS_OF_PHRASE and all(_is_in_phrase(each.text) for each in kept):
+            *others, last = kept
+            head = last.lemma if language == "en" and last.lemma else _plain(last, language)
+            yield " ".join([*(_plain(each, language) for each in others), head])
+
+
+def _compounds(words: "Iterable[WordForm]") -> "Iterator[WordForm]":
+    """Yield words, with those that hyphens join as one: a noun where the last of them is, an adjective otherwise."""
+    joined: WordForm | None = None
+    for each in words:
+        is_hyphen = each.text in _HYPHENS and not each.is_spaced
+        if joined is not None and not joined.is_spaced and (is_hyphen or joined.text[-1] in _HYPHENS):
+            part = each.part if each.part in _NOUNS else "ADJ"
+            joined = replace(each, text=joined.text + each.text, lemma=joined.text + each.lemma, part=part)
+            continue
+        if joined is not None:
+            yield joined
+        joined = each
+    if joined is not None:
+        yield joined
+
+
+def _plain(word: "WordForm", language: str) -> str:
+    keeps_capitals = word.part == "PROPN" or (word.part == "NOUN" and language in NOUNS_WITH_CAPITALS)
+    return word.text if keeps_capitals else word.text.lower()
+
+
+def _is_in_phrase(word: str) -> bool:
+    return _is_told(word) and ";" not in word
+
+
+def _counted(counts: Mapping[str, int], number: int) -> list[str]:
+    """Return the most frequent of some words, each with its count behind it."""
+    return [f"{each} {count}" for each, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:number]]
+
+
+def _most_frequent(counts: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    told = {each: count for each, count in counts.items() if _is_told(each[1])}
+    return dict(sorted(told.items(), key=lambda each: (-each[1], each[0]))[:MAX_LEMMAS])
+
+
 def _is_told(lemma: str) -> bool:
     return 1 < len(lemma) <= _MAX_LENGTH and any(map(str.isalpha, lemma)) and not any(map(str.isspace, lemma))
-
-
-@cache
-def _dictionaries() -> frozenset[str]:
-    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES  # noqa: PLC0415
-
-    return frozenset(SUPPORTED_LANGUAGES)
-
-
-@cache
-def _lemmatiser() -> Callable[[str, str], str]:
-    """Return what finds the lemma of a word in a dictionary by its code; a word that it lacks is its own."""
-    import simplemma  # noqa: PLC0415 - a tenth of a second
-    from simplemma.strategies import DefaultDictionaryFactory, DefaultStrategy  # noqa: PLC0415
-
-    strategy = DefaultStrategy(dictionary_factory=DefaultDictionaryFactory(cache_max_size=_DICTIONARIES))
-    return simplemma.Lemmatizer(lemmatization_strategy=strategy).lemmatize
 
 
 @cache
@@ -196,10 +277,10 @@ def _function_words(language: str) -> frozenset[str]:
     return frozenset(map(str.casefold, function_words((language,))))
 
 
-def _by_dictionary(text: str, language: str, code: str) -> Words:
-    lemma_of, left_out = _lemmatiser(), _function_words(language)
+def _by_dictionary(text: str, language: str, code: str) -> Iterator[str]:
+    lemma_of, left_out = lemmatiser(), _function_words(language)
     for word in _WORD.findall(text):
         if _is_told(word) and not is_unspaced(word) and word.casefold() not in left_out:
             lemma = lemma_of(word, code)
             if lemma.casefold() not in left_out:
-                yield lemma, ""
+                yield lemma

@@ -45,6 +45,7 @@ _SHARED_PARTS = frozenset({"tok2vec", "transformer"})
 """Components that others of a pipeline may listen to; some have an encoder of their own."""
 _NAME_PARTS = frozenset({"ner"})
 _WORD_PARTS = frozenset({"tagger", "morphologizer", "attribute_ruler", "lemmatizer", "trainable_lemmatizer"})
+_PHRASE_PARTS = frozenset({"parser"})
 
 
 class EntityModelError(Exception):
@@ -114,16 +115,37 @@ def name_places(name: str) -> Callable[[str], Iterator[tuple[int, int, str]]]:
     return recognise
 
 
-def word_forms(name: str) -> Callable[[str], Iterator[tuple[str, str]]]:
-    """Return what yields the words of a text by a model: their lemmas and parts of speech (UPOS), in its order.
+@dataclass(frozen=True, slots=True)
+class WordForm:
+    """A word of a text as a model reads it; signs and numbers are words, too.
 
-    Signs and numbers are words, too, with parts of speech of their own. Raise EntityModelError.
+    ``part`` is its part of speech (UPOS). ``phrase`` is the number of the noun phrase that a parser puts it into, 0
+    where it is in none, and None where the model has no parser. ``is_spaced`` is whether white space follows it.
     """
-    model = _with_parts(_loaded(name), _WORD_PARTS)
 
-    def read(text: str) -> Iterator[tuple[str, str]]:
+    text: str
+    lemma: str
+    part: str
+    phrase: int | None
+    is_spaced: bool
+
+
+def word_forms(name: str) -> Callable[[str], Iterator[WordForm]]:
+    """Return what yields the words of a text by a model, in its order. Raises EntityModelError."""
+    model = _loaded(name)
+    has_phrases = "parser" in model.pipe_names and "noun_chunks" in (model.Defaults.syntax_iterators or {})
+    _with_parts(model, _WORD_PARTS | (_PHRASE_PARTS if has_phrases else frozenset()))
+
+    def read(text: str) -> Iterator[WordForm]:
+        number = 0
         for begin in range(0, len(text), _MAX_AT_ONCE):
-            yield from ((each.lemma_, each.pos_) for each in model(text[begin : begin + _MAX_AT_ONCE]))
+            doc = model(text[begin : begin + _MAX_AT_ONCE])
+            phrases: dict[int, int] = {}
+            for number, chunk in enumerate(doc.noun_chunks if has_phrases else (), number + 1):  # noqa: B020 - goes on
+                phrases |= {token.i: number for token in chunk}
+            for token in doc:
+                phrase = phrases.get(token.i, 0) if has_phrases else None
+                yield WordForm(token.text, token.lemma_, token.pos_, phrase, bool(token.whitespace_))
 
     return read
 

@@ -21,7 +21,7 @@ from offline.selection.keep_proposals import as_lines, keep_proposals
 from tests.crawl.crawling import aah
 from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.world import define, network
-from tests.enrichment.annotators import FREQUENT, WORDS
+from tests.enrichment.annotators import COPIES, FREQUENT, WORDS
 
 CRAWL = "shown"
 FORUM, HOSTILE = "harbourforum.example", "hostile.test"
@@ -68,7 +68,7 @@ def crawled(place: Path, site: Site, cockpit: str, replay: str) -> Shown:
         assert ended.code in (0, _A_SEED_GAVE_NOTHING), ended.err
         site.pages[f"//{FORUM}{THREAD}"] = _edited(forum)
         site.pages[f"//{HOSTILE}/"] = Reply(_hostile_front(cockpit, "Changed"), headers=HTML)
-    list(enrich(folder, (*chosen_steps(ENRICHED), WORDS, FREQUENT)))
+    list(enrich(folder, (*chosen_steps(ENRICHED), WORDS, FREQUENT, COPIES)))
     proposals = proposals_file(folder)
     proposals.parent.mkdir(mode=0o700)
     proposals.write_text(as_lines(keep_proposals(folder, 100)), "utf-8")

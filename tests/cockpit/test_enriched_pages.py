@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from tests.crawl.crawling import until
 from tests.enrichment.archives import LONG, define, write_posts
 
 TEXTS = [[("ann", f"The dike of Leeds broke at night. {LONG}"), ("bob", f"So it did, @ann, and nobody knew. {LONG}")]]
+REPOSTED = f"The harbour master closed the lock after the second flood, and read a letter aloud. {LONG} {LONG[::-1]}"
 THERE = "/crawls/demo/archive/conversations"
 
 
@@ -49,6 +51,12 @@ def shown_there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Enriched]:
         write_posts(place / name, TEXTS)
         (place / name / ARCHIVE).mkdir()
     list(enrich(place / "a dike", chosen_steps(["conversations"])))
+    define(place / "reposts", name="reposts")
+    write_posts(
+        place / "reposts", [[("ann", REPOSTED)], [("bob", f"{REPOSTED} Says Ann.")], [("eve", "Quite another.")]]
+    )
+    (place / "reposts" / ARCHIVE).mkdir()
+    list(enrich(place / "reposts", chosen_steps(["near-duplicates"])))
     with serving(place) as cockpit:
         yield Enriched(place, cockpit, Visitor(cockpit, READER))
 
@@ -85,6 +93,23 @@ def test_who_is_in_no_community_has_none(shown_there: Enriched) -> None:
     (_, *rows) = csv.reader(io.StringIO(shown_there.reader.text(f"{THERE}.csv")))
     assert rows
     assert all(row[-1] != "0" for row in rows)
+
+
+def test_texts_that_say_nearly_the_same_are_listed_and_lead_to_their_words(shown_there: Enriched) -> None:
+    (head, *rows) = csv.reader(io.StringIO(shown_there.reader.text("/crawls/reposts/archive/alike.csv")))
+    assert [row[0] for row in rows] == ["cluster", "cluster"]
+    assert "1.0" in [row[head.index("likeness")] for row in rows]
+    listed = shown_there.text("/crawls/reposts/archive/alike")
+    assert "The harbour master closed the lock" in listed
+    assert "None are known" in listed  # Nobody did the step of related texts.
+    (group,) = set(re.findall(r'href="(/crawls/reposts/archive/alike/cluster[^"]+)"', listed))
+    told = shown_there.text(group)
+    assert "2 web objects on 1 site" in told
+    (words, _) = re.findall(r'href="(/crawls/reposts/captures/[^"]+)"', told)
+    assert "words=%22The+harbour+master" in words
+    capture = shown_there.text(words.partition("?")[0])
+    assert "says nearly the same as" in capture
+    assert "1 other web object" in capture
 
 
 def test_a_takedown_since_then_is_told(shown_there: Enriched) -> None:

@@ -136,6 +136,17 @@ def test_a_kill_while_it_catches_up_costs_nothing_and_doubles_nothing(kind: Kind
     assert caught_up(kind, folder) == wanted
 
 
+def test_long_entries_end_a_step_before_its_number_is_reached(kind: Kind, folder: Path) -> None:
+    wanted = anew(kind, folder)
+    with closing(kind.index(folder).open()) as index:
+        index.bytes_at_once = 1  # type: ignore[misc]
+        assert index.step()
+        read = coverage(index.base)
+        assert 0 < read.covered < read.size
+        assert index.catch_up()
+        assert kind.held(index) == wanted
+
+
 def test_two_processes_catch_up_at_once_while_another_asks(kind: Kind, folder: Path) -> None:
     wanted = anew(kind, folder)
     with catching_up(kind, folder) as one, catching_up(kind, folder) as other:

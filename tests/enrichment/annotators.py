@@ -82,6 +82,25 @@ class Frequent:
                 yield Annotation(*about, self.name, self.version, 0.5, quote=terms, values=values)
 
 
+@dataclass(frozen=True)
+class Copies:
+    """Says of all objects that they say nearly the same."""
+
+    name: str = "copies"
+    version: str = "1"
+
+    def annotate(
+        self, objects: Callable[[], Iterator[ObjectText]], _: Callable[[], Iterator[Annotation]]
+    ) -> Iterator[Annotation]:
+        for each in objects():
+            says = each.object, each.capture, Kind.CLUSTER, each.text[:80], self.name, self.version, 0.9
+            yield Annotation(*says, iri="urn:aahcrawler:cluster:1", quote=" ".join(each.text.split())[:80])
+
+
+def copies() -> Copies:
+    return Copies()
+
+
 def words() -> Words:
     return Words()
 
@@ -112,3 +131,4 @@ DYING = step("words", "dying_words")
 UNSOUND = step("words", "unsound_words")
 BROKEN = step("words", "broken")
 FREQUENT = step("frequent", "frequent", of_collection=True)
+COPIES = step("copies", "copies", of_collection=True)

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.annotations import REFINES, Annotation, annotation_iri
+from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import names_by_capitals
 from offline.enrichment.entity_annotator import EntityAnnotator
+from offline.enrichment.name_contexts import kind_beside, kind_by_words
 from offline.enrichment.name_joining import Consolidation
+from offline.enrichment.word_dictionaries import noun_dictionary
 
 CAPTURE = "urn:uuid:00000000-0000-4000-8000-000000000001"
 
@@ -222,13 +224,13 @@ def test_a_name_that_a_model_takes_for_another_kind_is_what_most_texts_tell(mode
 
 def test_places_are_told_from_german_nouns_by_all_texts() -> None:
     texts = [
-        "Sie fährt nach Lunden. Das Wasser kommt in Bewegung.",
-        "Wir sind in Lunden, in Bewegung.",
-        "Sie kommt aus Lunden.",
+        "Sie fährt nach Brekkum. Das Wasser kommt in Bewegung.",
+        "Wir sind in Brekkum, in Bewegung.",
+        "Sie kommt aus Brekkum.",
         "Die Leute sind in Eile, aus Eile, mit großer Eile.",
-        "Er kam in Eile und von Lunden.",
+        "Er kam in Eile und von Brekkum.",
     ]
-    assert consolidated({"de": texts}) == [("Lunden", "place", "Lunden")] * 4
+    assert consolidated({"de": texts}) == [("Brekkum", "place", "Brekkum")] * 4
 
 
 def test_a_name_that_was_missed_is_added_where_other_texts_know_it(model: str) -> None:
@@ -260,3 +262,49 @@ def test_what_models_part_or_see_in_small_letters_is_set_right(tmp_path: Path) -
         ("Ida Berg", "person", "Ida Berg"),
         ("J. Holm", "person", "J. Holm"),
     ]
+
+
+GERMAN: tuple[tuple[str, list[tuple[str, str]]], ...] = (
+    ("Zum Film kam die Regisseurin Ida Brekkum, eine Philosophin.", [("Ida Brekkum", "person")]),
+    ("Das Glas Wein und eine Menge Ärger kosten Geld.", []),
+    ("Es liegt im Landkreis Brekkum, an der Westküste Amerikas.", [("Brekkum", "place"), ("Amerika", "name")]),
+    ("Hier sprach Landesjägermeister Ove Tarl vor Fragen zur Klausel.", [("Ove Tarl", "person")]),
+    ("Dort kennt die Katholische Kirche auch Ida Berg.", [("Katholische Kirche", "name"), ("Ida Berg", "name")]),
+    ("Telefonische Auskunft gibt es nicht. Lesen Sie weiter.", []),
+    ("Am Ende fuhr sie mit Brekkum heim, ohne Hassbotschaften.", [("Brekkum", "name")]),
+    (
+        "Das ist die Art Lebensversicherung, die das Bundesamt für Wasser meint.",
+        [("Bundesamt für Wasser", "organisation")],
+    ),
+    ("Es liegt in Lüneburg, nicht in Bad Tölz und nicht in Eile.", [("Lüneburg", "name"), ("Bad Tölz", "place")]),
+    ("Später sprach der Präsident Kolumbiens.", [("Kolumbien", "name")]),
+)
+
+
+@pytest.mark.parametrize(("text", "names"), GERMAN)
+def test_german_names_are_told_from_nouns_by_a_dictionary(text: str, names: list[tuple[str, str]]) -> None:
+    found = names_by_capitals(text, "de", noun_dictionary("de"))
+    assert [(text[each.start : each.end], each.kind.value) for each in found] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "kind"),
+    [
+        ("Mill Bridge", "en", Kind.PLACE),
+        ("Nathan Lane", "en", Kind.NAME),
+        ("Rue des Tanneurs", "fr", Kind.PLACE),
+        ("Tanneurs Rue", "en", Kind.NAME),
+        ("Lange Brücke", "de", Kind.PLACE),
+        ("Kalverstraat", "nl", Kind.PLACE),
+        ("Brekkum & Söhne KGaA", "de", Kind.ORGANISATION),
+        ("Brekkum d.o.o.", "hr", Kind.ORGANISATION),
+    ],
+)
+def test_words_of_places_and_legal_forms_tell_what_bears_a_name(name: str, language: str, kind: Kind) -> None:
+    assert kind_by_words(name, language) is kind
+
+
+def test_streets_that_may_be_surnames_are_told_by_what_stands_before_them() -> None:
+    text = "They met on Salt Lane, said Nathan Lane."
+    places = ((text.index(name), text.index(name) + len(name)) for name in ("Salt Lane", "Nathan Lane"))
+    assert [kind_beside(text, *place, "en") for place in places] == [Kind.PLACE, Kind.PERSON]

@@ -7,8 +7,9 @@ import pytest
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.language_models import parts_of, reading_words
-from offline.enrichment.sentences import SentenceAnnotator, lemmas_in, sentences_in
+from offline.enrichment.sentences import SentenceAnnotator, lemmas_in, noun_phrases, phrases_in, sentences_in
 from offline.enrichment.steps import chosen_steps
+from online_analysis.analysers.gazetteer import WordForm
 
 
 def said(text: str, language: str = "en", models: dict[str, str] | None = None) -> list[Annotation]:
@@ -25,6 +26,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     pipeline.add_pipe("attribute_ruler", name="tagger").add_patterns(  # type: ignore[attr-defined]
         [
             {"patterns": [[{"LOWER": "dikes"}]], "attrs": {"POS": "NOUN"}},
+            {"patterns": [[{"LOWER": "old"}]], "attrs": {"POS": "ADJ"}},
             {"patterns": [[{"LOWER": "broke"}]], "attrs": {"POS": "VERB"}},
             {"patterns": [[{"IS_PUNCT": True}]], "attrs": {"POS": "PUNCT"}},
         ]
@@ -45,6 +47,44 @@ def test_a_model_tells_lemmas_by_part_of_speech_and_rules_tell_sentences(model: 
     lemmas = lemmas_in(found)
     assert lemmas["NOUN"] == {"dike": 2}
     assert "PUNCT" not in lemmas
+
+
+def test_a_model_without_a_parser_tells_noun_phrases_by_parts_of_speech(model: str) -> None:
+    (found,) = said("Old dikes broke. The old dikes! Dikes broke the old.", models={"en": model})
+    assert phrases_in(found) == {"old dike": 2}
+    assert dict(found.values)["phrases-by"] == "parts of speech"
+
+
+def forms(written: str, *, has_parser: bool = False) -> list[WordForm]:
+    """Return words of "text/lemma/part" with spaces between, phrases of a parser in brackets."""
+    told, phrase, within = [], 0, False
+    for each in written.replace("[", "[ ").replace("]", " ]").split():
+        if each in "[]":
+            within = each == "["
+            phrase += within
+            continue
+        text, lemma, part = each.rstrip("+").split("/")
+        told.append(WordForm(text, lemma, part, (phrase if within else 0) if has_parser else None, each[-1] != "+"))
+    return told
+
+
+def test_noun_phrases_are_nouns_with_what_stands_beside_them() -> None:
+    english = (
+        "The/the/DET Water/Water/PROPN Board/Board/PROPN made/make/VERB other/other/ADJ high/high/ADJ sea/sea/NOUN "
+        "dikes/dike/NOUN wide/wide/ADJ ././PUNCT The/the/DET storm/storm/NOUN+ -/-/PUNCT+ tide/tide/NOUN "
+        "warnings/warning/NOUN came/come/VERB"
+    )
+    assert list(noun_phrases(forms(english), "en")) == ["Water Board", "high sea dike", "storm-tide warning"]
+    french = "Les/le/DET grandes/grand/ADJ digues/digue/NOUN maritimes/maritime/ADJ"
+    assert list(noun_phrases(forms(french), "fr")) == ["grandes digues maritimes"]
+    german = "Der/der/DET alte/alt/ADJ Deich/Deich/NOUN war/sein/AUX hoch/hoch/ADJ"
+    assert list(noun_phrases(forms(german), "de")) == ["alte Deich"]
+
+
+def test_a_parser_parts_noun_phrases_that_stand_side_by_side() -> None:
+    written = "gave/give/VERB [the/the/DET old/old/ADJ mayor/mayor/NOUN] [flood/flood/NOUN maps/map/NOUN] free/free/ADJ"
+    assert list(noun_phrases(forms(written, has_parser=True), "en")) == ["old mayor", "flood map"]
+    assert list(noun_phrases(forms(written), "en")) == ["old mayor flood map"]
 
 
 def test_without_a_model_a_dictionary_tells_lemmas_and_no_parts_of_speech() -> None:

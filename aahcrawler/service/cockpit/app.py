@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp
 
 from aahcrawler.service.cockpit import (
+    alike_pages,
     all_spoken_pages,
     archive_pages,
     captured_pages,
@@ -59,6 +60,7 @@ ROUTES: Final = (
     all_spoken_pages.routes,
     spoken_pages.routes,
     conversation_pages.routes,
+    alike_pages.routes,
     picture_pages.routes,
     keep_page.routes,
     judge_page.routes,

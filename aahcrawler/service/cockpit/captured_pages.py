@@ -15,9 +15,11 @@ from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
 from aahcrawler.replay.page_marks import FIRST_WORD
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.alike_pages import GROUPS, marking
 from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.alike_texts import alike_beside
 from aahcrawler.service.views.capture_view import (
     NO_PICTURE,
     CaptureView,
@@ -33,6 +35,7 @@ from aahcrawler.service.views.object_list import Lacking, ObjectFilter, object_c
 from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list
 from aahcrawler.service.views.page_pictures import Pictured, PicturesBusyError
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
+from aahcrawler.service.views.spoken_of import enriched_of, is_enriched
 from aahcrawler.service.views.url_captures import capture_difference, url_captures
 from aahcrawler.service.web.problems import Kind, ProblemError
 
@@ -121,6 +124,10 @@ def routes(site: Site) -> APIRouter:
         marked = passages(site, crawl, shown.page.record, words)
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
         values |= {"words": words, "passages": marked, "decision": _decision(found, shown.page.url)}
+        if is_enriched(found):
+            with enriched_of(indexes, found) as enriched:
+                values["alike"] = alike_beside(enriched, shown.page.record)
+            values |= {"marked": marking(crawl, found), "titles": GROUPS}
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
 
     @router.get("/captures/{record}/in-small")

@@ -3,11 +3,12 @@ import os
 import wave
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 
 import pytest
-from PIL import ExifTags, Image, ImageDraw
+from PIL import ExifTags, Image, ImageDraw, ImageFont
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import Medium
@@ -158,25 +159,43 @@ def test_pictures_that_look_alike_have_one_iri_in_whichever_order_they_come() ->
 
 
 @pytest.mark.starts
-def test_text_in_a_picture_is_marked_as_recognised(tmp_path: Path) -> None:
+def test_text_in_a_picture_is_marked_as_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "tesseract"
     head = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
     rows = [f"5\t1\t1\t1\t{line}\t1\t0\t0\t9\t9\t{sure}\t{word}" for line, sure, word in
             ((1, 96, "Mill"), (1, 90, "Lane"), (2, 20, "~~"), (2, 84, '"1901"'))]  # fmt: skip
     (tmp_path / "table").write_text("\n".join((head, *rows)) + "\n", "utf-8")
     program.write_text(
-        f"#!/bin/sh\n[ $1 = --version ] && echo tesseract 5.3.0 && exit\ncat >/dev/null\ncat {tmp_path}/table\n"
+        "#!/bin/sh\n[ $1 = --version ] && echo tesseract 5.3.0 && exit\n"
+        '[ $1 = --list-langs ] && printf "List of languages:\\nosd\\nfra\\neng\\n" && exit\n'
+        f"cat >/dev/null\ncat {tmp_path}/table\n"
     )
     program.chmod(0o755)
-    tesseract = Tesseract(str(program), "eng")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    tesseract = Tesseract.installed()
+    assert tesseract is not None
     media = Media(describe, tesseract)
-    assert "tesseract 5.3.0, eng" in media.version
+    assert "tesseract 5.3.0, eng+fra" in media.version
     _, text = media.annotate(replace(MEDIUM, body=saved(drawn())))
     assert text.quote == 'Mill Lane\n"1901"'
     assert text.confidence == 0.9
     assert dict(text.values)["source"] == "text recognised in the picture"
     program.write_text("#!/bin/sh\nexit 1\n")
     assert len(list(media.annotate(replace(MEDIUM, body=saved(drawn()))))) == 1
+
+
+@pytest.mark.starts
+@pytest.mark.skipif(find_spec("tesserocr") is None, reason="the extra `ocr` is not installed")
+def test_text_is_recognised_by_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    tesseract = Tesseract.installed()
+    assert tesseract is not None
+    picture = Image.new("RGB", (700, 120), "white")
+    ImageDraw.Draw(picture).text((20, 30), "The dike broke at night", fill="black", font=ImageFont.load_default(40))
+    text, confidence = tesseract.text(saved(picture))
+    assert text == "The dike broke at night"
+    assert confidence > 0.8
+    assert tesseract.text(b"no picture") == ("", 0.0)
 
 
 def ending(body: bytes) -> dict[str, str]:
