@@ -20,11 +20,11 @@ from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.paging import is_continued
 from aahcrawler.induction.pictures import Picture
 from aahcrawler.induction.prepared_page import PreparedPage
-from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
 from aahcrawler.induction.script_data import script_text
+from aahcrawler.induction.shown_names import is_marked
 from aahcrawler.page import Page, claims, generic, schemaorg, tiddlers
 from aahcrawler.page.claims import Claim
 from aahcrawler.page.record_shape import RecordShape

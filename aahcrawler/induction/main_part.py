@@ -8,9 +8,10 @@ from itertools import accumulate
 from aahcrawler.induction.headings import Names, headed_places, page_heading
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, FoundBody, RecordPart, bodies
-from aahcrawler.induction.record_fields import is_labelled, labelled_date, labelled_name, read_fields
+from aahcrawler.induction.record_fields import labelled_date, read_fields
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, RecordSet, Region
 from aahcrawler.induction.shown_dates import ShownDate
+from aahcrawler.induction.shown_names import is_labelled, labelled_name
 
 _MOSTLY = 0.75
 _HALF = 0.5

@@ -4,131 +4,50 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import pairwise
 from string import digits
-from typing import NamedTuple
-from urllib.parse import urlsplit
-
-from lxml.etree import _Element as Element
 
 from aahcrawler.induction.field_labels import (
-    BESIDE,
-    LINK_WORDS,
     FieldLabel,
     field_of,
     is_clause,
     is_turn,
-    label_of,
     name_in,
     names_nobody,
-    split_label,
     text_before,
-    without_byline_words,
 )
 from aahcrawler.induction.headings import heading_text
 from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_bodies import Content, RecordPart, Slot
-from aahcrawler.induction.record_sets import Byline
 from aahcrawler.induction.shown_dates import ShownDate, is_of_change
+from aahcrawler.induction.shown_names import (
+    LETTER,
+    MAX_NAME_LENGTH,
+    ShownName,
+    address_at,
+    is_labelled,
+    is_user_address,
+    label_at,
+    name_places,
+    names_author,
+    names_user,
+    shown_name,
+)
 from aahcrawler.page.text import excerpt, fold
 
-MAX_NAME_LENGTH = 60
 _MAX_BYLINE_LENGTH = 150
 MAX_PLACES = 400
 """The most elements of one record that are examined for its author."""
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_MAX_IN_NAME = 12
-"""The most elements that a name consists of, its own among them."""
-_NAME_TAGS = frozenset(
-    {
-        "a",
-        "span",
-        "strong",
-        "b",
-        "cite",
-        "em",
-        "i",
-        "address",
-        "dt",
-        "td",
-        "th",
-        "div",
-        "p",
-        "li",
-        "small",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "font",
-        "header",
-        "dd",
-        "summary",
-        "bdi",
-    }
-)
-_USER_WORD = re.compile(
-    r"(?:^|[-_])(?:author|authors|username|user|poster|postername|nickname|nick|fn|byline|by|creator|commenter|member|"
-    r"profilelink|displayname|screenname|handle|vcard|hcard|p-author|persona?|autor|auteur|autore)(?:$|[-_])|"
-    r"author|username|nickname",
-    re.IGNORECASE,
-)
-_USER_ADDRESS = re.compile(
-    r"(?:^|[/?&=;:_.-])(?:user|users|u|uid|userid|user_id|member|members|memberlist|profile|profiles|people|person|author|"
-    r"authors|autor|auteur|creator|benutzer|mitglied|membre|utilisateur|usuario|utente|account|accounts|channel|@[\w.-]+|~[\w.-]+)(?=[/?&=;:_.@-]|$|\d)",
-    re.IGNORECASE,
-)
-_DEED_TO_USER = re.compile(
-    r"find[-_]?(?:user|member|posts|threads|all)|(?:action|do|mode)=(?:find|send|mail|email|contact|pm)|showposts|"
-    r"send[-_]?(?:pm|mail|email|message)|(?:^|[/_])(?:private|compose|emailuser|emailmember)(?:[/._?]|$)",
-    re.IGNORECASE,
-)
-"""Addresses of what one may do about a person, such as to find all posts or to send a message."""
-_FILED = frozenset({"tag", "category", "bookmark"})
-_FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
-_FILED_WORDS = """
-in under unter dans sous en onder i w v category categories categoría kategorie rubrik rubrique tag tags tagged
-"""
-_FILED_UNDER = frozenset(_FILED_WORDS.split())
-"""Words before the name of a category."""
-_FILED_ADDRESS = re.compile(r"/(?:tags?|category|categories|kategorie|kategorien|rubrik|rubrique)/", re.IGNORECASE)
-_NOWHERE = ("#", "javascript:")
-_BUTTON_WORD = re.compile(r"(?:^|[-_])(?:btns?|buttons?)(?:$|[-_])", re.IGNORECASE)
 _REPLY = re.compile(
     r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
 )
-_NAME_WORD = re.compile(
-    r"(?:^|[-_])(?:username|usernick|nick|nickname|fn|postername|displayname|screenname|authorname)(?:$|[-_])"
-    r"|(?:user|author|poster|display|screen)[-_]name",
-    re.IGNORECASE,
-)
-"""What an element is called that shows the name of a person and nothing else."""
-_SEPARATORS = re.compile(r"[/?&=;~@]+")
-_LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
 _LABELLED = 2.5
 """What a label before a name is worth: ``Author:``; one of something else, as ``Owned by:``, forbids it."""
 _NUMBER_OF_POST = re.compile(r"^\W*[(\[#]\s*\d+(?:\.\d+)*\s*[)\]:.]?\s+")
 """The number of a post before the name of who wrote it: ``(2) By Ann``, ``#3 Ann``."""
-_OWN_LINK = re.compile(rf"\W*(?:{LINK_WORDS})\W*", re.IGNORECASE)
-_TIME_OF_DAY = re.compile(r"\W*\d{1,2}[:.h]\d{2}(?::\d{2})?\W*(?:[ap]\W?m\W*)?", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"\s*[<(\[]?\s*[^\s<>()]+(?:@|\s(?:at|\(at\)|\[at\])\s|%40)[^\s<>()]+\s*[>)\]]?\s*|\s*<[^<>]*>?\s*", re.IGNORECASE
-)
-"""An address of mail beside a name, also one that is written so that no machine finds it."""
-_COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d|^\W*\d[\d.,]*\+?\s+[^\W\d_]+(?:\s[^\W\d_]+)?\W*$")
-
-
-def may_be_name(text: str) -> bool:
-    """Return whether a text could be a person's name, by its letters and length; a text that counts things is not.
-
-    >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12"), may_be_name("3 replies")
-    (True, False, False, False)
-    """
-    return weight(text) <= MAX_NAME_LENGTH and bool(_LETTER.search(text)) and not _COUNT.search(text)
 
 
 def subject(title: str) -> str:
@@ -138,15 +57,6 @@ def subject(title: str) -> str:
     'the harbour'
     """
     return fold(_REPLY.sub("", title)).casefold()
-
-
-class ShownName(NamedTuple):
-    """A name on the page: its text, the place of its element, and its link."""
-
-    text: str
-    place: int
-    href: str | None
-    number: int
 
 
 @dataclass
@@ -247,7 +157,7 @@ def _title(outline: Outline, part: RecordPart, page_title: str, dated: Collectio
         called = outline.once(place, _subject_of)
         if len(called) >= 4 and called in page_title:
             return text, place
-        if is_heading and heading is None and _LETTER.search(text) and not _is_byline(outline, place, dated):
+        if is_heading and heading is None and LETTER.search(text) and not _is_byline(outline, place, dated):
             heading = (text, place)
     return heading
 
@@ -269,7 +179,7 @@ class _Names:
         turns: dict[Slot, dict[int, ShownName]] = defaultdict(dict)
         for number, part in enumerate(self.content.parts):
             for name in self._possible(number, part):
-                label = _label(self.content.outline, name.place)
+                label = label_at(self.content.outline, name.place)
                 slot = (*self.content.slots.get(name.place, ()), label or "")
                 if label in (None, FieldLabel.AUTHOR):
                     slots[slot].setdefault(number, name)
@@ -299,7 +209,7 @@ class _Names:
         outline = self.content.outline
         inner = range(name.place + 1, outline.ends[name.place])
         links = [place for place in inner if outline.tags[place] == "a" and self._names_somebody(place)]
-        texts = {outline.once(place, _name) for place in links}
+        texts = {outline.once(place, shown_name) for place in links}
         if len(texts) != 1 or not (text := texts.pop()) or len(text) + 2 > len(name.text) or text not in name.text:
             return name
         return ShownName(text, links[0], outline.elements[links[0]].get("href"), name.number)
@@ -307,13 +217,13 @@ class _Names:
     def _names_somebody(self, place: int) -> bool:
         href = self.content.outline.elements[place].get("href")
         text = excerpt(self.content.outline.elements[place], MAX_NAME_LENGTH + 1)
-        return bool(href and _is_user_address(href) and _LETTER.search(text))
+        return bool(href and is_user_address(href) and LETTER.search(text))
 
     def _possible(self, number: int, part: RecordPart) -> Iterator[ShownName]:
         outline = self.content.outline
         dated = self.fields.dates.get(number)
         tried = 0
-        for place in part.places_among(outline, outline.once(0, _name_places)):
+        for place in part.places_among(outline, outline.once(0, name_places)):
             if dated is not None and outline.contains(place, dated.place):
                 continue
             if not self.dated.isdisjoint(range(place, outline.ends[place])):
@@ -323,16 +233,16 @@ class _Names:
             tried += 1
             if tried > MAX_PLACES:
                 return
-            text = outline.once(place, _name)
+            text = outline.once(place, shown_name)
             if not text or (dated is not None and outline.contains(dated.place, place) and text in dated.text):
                 continue
-            yield ShownName(text, place, outline.once(place, _address), number)
+            yield ShownName(text, place, outline.once(place, address_at), number)
 
     def _score(self, found: Mapping[int, ShownName]) -> float:
         outline, records = self.content.outline, len(self.content.parts)
         texts = Counter(name.text for name in found.values())
         coverage = len(found) / records
-        if _are_numbered(texts) and not any(outline.once(name.place, _names_user) for name in found.values()):
+        if _are_numbered(texts) and not any(outline.once(name.place, names_user) for name in found.values()):
             return 0.0
         if self._lead_apart(found):
             return 0.0
@@ -341,8 +251,8 @@ class _Names:
         if coverage < 0.5 or (alone and not (len(hrefs) == 1 and all(map(self._is_user, found.values())))):
             return 0.0
         score = 2.0 * coverage
-        score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
-        score += 2.0 * _share(found, lambda name: outline.once(name.place, _names_user))
+        score += 2.0 * _share(found, lambda name: bool(name.href and is_user_address(name.href)))
+        score += 2.0 * _share(found, lambda name: outline.once(name.place, names_user))
         score += _LABELLED * _share(found, lambda name: is_labelled(outline, name))
         score += 0.8 * _share(found, lambda name: name.href is not None and not name.href.startswith("#"))
         score += 1.0 * _share(found, self._is_near_date)
@@ -364,8 +274,8 @@ class _Names:
 
     def _is_user(self, name: ShownName) -> bool:
         """Return whether a name leads to a page of a person and is called one, as on the page of one author's posts."""
-        called = self.content.outline.once(name.place, _names_user)
-        return called and bool(name.href and _is_user_address(name.href))
+        called = self.content.outline.once(name.place, names_user)
+        return called and bool(name.href and is_user_address(name.href))
 
     def _is_near_date(self, name: ShownName) -> bool:
         outline = self.content.outline
@@ -394,8 +304,8 @@ class _Names:
         if name_in(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
             return False
         by = "author" in (outline.elements[name.place].get("rel") or "").split()
-        by = by or (title[1] == name.place and outline.once(name.place, _names_user))
-        return not by and not (name.href and _is_user_address(name.href))
+        by = by or (title[1] == name.place and outline.once(name.place, names_user))
+        return not by and not (name.href and is_user_address(name.href))
 
     def _wraps(self, name: ShownName, title: tuple[str, int]) -> bool:
         """Return whether an element around a title shows nothing else."""
@@ -448,28 +358,9 @@ def _beside(text: str, date: str) -> str:
     """
     for words in text.split(date, 1):
         name = name_in(_NUMBER_OF_POST.sub("", words))
-        if name and _LETTER.search(name) and not is_clause(name) and field_of(name) is None:
+        if name and LETTER.search(name) and not is_clause(name) and field_of(name) is None:
             return name
     return ""
-
-
-def _label(outline: Outline, place: int) -> FieldLabel | None:
-    return outline.once(place, label_of)
-
-
-def is_labelled(outline: Outline, name: ShownName) -> bool:
-    """Return whether a label before a name calls it an author's."""
-    return _label(outline, name.place) is FieldLabel.AUTHOR
-
-
-def labelled_name(outline: Outline, blocks: Iterable[int]) -> ShownName | None:
-    """Return the first name in blocks of labels and values that a label calls an author's: ``Reporter: Ann``."""
-    for place in (each for block in blocks for each in range(block, outline.ends[block])):
-        if outline.tags[place] in _NAME_TAGS and _label(outline, place) is FieldLabel.AUTHOR:
-            name = name_at(outline, place, 0)
-            if name is not None:
-                return name
-    return None
 
 
 def labelled_date(outline: Outline, blocks: Iterable[int], shown: Sequence[ShownDate]) -> ShownDate | None:
@@ -500,202 +391,5 @@ def _without_common_words(found: Mapping[int, ShownName]) -> dict[int, ShownName
     return {number: ShownName(" ".join(words[number]), name.place, name.href, number) for number, name in found.items()}
 
 
-def _name_places(outline: Outline, _: int) -> Sequence[int]:
-    """Return the places of elements that are small enough for a name."""
-    return [
-        place
-        for place, tag in enumerate(outline.tags)
-        if tag in _NAME_TAGS
-        and outline.ends[place] - place <= _MAX_IN_NAME
-        and outline.free(place) + outline.linked(place) <= 2 * MAX_NAME_LENGTH
-    ]
-
-
-def name_at(outline: Outline, place: int, number: int) -> ShownName | None:
-    """Return the name shown by an element, for the record with that number; None if it shows none."""
-    text = outline.once(place, _name)
-    return ShownName(text, place, outline.once(place, _address), number) if text else None
-
-
-def _name(outline: Outline, place: int) -> str:
-    """Return the text of an element that may be a person's name, empty if it cannot be one."""
-    shown = _without_label(excerpt(outline.elements[place], 2 * MAX_NAME_LENGTH + 1))
-    if len(shown) > 2 * MAX_NAME_LENGTH or shown.endswith(("…", "...")):
-        return ""
-    if _TIME_OF_DAY.fullmatch(shown) or _OWN_LINK.fullmatch(shown) or _is_label(outline, place, shown):
-        return ""
-    text = name_in(shown)
-    if text != shown or not _LETTER.search(text):
-        text = _marked_name(outline, place, shown) or text
-    elif not may_be_name(text) or (is_clause(text) and not names_author(outline, place)):
-        return ""
-    is_possible = weight(text) <= MAX_NAME_LENGTH and not _COUNT.search(text) and _is_named(outline, place, text)
-    return text if is_possible and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
-
-
-def _is_label(outline: Outline, place: int, shown: str) -> bool:
-    """Return whether an element shows the label of a field, and no name that a page marks as one."""
-    return field_of(shown) is not None and not _address(outline, place) and not outline.once(place, _names_user)
-
-
-def _without_label(shown: str) -> str:
-    """Return a text without the label of an author before it, and without an address of mail beside a name.
-
-    >>> _without_label("From: Ann Boyd <ann@a.test>"), _without_label("ann at a.test (Ann Boyd)")
-    ('Ann Boyd', 'Ann Boyd')
-    """
-    field, value = split_label(shown)
-    value = value if field is FieldLabel.AUTHOR else shown
-    name = _ADDRESS.sub(" ", value).strip() if "@" in value or " at " in value or "<" in value else value
-    if name[:1] in ("(", '"', "'") and name[-1:] in (")", '"', "'"):
-        name = name[1:-1].strip()
-    return name if _LETTER.search(name) else value
-
-
-def _is_named(outline: Outline, place: int, text: str) -> bool:
-    """Return whether a text has a letter, or the page says in so many words that it is a person's name."""
-    if _LETTER.search(text) or not text:
-        return bool(text)
-    if _is_called_name(outline, place):
-        return True
-    is_marked = _leads_to_user(outline, place) and outline.once(place, _names_user)
-    return is_marked and (not any(map(str.isdigit, text)) or outline.once(place, _is_by_author))
-
-
-def _is_by_author(outline: Outline, place: int) -> bool:
-    """Return whether an element is called an author itself, and not what counts something of one."""
-    element = outline.elements[place]
-    return "author" in (element.get("class") or "").split() or "author" in (element.get("rel") or "").split()
-
-
-def _is_called_name(outline: Outline, place: int) -> bool:
-    """Return whether an element itself is called the name of a person."""
-    element = outline.elements[place]
-    return element.get("itemprop") in ("author", "creator") or any(map(_NAME_WORD.search, outline.tokens[place]))
-
-
-def _leads_to_user(outline: Outline, place: int) -> bool:
-    href = outline.once(place, _address)
-    return bool(href and _is_user_address(href))
-
-
-def names_author(outline: Outline, place: int) -> bool:
-    """Return whether an element is called one of a person, or leads to a page of a person."""
-    return outline.once(place, _names_user) or _leads_to_user(outline, place)
-
-
-def _marked_name(outline: Outline, place: int, shown: str) -> str:
-    """Return the text of an element that the page marks as a person's name, with all of its signs; empty for others.
-
-    People call themselves ``a`` or ``-=[X]=-``. A word of bylines is a name only where its link says so.
-    """
-    called, leads = outline.once(place, _names_user), _leads_to_user(outline, place)
-    if not (called or leads):
-        return ""
-    name = without_byline_words(shown).rstrip(",:;|")
-    if name or " " in shown:
-        return name
-    href = (outline.once(place, _address) or "").casefold()
-    is_address = shown.casefold() in _SEPARATORS.split(href) or shown.casefold() in BESIDE
-    return shown if len(shown) == 1 or (leads and (called or is_address)) else ""
-
-
-def is_marked(author: Byline) -> bool:
-    """Return whether a page says of a name that it is a person's, whatever signs it has: by its link, or its class."""
-    element = author.element
-    relations = (element.get("rel") or "").lower().split()
-    if "author" in relations or (author.href and _is_user_address(author.href)):
-        return True
-    named = any(_USER_WORD.search(word) for word in (element.get("class") or "").split())
-    return " " not in author.name and (named or element.get("itemprop") in ("author", "creator", "name"))
-
-
 def _share(found: Mapping[int, ShownName], holds: Callable[[ShownName], bool]) -> float:
     return sum(map(holds, found.values())) / len(found)
-
-
-def _address(outline: Outline, place: int) -> str | None:
-    element = outline.elements[place]
-    if element.tag == "a":
-        return element.get("href")
-    above = outline.parents[place]
-    if above >= 0 and outline.tags[above] == "a":
-        return outline.elements[above].get("href")
-    inner = next(element.iter("a"), None)
-    return inner.get("href") if inner is not None else None
-
-
-def _is_user_address(href: str) -> bool:
-    return _is_short_user_address(href[:500])
-
-
-@lru_cache(maxsize=4_096)
-def _is_short_user_address(href: str) -> bool:
-    try:
-        parts = urlsplit(href)
-    except ValueError:  # A bracket stands in the host.
-        return False
-    address = f"{parts.path}?{parts.query}"
-    return bool(_USER_ADDRESS.search(address)) and not _DEED_TO_USER.search(address)
-
-
-def _is_filed(outline: Outline, place: int) -> bool:
-    """Return whether a link is a category of a record or leads to the record itself, and so names no person."""
-    links = [each for each in (place, outline.parents[place]) if each >= 0 and outline.tags[each] == "a"]
-    links = links or [each for each in range(place + 1, outline.ends[place]) if outline.tags[each] == "a"]
-    rels = {word for each in links for word in (outline.elements[each].get("rel") or "").lower().split()}
-    if not links or "author" in rels:
-        return False
-    if outline.leading_word(links[0]) in _FILED_UNDER:
-        return True
-    return not _FILED.isdisjoint(rels) or any(
-        any(map(_FILED_WORD.search, outline.tokens[each]))
-        or _FILED_ADDRESS.search((outline.elements[each].get("href") or "")[:500])
-        for each in links
-    )
-
-
-def _is_button(outline: Outline, place: int) -> bool:
-    """Return whether an element, or its parent, is a control without a URL, and so names no person."""
-    if outline.once(place, _names_user):
-        return False
-    around = [outline.elements[each] for each in (place, outline.parents[place]) if each >= 0]
-    inner = [each for each in outline.elements[place].iter("a") if each is not outline.elements[place]]
-    return any(
-        each.get("role") == "button"
-        or each.get("onclick") is not None
-        or (each.tag == "a" and (each.get("href") or "#").strip().lower().startswith(_NOWHERE))
-        for each in (*around, *inner[:1])
-    ) or any(_are_of_button(outline.tokens[each]) for each in (place, outline.parents[place]) if each >= 0)
-
-
-@lru_cache(maxsize=10_000)
-def _are_of_button(words: tuple[str, ...]) -> bool:
-    return any(map(_BUTTON_WORD.search, words))
-
-
-def _names_user(outline: Outline, place: int) -> bool:
-    for each in (place, outline.parents[place]):
-        if each < 0:
-            break
-        element = outline.elements[each]
-        if element.get("itemprop") in ("author", "creator") or "author" in (element.get("rel") or "").split():
-            return True
-        if _are_of_user(outline.tokens[each]) or any(map(_USER_WORD.search, _data_words(element))):
-            return True
-    return False
-
-
-@lru_cache(maxsize=10_000)
-def _are_of_user(words: tuple[str, ...]) -> bool:
-    return any(map(_USER_WORD.search, words))
-
-
-def _data_words(element: Element) -> Iterator[str]:
-    """Yield the words in attributes for scripts: the attributes' names, and values that are names."""
-    for name in map(str, element.keys()):
-        if name.startswith("data-"):
-            yield name[5:]
-            value = element.get(name) or ""
-            if weight(value) <= MAX_NAME_LENGTH:
-                yield from value.split()

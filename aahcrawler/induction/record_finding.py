@@ -18,11 +18,12 @@ from aahcrawler.induction.messages import are_embedded, message, preformatted_me
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import SIDE, SURELY_SIDE, PreparedPage
 from aahcrawler.induction.record_bodies import Content, FoundBody, RecordPart, Slot, bodies
-from aahcrawler.induction.record_fields import Fields, ShownName, name_at, read_unsigned, sign
+from aahcrawler.induction.record_fields import Fields, read_unsigned, sign
 from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import SURE, follow, known_shapes, matches, shape_of
 from aahcrawler.induction.shown_dates import ShownDate
+from aahcrawler.induction.shown_names import ShownName, name_at
 from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.teaser_detection import TeaserLinks
 from aahcrawler.page import Page

@@ -11,7 +11,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction.headings import is_front
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_bodies import RecordPart
-from aahcrawler.induction.record_fields import names_author
+from aahcrawler.induction.shown_names import names_author
 from aahcrawler.page.text import excerpt
 from aahcrawler.urls import resolve
 

@@ -12,8 +12,9 @@ from aahcrawler.induction.field_labels import LINK_WORDS
 from aahcrawler.induction.headings import Names, is_front
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_bodies import Content, FoundBody, RecordPart, Slot
-from aahcrawler.induction.record_fields import Fields, ShownName, subject
+from aahcrawler.induction.record_fields import Fields, subject
 from aahcrawler.induction.record_identity import RecordIdentity, addresses
+from aahcrawler.induction.shown_names import ShownName
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 

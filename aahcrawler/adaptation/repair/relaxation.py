@@ -15,9 +15,9 @@ from aahcrawler.adaptation.detection.sign_relaxation import Hint, Name, NameTabl
 from aahcrawler.adaptation.repair.page_structure import Structure, Structures, is_beside_article, left_out, less
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline, numbered
-from aahcrawler.induction.record_fields import may_be_name
 from aahcrawler.induction.record_sets import Byline, Region
 from aahcrawler.induction.shown_dates import ShownDate
+from aahcrawler.induction.shown_names import may_be_name
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Value

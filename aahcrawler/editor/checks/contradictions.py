@@ -103,15 +103,15 @@ def _swallowed(application: Application, places: FileLines) -> Iterator[Finding]
         if found is None or level.name in asked:
             continue
         file, element = found
-        for written in element.iterchildren("address"):
-            rules = [_refusal(application, level, example) for example in _examples(written)]
+        for address in element.iterchildren("address"):
+            rules = [_refusal(application, level, example) for example in _examples(address)]
             rule = rules[0] if rules and all(rule is not None for rule in rules) else None
             if rule is not None:
                 message = (
                     f"level {level.name} documents this URL, but an avoid rule ({rule.reason}{_where(rule)}) "
                     "refuses all such URLs; narrow the rule with parameters or absent, or take one of them out"
                 )
-                yield error(file.place(written), message)
+                yield error(file.place(address), message)
 
 
 def _asked_for(application: Application) -> frozenset[str]:
@@ -132,15 +132,15 @@ def _refusal(application: Application, level: PageLevel, example: ParsedUrl) -> 
     return application.refusal(canonical) if level.documents(canonical) else None
 
 
-def _examples(written: etree._Element) -> Iterator[ParsedUrl]:
+def _examples(address: etree._Element) -> Iterator[ParsedUrl]:
     """Yield URLs that an ``address`` element describes."""
     parameters = [
         f"{name}={_filled(value) if sign else '1'}"
-        for name, sign, value in (part.partition("=") for part in (written.get("parameters") or "").split())
+        for name, sign, value in (part.partition("=") for part in (address.get("parameters") or "").split())
     ]
-    query = written.get("query")
+    query = address.get("query")
     shown = [_filled(query)] if query else []
-    parts = (written.get("path") or "**").lstrip("/").split("/")
+    parts = (address.get("path") or "**").lstrip("/").split("/")
     choices = [_SEGMENTS if part == "**" else (_filled(part),) for part in parts]
     for chosen, _ in zip(product(*choices), range(_MAX_EXAMPLES), strict=False):
         last = chosen[-1]
