@@ -236,10 +236,11 @@ class _Reading:
         shared = 1.0 if self.candidate.sign == OPENED else MOSTLY
         content = Content(outline, parts, self._dated, frozenset(self.prepared.labels), shared)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
-        if _bodied(_bodies(content, fields)) < MIN_BODIED:
+        found = _bodies(content, fields)
+        if _bodied(found) < MIN_BODIED:
             return None
         sign(fields, content, self.prepared.shown)
-        found = _bodies(content, fields)
+        found = _bodies(content, fields) if fields.names else found
         confidence = self._confidence(content, fields, found)
         if confidence < MIN_CONFIDENCE:
             return None
