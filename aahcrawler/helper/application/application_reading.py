@@ -252,7 +252,7 @@ class ApplicationReading:
     @cached_property
     def contexts(self) -> Contexts:
         """The contexts of the page's links."""
-        return Contexts(self.page.tree)
+        return Contexts(self.page)
 
     def assistance(self) -> Assistance:
         """Run the actions of the level and return their results."""
