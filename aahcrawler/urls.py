@@ -71,14 +71,25 @@ def resolve(base: str, reference: str) -> str | None:
     """
     if len(reference) > _MAX_INPUT:
         return None
-    plain = _PLAIN.fullmatch(reference)
-    if plain is not None:
-        folder = _folder(base)
-        if folder:
-            url = folder + plain[1]
-            return url if len(url) <= MAX_LENGTH else None
-    if not reference.isascii() and isinstance(base, DocumentBase):
+    if reference.isascii():
+        return _of_ascii(base, reference)
+    if isinstance(base, DocumentBase):
         reference = in_encoding(reference, base.codec)
+    return _of_any(base, reference)
+
+
+@lru_cache(maxsize=4_096)
+def _of_ascii(base: str, reference: str) -> str | None:
+    """Resolve a reference that no encoding changes, once for all who read the links of a page."""
+    plain = _PLAIN.fullmatch(reference)
+    folder = _folder(base) if plain is not None else ""
+    if plain is None or not folder:
+        return _of_any(base, reference)
+    url = folder + plain[1]
+    return url if len(url) <= MAX_LENGTH else None
+
+
+def _of_any(base: str, reference: str) -> str | None:
     if reference.startswith(("http://", "https://")):
         return _resolved("", reference)
     return _resolved(_directory(base) if _PATH_START.match(reference) else base, reference)
@@ -124,9 +135,12 @@ def queue_of(url: str) -> str:
     ('example.co.uk', '127.0.0.1:80')
     """
     scheme, _, rest = url.partition("://")
-    if scheme not in _DEFAULT_PORTS:
-        return ""
-    host, port = _host_and_port(rest)
+    return _queue_at(scheme, _authority(rest)) if scheme in _DEFAULT_PORTS else ""
+
+
+@lru_cache(maxsize=65_536)
+def _queue_at(scheme: str, authority: str) -> str:
+    host, port = _host_and_port(authority)
     if _is_loopback(host):
         return f"{host}:{port or _DEFAULT_PORTS[scheme]}"
     return _pay_level_domain(host)
@@ -188,8 +202,7 @@ def _authority(rest: str) -> str:
     return found[0].rpartition("@")[2] if found else ""
 
 
-def _host_and_port(rest: str) -> tuple[str, str]:
-    authority = _authority(rest)
+def _host_and_port(authority: str) -> tuple[str, str]:
     if authority.startswith("["):
         host, _, port = authority.partition("]")
         return f"{host}]", port.removeprefix(":")
@@ -197,7 +210,6 @@ def _host_and_port(rest: str) -> tuple[str, str]:
     return host, port
 
 
-@lru_cache(maxsize=65_536)
 def _is_loopback(host: str) -> bool:
     name = host.rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
@@ -215,7 +227,6 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-@lru_cache(maxsize=65_536)
 def _pay_level_domain(host: str) -> str:
     name = host.rstrip(".")
     if not name or _address(name) is not None:

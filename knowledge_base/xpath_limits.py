@@ -530,8 +530,8 @@ class Limits:
 
 def _measured(root: HtmlElement, texts: int) -> _Measured:
     """Measure all elements of a page; ``texts`` is the number of nodes that its text counts for."""
-    names, classes, ids = Counter[str](), Counter[str](), Counter[str]()
-    values, longest = Counter[str](), dict[str, int]()
+    tags, words, keys = list[str](), list[str](), list[str]()
+    given = dict[str, list[int]]()
     text = text_depths = 0
     children = [0]
     depths = beside = deepest = siblings = 0
@@ -547,23 +547,29 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
             continue
         for attribute, value in element.items():
             length = len(value) if value.isascii() else _bytes(value)
-            values[attribute] += length
-            if length > longest.get(attribute, 0):
-                longest[attribute] = length
+            if attribute in given:
+                given[attribute].append(length)
+            else:
+                given[attribute] = [length]
             if attribute == "class":
-                for word in set(value.split()):
-                    classes[word] += 1
+                words += set(value.split())
+            elif attribute == "id":
+                keys.append(value)
         inside, behind = _bytes(element.text), _bytes(element.tail)
         text += inside + behind
         text_depths += inside * len(children) + behind * (len(children) - 1)
-        names[element.tag] += 1
-        ids[element.get("id") or ""] += 1
+        tags.append(element.tag)
         children[-1] += 1
         depths += len(children)
         deepest = max(deepest, len(children))
         children.append(0)
-    size, name = names.total(), max(map(_bytes, names), default=0)
-    whole = Length(values.total(), max(longest.values(), default=0))
+    names, classes, ids = Counter(tags), Counter(words), Counter(keys)
+    ids[""] += len(tags) - len(keys)
+    values = {attribute: Length(sum(lengths), max(lengths)) for attribute, lengths in given.items()}
+    size, name = len(tags), max(map(_bytes, names), default=0)
+    whole = Length(
+        sum(each.total for each in values.values()), max((each.longest for each in values.values()), default=0)
+    )
     shape = PageShape(
         size + texts,
         deepest,
@@ -572,6 +578,6 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
         beside + texts * max(1, siblings),
         Length(text_depths, text),
         Length(name * size, name),
-        lambda named: whole if named == "*" else Length(values[named], longest.get(named, 0)),
+        lambda named: whole if named == "*" else values.get(named, Length(0, 0)),
     )
     return _Measured(shape, names, classes, ids)

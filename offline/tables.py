@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -17,14 +18,15 @@ from offline.evaluation.membership_table import MemberRow
 Row = ObjectRow | PageRow | ResultRow | JudgementRow | MemberRow | NearDuplicateRow
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+_ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))}
+"""What JSON lets stand, though it ends lines for many readers, or a terminal obeys it: C1 controls, direction marks."""
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def write_jsonl(rows: Iterable[Row], out: TextIO) -> None:
     """Write a JSON object a line, its keys in the order of the row's fields; missing values are null."""
     for row in rows:
-        # JSON lets these characters stand, but they end lines for many readers.
-        out.write(json.dumps(asdict(row), ensure_ascii=False).translate(_LINE_BREAKS) + "\n")
+        out.write(json.dumps(asdict(row), ensure_ascii=False).translate(_ESCAPED) + "\n")
 
 
 def write_csv(
@@ -36,10 +38,12 @@ def write_csv(
     """Write a header and a line a row; a table without rows has a header where the ``kind`` of its rows is named.
 
     Lines end as RFC 4180 has it, so open ``out`` with ``newline=""``. Text that a spreadsheet would take for a formula
-    gets an apostrophe in front.
+    gets an apostrophe in front. A terminal is shown the codes of the signs that it would obey; a file has these as they
+    are.
     """
     # With another line terminator a carriage return in a body would not be quoted.
     writer = csv.writer(out, lineterminator="\r\n", delimiter=delimiter)
+    to_terminal = out.isatty()
     header = () if kind is None else _names(kind)
     if header:
         writer.writerow(header)
@@ -47,7 +51,8 @@ def write_csv(
         if not header:
             header = _names(type(row))
             writer.writerow(header)
-        writer.writerow([_cell(getattr(row, name)) for name in header])
+        cells = [_cell(getattr(row, name)) for name in header]
+        writer.writerow([_shown(cell) if isinstance(cell, str) else cell for cell in cells] if to_terminal else cells)
 
 
 def write_nq(crawl: Path, out: TextIO) -> None:
@@ -61,3 +66,7 @@ def _names(kind: type[Row]) -> tuple[str, ...]:
 
 def _cell(value: str | float | bool | None) -> str | float | bool | None:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _shown(text: str) -> str:
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

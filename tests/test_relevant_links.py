@@ -5,10 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.page import Headers, Page
+from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.pipeline.links import LinkRules, discover_links
 from aahcrawler.pipeline.score import understand
 from aahcrawler.scope import Scope, SourceRefusal
@@ -48,6 +50,16 @@ def test_links_of_pages_below_the_threshold_are_not_followed(
 def test_a_page_that_is_no_relevant_one_redirects_all_the_same() -> None:
     links = (Link("https://forum.example.org/moved", LinkType.REDIRECT),)
     assert discover_links(LEASE, Metadata(links=links, score=0.0), rules(0.9)).redirect == links[0].url
+
+
+def test_where_too_many_redirects_end_is_kept_among_the_refused() -> None:
+    links = (Link("https://forum.example.org/moved", LinkType.REDIRECT),)
+    lease = replace(LEASE, path="L" + Hop.REDIRECT * MAX_REDIRECTS)
+    found = discover_links(lease, Metadata(links=links), rules(0.0))
+    assert found.redirect is None
+    assert {reason: [offer.url for offer in offers] for reason, offers in found.rejected.items()} == {
+        "redirects": [links[0].url]
+    }
 
 
 ARTICLE = b"""<!doctype html><html lang=en><title>The flood</title><body><article><h1>The flood</h1>

@@ -60,7 +60,7 @@ class ApplicationAwareHelper:
         self._watchdog = watchdog or Watchdog()
         self._values = values if values is not None else no_values()
         self._adapter = adapter
-        self._completion = Completion()
+        self._completion = Completion(self._sites.lines)
         self._compares_drafts = False
         self._recogniser = Recogniser(knowledge_base, self._sites, self._watchdog)
         self._knows_scripts = any(application.needs_browser for application in knowledge_base.applications)
@@ -76,7 +76,7 @@ class ApplicationAwareHelper:
     def restart(self, adapter: Adapter | None = None) -> Self:
         """Forget all that was learned of sites, use another adapter, and return the helper."""
         self._sites.restart()
-        self._adapter, self._completion = adapter, Completion()
+        self._adapter, self._completion = adapter, Completion(self._sites.lines)
         return self
 
     @property

@@ -79,7 +79,7 @@ def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[R
 
 
 def _outlinks(page: Page, described: Mapping[str, PageLink], found: GenericSplit) -> tuple[Outlink, ...]:
-    contexts = Contexts(page.tree)
+    contexts = Contexts(page)
     return tuple(
         Outlink(
             url,

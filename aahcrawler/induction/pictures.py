@@ -73,10 +73,13 @@ def pictures(page: Page, outline: Outline) -> tuple[Picture, ...]:
 
     Logos, icons, avatars, smileys, advertising, and what lies in menus, sidebars and footers are left out.
     """
-    zones, hidden = Zones(page.tree), Hidden(page.tree)
+    places = list(islice((place for place, tag in enumerate(outline.tags) if tag == "img"), MAX_PICTURES))
+    if not places:
+        return ()
+    zones, hidden = Zones(page.tree), page.once(Hidden.of)
     site = queue_of(page.url)
     found: list[Picture] = []
-    for place in islice((place for place, tag in enumerate(outline.tags) if tag == "img"), MAX_PICTURES):
+    for place in places:
         element = outline.elements[place]
         if zones.of(element) in _BESIDE or hidden.covers(element):
             continue

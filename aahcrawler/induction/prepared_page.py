@@ -214,7 +214,8 @@ class PreparedPage:
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
     hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the
     stretches of the page that hold comments, ``labels`` the places of blocks of labels and values, and of the labels of
-    texts beside them, ``texts`` the tables in which a text stands among values.
+    texts beside them, ``texts`` the tables in which a text stands among values, ``headed`` the places of the headings
+    that could name the subject of the page.
     """
 
     outline: Outline
@@ -226,6 +227,7 @@ class PreparedPage:
     sections: tuple[CommentSection, ...] = ()
     labels: tuple[int, ...] = ()
     texts: tuple[LabelledText, ...] = ()
+    headed: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> "PreparedPage":
@@ -236,10 +238,12 @@ class PreparedPage:
         names = Names.of(page)
         if asides_hold_content(outline, names):
             outline.rename("aside", "div")
-        sections = comment_sections(outline, shown, headed_places(outline, names))
+        headed = headed_places(outline, names)
+        sections = comment_sections(outline, shown, headed)
         texts = labelled_texts(outline)
         labels = _labels(outline, texts)
-        return cls(outline, dates, shown, names, _writing(page, outline), page.record_shapes, sections, labels, texts)
+        writing, shapes = _writing(page, outline), page.record_shapes
+        return cls(outline, dates, shown, names, writing, shapes, sections, labels, texts, headed)
 
     def section_of(self, elements: Iterable[Element]) -> CommentSection | None:
         """Return the section of comments that all of some elements lie in, None if there is none."""
@@ -259,10 +263,9 @@ def _labels(outline: Outline, texts: Sequence[LabelledText]) -> tuple[int, ...]:
 
 
 def _writing(page: Page, outline: Outline) -> int | None:
-    hidden = Hidden(page.tree)
     for area in page.tree.iter("textarea"):
         around = tuple(area.iterancestors())
-        if hidden.covers(area) or any(map(_opens_later, around)):
+        if page.once(Hidden.of).covers(area) or any(map(_opens_later, around)):
             continue
         for above in around:
             if above in outline.places:

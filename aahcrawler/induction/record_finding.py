@@ -12,7 +12,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.candidates import MESSAGE, OPENED, Candidate, called_record, candidates, own_text
 from aahcrawler.induction.field_labels import FieldLabel
-from aahcrawler.induction.headings import headed_places, is_front, own_address
+from aahcrawler.induction.headings import is_front, own_address
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.messages import are_embedded, message, preformatted_messages
 from aahcrawler.induction.outline import Extents, Outline
@@ -80,7 +80,6 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     signed = preformatted_messages(outline, prepared.dates, prepared.names)
     signed = signed or signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
-    headed = headed_places(outline, prepared.names)
     told = {each.place for each in prepared.texts}
     for candidate in candidates(outline, prepared.shown, prepared.sections, _messages(prepared)):
         if _holds_own_comments(prepared, candidate) or are_embedded(outline, candidate.roots):
@@ -91,7 +90,7 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
             and any(each.set.nature is Nature.POSTS for each in judged)
         ):
             continue
-        if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
+        if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in prepared.headed):
             continue
         found = _Reading(prepared, candidate).judge()
         if found is not None and found.confidence >= MIN_CONFIDENCE:
@@ -237,10 +236,11 @@ class _Reading:
         shared = 1.0 if self.candidate.sign == OPENED else MOSTLY
         content = Content(outline, parts, self._dated, frozenset(self.prepared.labels), shared)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
-        if _bodied(_bodies(content, fields)) < MIN_BODIED:
+        found = _bodies(content, fields)
+        if _bodied(found) < MIN_BODIED:
             return None
         sign(fields, content, self.prepared.shown)
-        found = _bodies(content, fields)
+        found = _bodies(content, fields) if fields.names else found
         confidence = self._confidence(content, fields, found)
         if confidence < MIN_CONFIDENCE:
             return None

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from lxml import etree
 from lxml.etree import _Element as Element
 
 from aahcrawler.page.text import UNSEEN, excerpt, fold, plain_text
+
+if TYPE_CHECKING:
+    from aahcrawler.page.page import Page
 
 
 class Zone(Enum):
@@ -285,6 +289,11 @@ class Hidden(Subtrees):
 
     def __init__(self, tree: Element) -> None:
         super().__init__(element for element in _styled(tree) if _is_hidden(element))
+
+    @classmethod
+    def of(cls, page: "Page") -> "Hidden":
+        """Return those of a page: by ``Page.once`` they are looked for once."""
+        return cls(page.tree)
 
 
 def _is_hidden(element: Element) -> bool:

@@ -160,8 +160,9 @@ def discover_links(
     pages, needed, targets, frames, feeds = ([link for link in metadata.links if link.type is kind] for kind in _TYPES)
     offers, positions, rejected = _follow(lease, metadata, pages, rules)
     others = Admitted()
-    loops = bool(targets) and redirects_in_a_row(lease.path) >= MAX_REDIRECTS
-    redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
+    onward = _redirects(lease, targets, rules)
+    loops = bool(onward) and redirects_in_a_row(lease.path) >= MAX_REDIRECTS
+    redirects = others.add(() if loops else onward, rules)
     others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
     asked, bounded = _requisites(lease, metadata, needed, rules) if wants_requisites else ([], {})
@@ -174,6 +175,7 @@ def discover_links(
         counts[name] = counts.get(name, 0) + number
     if loops:
         counts["refused:redirects"] = counts.get("refused:redirects", 0) + 1
+        rejected["redirects"] = onward
     counts.update(bounded)
     counts.update({f"stream:{note}": 1 for note in metadata.stream})
     for reason, refused in others.rejected.items():

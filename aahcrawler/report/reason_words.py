@@ -20,6 +20,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "domain_pages": "beyond the pages that politeness.domains grants",
     "domain_bytes": "beyond the bytes that politeness.domains grants",
     "ignored": "a Scrapy middleware does not want it",
+    "redirects": "behind too many redirects in a row",
     "requisites_per_page": "images, styles and other files of one page beyond limits.requisites_per_page",
     "requisites_per_style_sheet": "files of one style sheet beyond limits.requisites_per_style_sheet",
     "parts_per_stream": "parts of one stream of film or sound beyond limits.parts_per_stream",

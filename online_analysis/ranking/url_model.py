@@ -53,7 +53,9 @@ class RemainingBudget:
         """Return the shares of many."""
         if not self._sites:
             return np.full(len(urls), min(1.0, self._crawl / _FULL_UNTIL))
-        return np.array([self.exploration(url) for url in urls])
+        origins = ["/".join(url.split("/", 3)[:3]) for url in urls]
+        shares = {origin: self.exploration(origin) for origin in set(origins)}  # Of many URLs there are few.
+        return np.array([shares[origin] for origin in origins])
 
 
 _PENALTY = 2.0

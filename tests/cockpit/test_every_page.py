@@ -99,6 +99,7 @@ _FORMS = """() => [...document.forms].filter(each => each.method === "get" && ea
   `${each.action.split("?")[0]}?${new URLSearchParams(new FormData(each))}`)"""
 
 
+_LINES_OF_TABS = 'new Set([...document.querySelectorAll(".tabs li")].map(each => each.offsetTop)).size'
 _SIGNS = r"""() => {
   const sign = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
   return [document.title, document.body.innerText].filter(each => sign.test(each) || each === "ran");
@@ -177,6 +178,8 @@ def _faults(page: Page, name: str, sights: Sequence[tuple[int, str]]) -> Iterato
         is_mistaken = page.locator(".mistake").count() > 0  # Then it is as long as the topics that mistakes open.
         if width == WIDE and not is_mistaken and (length := length_of(page)) > 3 * SCREEN:
             yield width, "longer than three screens", length
+        if width == WIDE and (lines := page.evaluate(_LINES_OF_TABS)) > 1:
+            yield width, "tabs on several lines", lines
         yield from ((width, "wider than the window", each) for each in spilt(page))
         if width != MIDDLE:
             yield from ((width, *each) for each in violations(page))

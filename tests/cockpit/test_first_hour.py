@@ -110,6 +110,7 @@ def _crawl(hand: Hand, code: str, museum: Site) -> None:
     page = hand.page
     page.get_by_label("Code").fill(code)
     hand.button("Sign in")
+    expect(page.get_by_text("aah import FILES")).to_be_visible()
     hand.click(page.get_by_role("link", name="New crawl").last)
     page.get_by_label("Addresses", exact=True).fill(museum.url)
     page.get_by_label("Institution").fill("River Museum")

@@ -81,6 +81,14 @@ def test_only_those_who_operate_decide_and_on_what_they_have_seen(shown: Cockpit
     assert decisions_of(folder) == {}
 
 
+def test_that_none_was_proposed_is_told(shown: Cockpit, folder: Path) -> None:
+    proposals_file(folder).write_bytes(b"")
+    text = Visitor(shown, OPERATOR).text(KEEP)
+    assert re.search(r"Pages were weighed <time[^>]*>[^<]+</time>, and none was proposed\.", text)
+    proposals_file(folder).unlink()
+    assert "Nothing is proposed so far." in Visitor(shown, OPERATOR).text(KEEP)
+
+
 @pytest.mark.starts
 @pytest.mark.usefixtures("folder")
 def test_what_is_kept_is_written_and_another_proposal_loses_no_decision(shown: Cockpit) -> None:
@@ -99,6 +107,7 @@ def test_what_is_kept_is_written_and_another_proposal_loses_no_decision(shown: C
     begun = operator.post(f"{KEEP}/propose", pages="2").headers["location"]
     job = re.findall(r"job=([\w-]+)", begun)[0]
     until(lambda: "data-again" not in operator.text(f"{KEEP}/job/{job}"), 60)
+    assert "are being weighed" not in operator.text(KEEP)
     now = {row["url"]: row["answer"] for row in rows(operator)}
     assert (now[kept], now[rejected], len(now)) == ("keep", "reject", 4)
 

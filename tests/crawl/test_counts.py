@@ -5,12 +5,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fastwarc.warc import ArchiveIterator
+from rich.console import Console
 
+from aahcrawler.crawl.reporting.exit_status import tell_repeated
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import object_rows, page_rows
@@ -153,16 +158,28 @@ def test_a_soft_error_is_no_page() -> None:
 
 
 def test_every_counted_refusal_is_kept_with_its_link(tmp_path: Path) -> None:
-    links = ("/login?return=1", "/members?order=name", "http://elsewhere.test/", "/page.html", "/print?id=7")
+    links = ("/login?return=1", "/members?order=name", "http://elsewhere.test/", "/page.html", "/print?id=7", "/gone")
     page = "".join(f'<p>The dike held when the flood came. <a href="{link}">More of it</a></p>' for link in links)
-    site = Site({"/": Reply(f"<title>Dikes</title>{page}".encode()), "/page.html": Reply(b"<p>Here it is.")})
+    replies = {"/": Reply(f"<title>Dikes</title>{page}".encode()), "/page.html": Reply(b"<p>Here it is.")}
+    gone = "http://moved.test/dikes"
+    site = Site({**replies, "/gone": Reply(b"", 301, {"Location": gone})})
     with serving(site):
         write_icd(tmp_path, site.url)
         aah("crawl", tmp_path / "icd.yaml")
         told, crawl = summary(tmp_path / "crawl"), tmp_path / "crawl"
         kept = Counter(each.reason for each in read_refusals(crawl / "refused", 1))
         assert told["refused"] == dict(kept)
-        assert kept
+        assert gone in {each.offer.url for each in read_refusals(crawl / "refused", 1)}
         for each in read_refusals(crawl / "refused", 1):
             explained = aah("explain-score", crawl, each.offer.url)
             assert each.reason in explained.out + explained.err, explained
+
+
+@pytest.mark.parametrize(("links", "told"), [(0, ""), (1, "1 link; new pages"), (3_000, "3,000 links; new pages")])
+def test_links_left_out_for_what_others_show_are_told_at_the_end(links: int, told: str) -> None:
+    console = Console(file=StringIO())
+    crawl: Any = SimpleNamespace(stats=Stats({f"refused:{Trap.REPEATED}": links} if links else {}))
+    tell_repeated(console, crawl)
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert told in said
+    assert bool(said) == bool(links)

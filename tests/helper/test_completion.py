@@ -3,6 +3,7 @@
 from aahcrawler.helper import ApplicationAwareHelper, Failure
 from aahcrawler.helper.application.application_reading import EVERY, FIRST_PAGES, Completion
 from aahcrawler.helper.extraction.extraction import Extracted
+from aahcrawler.helper.site_memory import MIN_LINE_PAGES, SiteLines, site_of
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from tests.helper.building import application, article, helper_of, level
@@ -72,7 +73,7 @@ def test_a_page_of_no_known_level_is_read_as_any_other() -> None:
 def compared(pages: int, missed: int = 0) -> list[bool]:
     """Return which of some pages are read generically as well; of the first ones the action misses the title."""
     known = application("software", level("post", "body", article()))
-    completion = Completion()
+    completion = Completion(SiteLines())
     found: list[bool] = []
     for number in range(pages):
         url = f"http://blog.test/{number}"
@@ -94,3 +95,16 @@ def test_levels_whose_actions_miss_nothing_any_more_are_compared_rarely_again() 
     found = compared(2 + 3 * FIRST_PAGES + 4 * EVERY, missed=2)
     assert all(found[: 2 + 3 * FIRST_PAGES])
     assert sum(found[2 + 3 * FIRST_PAGES :]) == 4
+
+
+def test_what_all_articles_of_a_site_show_is_learned_where_they_are_compared() -> None:
+    known, lines = application("software", level("post", "body", article())), SiteLines()
+    completion = Completion(lines)
+    repeated = []
+    for number in range(FIRST_PAGES):
+        url = f"http://blog.test/{number}"
+        shown = html_page(url, f"<html><body><main><h1>Ice</h1>{TEXT}</main></body></html>")
+        repeated.append(bool(lines.repeated(site_of(url), url)))
+        own = Extracted(WebObject(url, "post", url, {"body": ("\n".join(ICE),), "title": ("Ice",)}), ())
+        completion.completed(shown, known, known.levels[0], (own,), guessed=False)
+    assert repeated == [number >= MIN_LINE_PAGES for number in range(FIRST_PAGES)]

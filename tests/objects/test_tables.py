@@ -332,6 +332,33 @@ def test_json_lines(tmp_path: Path) -> None:
     assert (page["status"], page["level"], page["score"]) == (200, "terminal", 0.25)
 
 
+class Terminal(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+OBEYED = "a\x1b[31m\x9bb\u202ec\x7f"
+
+
+def test_a_terminal_obeys_no_title(tmp_path: Path) -> None:
+    crawl = crawl_of(tmp_path, (CAPTURE, (titled(POST, OBEYED),)))
+    shown = [Terminal() for _ in range(2)]
+    write_jsonl(object_rows(crawl), shown[0])
+    write_csv(object_rows(crawl), shown[1])
+    for each in shown:
+        assert "\\u001b[31m\\u009bb\\u202ec\\u007f" in each.getvalue()
+        assert not set(OBEYED) - set("abc[31m") & set(each.getvalue())
+    assert json.loads(shown[0].getvalue())["title"] == OBEYED
+
+
+def test_a_table_in_a_file_is_faithful(tmp_path: Path) -> None:
+    out = io.StringIO(newline="")
+    write_csv(object_rows(crawl_of(tmp_path, (CAPTURE, (titled(POST, OBEYED),)))), out)
+    assert OBEYED in out.getvalue()
+
+
 @pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
 def test_csv_is_safe_in_spreadsheets(tmp_path: Path, formula: str) -> None:
     crawl = crawl_of(tmp_path, (replace(CAPTURE, score=-0.5), (titled(POST, formula), titled(REPLY, 'a "b", c\nd'))))

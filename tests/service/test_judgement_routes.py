@@ -41,6 +41,9 @@ def test_pages_are_drawn_judged_and_measured(service: Service, made: Path) -> No
     pages = drawn.json["pages"]
     assert len(pages) == 30
     assert asked(service, "judgements/samples/1") == drawn.json
+    again = sent(service, "POST", "judgements/samples", pages=30, seed=5)
+    assert again.headers["location"] == drawn.headers["location"], "the same pages are no second sample"
+    assert len(asked(service, "judgements/samples")) == 1
     for number, page in enumerate(pages):
         grade = "relevant" if page["is_member"] == (number % 5 > 0) else "not-relevant"
         assert sent(service, "POST", "judgements", url=page["url"], grade=grade, sample=1).status == 204

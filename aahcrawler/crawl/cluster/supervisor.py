@@ -37,6 +37,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     outcome,
     say,
     tell_browser,
+    tell_repeated,
     tell_seeds,
     tell_sources,
     tell_undelivered,
@@ -137,6 +138,7 @@ def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_change
         tell_seeds(console, supervisor.view)
         tell_browser(console, supervisor.view)
         tell_sources(console, supervisor.view)
+        tell_repeated(console, supervisor.view)
         say(console, outcome(supervisor.folder.root, supervisor.view, supervisor.failure))
     tell_undelivered(console, supervisor.folder.root, supervisor.view.delivery)
     return code

@@ -10,6 +10,7 @@ from aahcrawler.crawl.reporting.summary import Countable, lines, results
 from aahcrawler.crawl.stats.crawl_log import concealed
 from aahcrawler.sources.source import LATE
 from aahcrawler.tallies import SOURCES_UNAVAILABLE, plural
+from aahcrawler.traps.path_shape import Trap
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
 """Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended; the crawl
@@ -50,6 +51,14 @@ def tell_sources(console: Console, crawl: Countable) -> None:
     for file, places in crawl.source_damage.items():
         damage = f"archive {file}: {plural(places, 'place')} of it cannot be read, as if it were damaged or cut off"
         say(console, f"{damage}; `aah import` tells where, and what was lost")
+
+
+def tell_repeated(console: Console, crawl: Countable) -> None:
+    """Say how many links were left out for what pages like theirs show: a page that is new may be among them."""
+    links = int(crawl.stats[f"refused:{Trap.REPEATED}"])
+    if links:
+        left = f"not followed, since {Trap.REPEATED.words}: {plural(links, 'link')}; new pages may be among them"
+        say(console, f"{left}. The report names their patterns; traps.barren: 0 in the definition follows them")
 
 
 def _lacks_archive(crawl: Countable) -> bool:

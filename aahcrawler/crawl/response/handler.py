@@ -579,7 +579,7 @@ class ResponseHandler:
     async def _write(self, record: AnswerRecord) -> None:
         """Write refused links, the capture, its triples and the visit, in this order; count what was written."""
         lease, found, stats = record.lease, record.found, record.stats
-        await self._keep_refused(record)
+        await self._keep_refused(lease, found, record.discovered)
         capture = await self._writer.archive(record.response.exchange, record.annotations)
         visit = AnswerVisit(lease, record.response, record.page, record.comparison, record.look, found, capture)
         if found is not None and (lease.is_page or found.metadata.objects):
@@ -673,8 +673,9 @@ class ResponseHandler:
         capture = await self._writer.archive(response.exchange, annotations)
         await self._steps.visit_noting.listed(lease, response, capture, _dates(listed, asked.former))
         if 300 <= page.status < 400:
-            offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
-            offers = await self._steps.listings.redirected(lease, offers)
+            discovered = self._discover(lease, page, of_redirect(lease, page), stats)
+            await self._keep_refused(lease, None, discovered)
+            offers = await self._steps.listings.redirected(lease, discovered.offers)
         else:
             contents = await self._steps.url_lists.offer(lease, listed, stats)
             await self._steps.listings.read(lease, page.status, contents)
@@ -699,13 +700,13 @@ class ResponseHandler:
             return
         await topic_learner.learn(found.document, found.metadata.score, self._writer.retry)
 
-    async def _keep_refused(self, record: AnswerRecord) -> None:
+    async def _keep_refused(self, lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
         """Keep the links that are refused, for people to see and for the case that the definition is changed."""
-        log, found = self._writer.stores.refusals, record.found
-        refused = _refused(record.lease, found, record.discovered, self._context.now.scope.spelling)
+        log = self._writer.stores.refusals
+        refused = _refused(lease, found, discovered, self._context.now.scope.spelling)
         if log is not None and refused:
             language = None if found is None else found.metadata.language
-            await self._writer.write(log.refused, record.lease.url, language, refused)
+            await self._writer.write(log.refused, lease.url, language, refused)
 
     async def _keep_failed(self, lease: Lease, reason: str) -> Mapping[str, float]:
         """Keep that a URL failed, for people to see, and return what that adds to the counts."""

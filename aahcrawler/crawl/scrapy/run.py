@@ -26,6 +26,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     say,
     tell_browser,
     tell_items,
+    tell_repeated,
     tell_seeds,
     tell_sources,
     tell_undelivered,
@@ -93,6 +94,7 @@ def run(
     tell_seeds(console, job.lifecycle)
     tell_browser(console, job.lifecycle)
     tell_sources(console, job.lifecycle)
+    tell_repeated(console, job.lifecycle)
     tell_items(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
     say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))

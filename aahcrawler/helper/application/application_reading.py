@@ -28,7 +28,7 @@ from aahcrawler.helper.links.navigation import (
 )
 from aahcrawler.helper.links.page_links import Contexts, References, anchor_text, outlink_of
 from aahcrawler.helper.parts.splitting import MAX_REST, Splitting, body_of
-from aahcrawler.helper.site_memory import site_of
+from aahcrawler.helper.site_memory import SiteLines, site_of
 from aahcrawler.induction import datelines
 from aahcrawler.induction.article_text import (
     AGREED,
@@ -85,9 +85,13 @@ class _Record:
 
 
 class Completion:
-    """Remembers the levels of sites on which the actions miss nothing; the least recently used are forgotten first."""
+    """Remembers the levels of sites on which the actions miss nothing; the least recently used are forgotten first.
 
-    def __init__(self) -> None:
+    ``lines`` learns which lines the articles of a site have in common: these complete no text.
+    """
+
+    def __init__(self, lines: SiteLines) -> None:
+        self._lines = lines
         self._records: OrderedDict[tuple[str, str, str], _Record] = OrderedDict()
 
     def completed(
@@ -106,6 +110,7 @@ class Completion:
         if (extracted and len(wholes) != 1) or not (lacks_text or guessed or _is_due(record)):
             return tuple(extracted)
         found = _completed(page, whole, extracted, guessed=guessed, cut=application.kind not in LISTING)
+        self._lines.learn(site_of(page.url), page.url, page.once(read_objects).lines)
         found_more = found != tuple(extracted)
         record.completed += found_more
         record.quiet = 0 if found_more else record.quiet + 1
@@ -252,7 +257,7 @@ class ApplicationReading:
     @cached_property
     def contexts(self) -> Contexts:
         """The contexts of the page's links."""
-        return Contexts(self.page.tree)
+        return Contexts(self.page)
 
     def assistance(self) -> Assistance:
         """Run the actions of the level and return their results."""

@@ -33,10 +33,10 @@ _AROUND = text.BLOCKS | {"td", "th"}
 class Contexts:
     """Reads the context of links on one page; the text around several links of one block is read once."""
 
-    def __init__(self, tree: Element) -> None:
+    def __init__(self, page: Page) -> None:
         self._read: dict[Element, str] = {}
         self.places = TagPaths()
-        self.hidden = Hidden(tree)
+        self.hidden = page.once(Hidden.of)
 
     def around(self, element: Element) -> str:
         """Return the plain text of the nearest block that holds the element, cut to ``MAX_CONTEXT`` characters.

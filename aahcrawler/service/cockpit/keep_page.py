@@ -72,6 +72,7 @@ def routes(site: Site) -> APIRouter:
         rest = max((len(each.pages) for each in groups), default=0) if group else len(chosen)
         step = ROWS if group else GROUPS
         here = address("crawls", crawl, "archive", "keep", group=group, after=after or "")
+        proposing = helm.jobs.wait(found.id, job, PATIENCE) if job else helm.jobs.under_way(found.id, "propose")
         values = {
             "proposed": proposed,
             "groups": groups,
@@ -83,8 +84,8 @@ def routes(site: Site) -> APIRouter:
             "before": _moved(crawl, group, after - step) if after else "",
             "following": _moved(crawl, group, after + step) if after + step < rest else "",
             "files": [{**_file(site, found, ending, job), "ending": ending} for ending in _FILES],
-            "proposing": helm.jobs.wait(found.id, job, PATIENCE) if job else None,
-            "job_at": address("crawls", crawl, "archive", "keep", "job", job),
+            "proposing": proposing,
+            "job_at": "" if proposing is None else address("crawls", crawl, "archive", "keep", "job", proposing.id),
             "enriched": is_enriched(found),
             "decisions": found.folder and argument_of(found.folder / DECISIONS),
             "most": MOST,

@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 
 from aahcrawler.report.chart import Axis, Line, Measure, line_chart
 from aahcrawler.report.reason_words import counted, worded_failure
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.crawl_catalog import Crawl, argument_of
 from aahcrawler.service.cockpit.sign_in import Session
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.instruments import Instruments
@@ -274,6 +274,8 @@ def crawl_list_routes(site: Site) -> APIRouter:
         passed_over = instruments.reach.catalog.passed_over()
         values = {"crawls": [status for _, status in shown], "to_do": to_do, "startable": startable}
         values["passed_over"] = passed_over
+        place = instruments.reach.catalog.place_for_new()
+        values["place"] = argument_of(place / "NAME") if place is not None else ""
         return site.page(session, "crawl_list.html", **values)
 
     return router

@@ -27,7 +27,10 @@ class Opinion:
 
 
 def draw_sample(indexes: PageIndexes, crawl: Crawl, wanted: Wanted, by: str) -> int:
-    """Draw pages of a crawl and keep the sample; return its number. Raise ``ProblemError``."""
+    """Draw pages of a crawl and keep the sample, unless one was drawn that is the same; return its number.
+
+    Raise ``ProblemError``.
+    """
     known = judging(crawl)
     with indexes.asked(crawl) as asked:
         if not asked.progress.complete:
@@ -38,6 +41,9 @@ def draw_sample(indexes: PageIndexes, crawl: Crawl, wanted: Wanted, by: str) -> 
     made = draw(frame, wanted, number, by)
     if not made.drawn:
         raise ProblemError(CONFLICT, f"there is no page to judge{' among the members' if wanted.members else ''}")
+    before = next((number for number, each in enumerate(known.samples, 1) if each.is_same_draw(made)), None)
+    if before is not None:
+        return before
     with as_problems():
         keep(known.folder, made)
     note_did(crawl.id, f"draw {len(made.drawn)} pages of")
