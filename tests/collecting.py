@@ -1,4 +1,4 @@
-"""What makes the collection of all tests fast, and keeps all processes busy that run them (``pytest -n``).
+"""What makes the collection of all tests fast, and keeps all processes busy that run them (``--processes``).
 
 A module without an example is not searched for one. While modules are imported and tests made of them nothing looks for
 garbage, and what is there at the end stays, garbage as well: no later search goes through it.
@@ -9,13 +9,11 @@ only short files left to share out.
 """
 
 import gc
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling
 
 _PROMPT = b">>> "
 _TESTS = Path(__file__).parent
@@ -54,16 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks[_unit(item.nodeid)])
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
-    """Hand out files in this order."""
-    config.option.loadscopereorder = False
-    return _Scheduling(config, log)
-
-
-class _Scheduling(LoadFileScheduling):  # type: ignore[misc]    # The stubs are missing.
-    def _split_scope(self, nodeid: str) -> str:
-        return _unit(nodeid)
+def units_of(items: Sequence[pytest.Item]) -> list[list[pytest.Item]]:
+    """Return what one process runs together, in the order of the tests."""
+    units = dict[str, list[pytest.Item]]()
+    for item in items:
+        units.setdefault(_unit(item.nodeid), []).append(item)
+    return list(units.values())
 
 
 def _unit(name: str) -> str:
