@@ -9,7 +9,10 @@ A process runs one unit of tests after the other, and knows the next one, so tha
 ends before its time, the run fails at once, and says which test it was.
 """
 
+import ctypes
 import os
+import signal
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import Pipe, connection
@@ -24,6 +27,7 @@ from tests import forking
 from tests.collecting import units_of
 
 Unit = Sequence[pytest.Item]
+_SIGNAL_AT_END_OF_PARENT = 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -129,6 +133,8 @@ class _Telling:
 
 def _run(session: pytest.Session, units: Sequence[Unit], number: int, first: Connection) -> NoReturn:
     """Run units until there is none left, or until the first process goes. Return to nothing of what was forked."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SIGNAL_AT_END_OF_PARENT, signal.SIGTERM)
     config = session.config
     try:
         capturing: Any = config.pluginmanager.getplugin("capturemanager")
