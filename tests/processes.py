@@ -134,7 +134,7 @@ class _Telling:
 def _run(session: pytest.Session, units: Sequence[Unit], number: int, first: Connection) -> NoReturn:
     """Run units until there is none left, or until the first process goes. Return to nothing of what was forked."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SIGNAL_AT_END_OF_PARENT, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(_SIGNAL_AT_END_OF_PARENT, signal.SIGINT)
     config = session.config
     try:
         capturing: Any = config.pluginmanager.getplugin("capturemanager")
