@@ -27,7 +27,7 @@ contracts:
 	$(BIN)/lint-imports
 
 tests:
-	$(BIN)/pytest -n 4 -m 'not soak'
+	$(BIN)/pytest --processes 6 -m 'not soak'
 
 # The browser that tests drive: Debian's. As somebody else than root, with sudo.
 chromium:
@@ -41,15 +41,15 @@ quick: $(READY)
 	$(MAKE) --no-print-directory --jobs 2 types fast
 
 fast:
-	$(BIN)/pytest -n 2 -m 'not starts and not recorded and not slow and not soak' --hypothesis-profile=quick
+	$(BIN)/pytest --processes 2 -m 'not starts and not recorded and not slow and not soak' --hypothesis-profile=quick
 
 # What takes long: each property on many examples, new ones each time, and the tests that `make test` leaves out.
 soak: $(READY)
-	$(BIN)/pytest -n 2 -m 'soak or hypothesis' --hypothesis-profile=soak
+	$(BIN)/pytest --processes 2 -m 'soak or hypothesis' --hypothesis-profile=soak
 
 # A picture of every page of the cockpit, for somebody to look at: in .cache/tests/screenshots.
 screenshots: $(READY)
-	AAH_SCREENSHOTS=1 $(BIN)/pytest -n 2 -m 'not soak' tests/cockpit
+	AAH_SCREENSHOTS=1 $(BIN)/pytest --processes 2 -m 'not soak' tests/cockpit
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -1,26 +1,21 @@
-"""What makes the collection of all tests fast, and keeps all processes busy that run them (``pytest -n``).
+"""What makes the collection of all tests fast, and keeps all processes busy that run them (``--processes``).
 
 A module without an example is not searched for one. While modules are imported and tests made of them nothing looks for
 garbage, and what is there at the end stays, garbage as well: no later search goes through it.
 
-Each process takes one file of tests after the other, so that what the tests of a file share is made once. Files of a
-folder with a ``conftest.py`` go to one process, for the same reason. What takes long comes first: at the end there are
-only short files left to share out.
+Each process takes one file of tests after the other, so that what the tests of a file share is made once; what a folder
+shares is made once a process, and files of one folder follow one another. What takes long comes first: at the end there
+are only short files left to share out.
 """
 
 import gc
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling
 
 _PROMPT = b">>> "
-_TESTS = Path(__file__).parent
-_SHARING = tuple(f"{path.parent.relative_to(_TESTS.parent).as_posix()}/" for path in _TESTS.glob("*/conftest.py"))
-"""The folders whose files go to one process, as the names of tests begin."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -47,32 +42,26 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests by what their files have that takes long: a folder's, a browser, a process, much to do."""
+    """Sort the tests by what their files have that takes long: a browser, a process, much to do."""
     ranks = dict[str, int]()
     for item in items:
-        ranks[_unit(item.nodeid)] = min(ranks.get(_unit(item.nodeid), 4), _rank(item))
-    items.sort(key=lambda item: ranks[_unit(item.nodeid)])
+        ranks[_file(item)] = min(ranks.get(_file(item), 3), _rank(item))
+    items.sort(key=lambda item: ranks[_file(item)])
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
-    """Hand out files in this order."""
-    config.option.loadscopereorder = False
-    return _Scheduling(config, log)
+def units_of(items: Sequence[pytest.Item]) -> list[list[pytest.Item]]:
+    """Return what one process runs together, in the order of the tests."""
+    units = dict[str, list[pytest.Item]]()
+    for item in items:
+        units.setdefault(_file(item), []).append(item)
+    return list(units.values())
 
 
-class _Scheduling(LoadFileScheduling):  # type: ignore[misc]    # The stubs are missing.
-    def _split_scope(self, nodeid: str) -> str:
-        return _unit(nodeid)
-
-
-def _unit(name: str) -> str:
-    return next(filter(name.startswith, _SHARING), name.partition("::")[0])
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 def _rank(item: pytest.Item) -> int:
-    if item.nodeid.startswith(_SHARING):
-        return 0
     if "chromium" in getattr(item, "fixturenames", ()):
-        return 1
-    return 2 if item.get_closest_marker("starts") else 3 if item.get_closest_marker("slow") else 4
+        return 0
+    return 1 if item.get_closest_marker("starts") else 2 if item.get_closest_marker("slow") else 3

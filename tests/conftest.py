@@ -16,7 +16,7 @@ from hypothesis.internal.conjecture import providers
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.binary import server_program
-from tests import browsing, collecting, forking, shipped, starting
+from tests import browsing, collecting, forking, processes, shipped, starting
 
 settings.register_profile(
     "steady",
@@ -34,6 +34,7 @@ settings.load_profile("steady")
 # Hypothesis draws constants from the source of all local modules that are imported. Which these are depends on the
 # tests that run together, so a failure among all tests would not come again in one file; and to read all takes seconds.
 providers._get_local_constants = lambda: providers._local_constants
+pytest_addoption, pytest_runtestloop = processes.pytest_addoption, processes.pytest_runtestloop
 shipped.load_once()
 forking.fork_what_is_spawned()
 

@@ -48,6 +48,14 @@ def fork_what_is_spawned() -> None:
     vars(context)["_concrete_contexts"]["spawn"] = _Spawning()
 
 
+def share_forks() -> None:
+    """Start now what processes are forked of, so that all processes share it that this one forks from now on."""
+    server = vars(forkserver)["_forkserver"]
+    server.ensure_running()
+    # Whoever is not its parent cannot ask whether it runs.
+    vars(server)["ensure_running"] = lambda: None
+
+
 def _forks() -> ForkServerContext:
     return multiprocessing.get_context("forkserver")
 

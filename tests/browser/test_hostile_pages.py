@@ -108,7 +108,7 @@ _SITES: Mapping[str, tuple[Mapping[str, Answer], VisitOrder | None]] = {
     "downloading": ({HOME: _DOWNLOADING, f"{HOME}file.zip": _ARCHIVE}, None),
     "asking": ({HOME.replace("http", "https"): _ASKING}, None),
     "looping": ({HOME: _LOOPING}, ordered(seconds=6)),
-    "looping at once": ({HOME: _LOOPING_AT_ONCE}, ordered(seconds=6)),
+    "looping at once": ({HOME: _LOOPING_AT_ONCE}, ordered(seconds=2)),
     "growing": ({HOME: _GROWING}, ordered(seconds=6)),
     "large": ({HOME: _LARGE}, None),
     "greedy": ({HOME: _GREEDY}, ordered(requests=50)),

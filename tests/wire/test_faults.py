@@ -3,6 +3,7 @@
 import asyncio
 import struct
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET, socket
 
@@ -364,7 +365,8 @@ def test_cancelled_fetch_closes_its_connection(tmp_path: Path) -> None:
     async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await server.head(reader)
         writer.write(HEAD)
-        await reader.read()
+        with suppress(ConnectionResetError):  # A client that goes with the head unread resets the connection.
+            await reader.read()
         gone.set()
 
     async def run() -> None:
