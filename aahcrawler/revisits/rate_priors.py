@@ -56,7 +56,7 @@ class Ground(StrEnum):
     SITE = "its site"
     ADDRESS = "its address"
     ALL = "all pages"
-    NOTHING = "nothing"
+    NOTHING = "the first interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +244,9 @@ def _posterior(shares: Floats, likelihoods: Floats) -> Floats:
 
 def _leaning(above: Floats, total: Floats, number: Floats) -> Floats:
     """Return the chances in a group with this total of so many pages, which leans on those of the group above it."""
-    shares: Floats = (_AS_PAGES * above + total) / (_AS_PAGES + number)
-    return shares / shares.sum(axis=1, keepdims=True)
+    summed = (_AS_PAGES * above + total) / (_AS_PAGES + number)
+    shares: Floats = summed / summed.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _numbered(keys: Iterable[str]) -> tuple[_Numbers, NDArray[np.bool_]]:
