@@ -5,9 +5,9 @@ of its site, those of which the sitemap says the same, those of its template. A 
 above it, as if that were three more pages of it, and no page is evidence for itself. That is the prior of Gamma-Poisson
 models without their shape: sites have pages that change hourly and pages that never do, and few between.
 
-Where many pages are known, their addresses stand above all groups: naive Bayes over ten bins of rates, by the features
-of Living Web Archives (section 3.3.5.1) that are known before a visit. They count where they foretell the visits of
-each page from all others better than the rates of all pages do.
+Where many pages are known, their addresses stand in the place of all pages: naive Bayes over ten bins of rates, by the
+features of Living Web Archives (section 3.3.5.1) that are known before a visit. They count where they foretell the
+visits of each page from all others better than the rates of all pages do.
 """
 
 import math
@@ -193,11 +193,12 @@ class _Evidence:
         ``above`` are the chances of a page that belongs to no group.
         """
         groups = [
-            (Ground.ALL, _numbered("all" for _ in self.pages)),
             (Ground.SITE, _numbered(page.site for page in self.pages)),
             (Ground.STATED, _numbered(page.stated and f"{page.site} {page.stated}" for page in self.pages)),
             (Ground.TEMPLATE, _numbered(page.template and f"{page.template} {page.stated}" for page in self.pages)),
         ]
+        if ground is Ground.NOTHING:
+            groups.insert(0, (Ground.ALL, _numbered("all" for _ in self.pages)))
         stated = np.array([_stated_factor(page.stated, self.rates) for page in self.pages])
         shares = above
         for _ in range(_ROUNDS):

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from aahcrawler.revisits.revisit_policies import Floats
 
 _STEPS: Final = 60
+_NEVER: Final = 1e-300
+"""The lowest chance of no change that is reckoned with."""
 _LOWEST: Final = 1e-12
 """The lowest price that is looked at, as a part of the highest."""
 PRICES: Final = np.geomspace(1e-4, 1e4, 65)
@@ -37,11 +39,12 @@ class Objective(StrEnum):
 def values(unchanged: Floats, days: Floats, objective: Objective) -> Floats:
     """Return what a page gives at each of G intervals (N x G): visits a day that find changes, or the part of time.
 
-    ``unchanged`` (N x G) are the chances of no change within each interval, all above 0 and falling; ``days`` (G) rise.
+    ``unchanged`` (N x G) are the chances of no change within each interval, and fall; ``days`` (G) rise.
     """
     if objective is Objective.CHANGES:
         found: Floats = (1 - unchanged) / days
         return found
+    unchanged = np.maximum(unchanged, _NEVER)
     before = np.hstack((np.ones((len(unchanged), 1)), unchanged[:, :-1]))
     lengths = np.diff(days, prepend=0.0)
     # Between two intervals the chance falls as e to a power does: its mean there is the logarithmic one.

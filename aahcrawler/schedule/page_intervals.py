@@ -34,8 +34,6 @@ from aahcrawler.revisits.visit_record import DateSource, WantedVisits
 DAY: Final = timedelta(days=1)
 _LAST: Final = 60
 """Visits of a page that tell of it; older ones are left out of account."""
-_NEVER: Final = 1e-12
-"""The lowest chance of no change that is reckoned with."""
 MakePolicy = Callable[[Bounds], RevisitPolicy]
 
 
@@ -195,7 +193,7 @@ class PageIntervals:
     def _given(self, objective: Objective) -> Floats:
         """Return what each page gives of an objective at each interval (N x G)."""
         places = {page: place for place, page in enumerate(self._priors)}
-        chances = np.array([np.maximum(self._belief(page).unchanged(), _NEVER) for page in self._priors])
+        chances = np.array([self._belief(page).unchanged() for page in self._priors])
         falling = np.minimum.accumulate(chances, axis=1)
         given: Floats = values(falling, interval_levels(self._bounds), objective)
         return given[[places[page] for page in self._known]]
