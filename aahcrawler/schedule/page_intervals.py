@@ -128,6 +128,10 @@ class Demand(BaseModel):
     downloads: Annotated[tuple[float, ...], Field(min_length=len(PRICES), max_length=len(PRICES))]
     grounds: Mapping[str, int]
 
+    def __str__(self) -> str:
+        """Return what tells how often pages change, in words; empty where there are none."""
+        return ", ".join(f"{ground} ({number:,})" for ground, number in self.grounds.items())
+
     @classmethod
     def of(cls, folder: Path) -> "Demand | None":
         """Return what a crawl's folder tells; None where it tells nothing."""

@@ -119,8 +119,7 @@ class DuePages:
     def __str__(self) -> str:
         """Return it in words."""
         over = f", {self.left_over:,} more do not fit before the next run" if self.left_over else ""
-        grounds = self.demand.grounds if self.demand else {}
-        told = f"; rhythms are told by {', '.join(f'{each} ({n:,})' for each, n in grounds.items())}" if grounds else ""
+        told = f"; rhythms are told by {self.demand}" if self.demand else ""
         return f"known pages that are due: {self.due:,}{over}; left alone: {len(self.resting.pages):,}{told}"
 
 

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TextIO
 
-from aahcrawler.schedule.rhythms import Due, in_words
-from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.revisits.rate_priors import Ground
+from aahcrawler.schedule.page_intervals import Demand
+from aahcrawler.schedule.rhythms import Due, Past, in_words
+from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.schedule_plan import Plan
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 
@@ -17,7 +19,8 @@ class Upcoming:
     """A crawl of a schedule: when it is due next, and its newest visit.
 
     ``state`` is what keeps it from its next visit, or what it waits for. Where it is due for several moments that
-    passed, one visit makes up for all ``moments``.
+    passed, one visit makes up for all ``moments``. ``why`` says what tells its adaptive rhythm, or those of its pages
+    as its newest crawl began; it is empty where the schedule itself gives the times.
     """
 
     name: str
@@ -28,6 +31,7 @@ class Upcoming:
     begun_at: datetime | None = None
     outcome: Outcome | None = None
     found: Found | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,24 @@ def upcoming(schedule: Schedule, log: VisitLog, now: datetime) -> list[Upcoming]
         due = entry.rhythm.due(past, now)
         visit = under_way.get(name) or next(iter(log.visits(name, 1)), None)
         state = _state(name, due, now, under_way, wanted, paused)
-        last = (visit.begun_at, visit.outcome, visit.found if visit.outcome else None) if visit else ()
-        found.append(Upcoming(name, in_words(entry), state, due.at, due.moments, *last))
+        row = Upcoming(name, in_words(entry), state, due.at, due.moments, why=_why(entry, past, visit))
+        if visit is not None:
+            seen = visit.found if visit.outcome else None
+            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=seen)
+        found.append(row)
     return sorted(found, key=lambda each: (each.state != "under way", each.due_at or now, each.name))
+
+
+def _why(entry: Entry, past: Past, visit: Visit | None) -> str:
+    """Return what tells when an entry is due, and when its pages are."""
+    told = []
+    if entry.adaptive is not None:
+        visits = sum(each.changed is not None for each in past.visits)
+        told.append(f"its own visits ({visits:,})" if visits else str(Ground.NOTHING))
+    demand = Demand.of(visit.folder) if entry.pages is not None and visit is not None else None
+    if demand is not None:
+        told.append(f"pages by {demand}")
+    return "; ".join(told)
 
 
 def _state(
@@ -94,11 +113,11 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     """Write crawls a line each, with tabs between columns."""
-    out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\n")
+    out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then\n")
     for each in rows:
         counts = (f"{each.found.pages}", f"{each.found.changed + each.found.new}") if each.found else ("-", "-")
         columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
-        out.write("\t".join((*columns, each.outcome or "-", *counts)) + "\n")
+        out.write("\t".join((*columns, each.outcome or "-", *counts, each.why or "-")) + "\n")
 
 
 def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:
