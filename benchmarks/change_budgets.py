@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from aahcrawler.revisits.rate_priors import STATED, KnownPage, RatePrior, learned_priors
 from aahcrawler.revisits.revisit_policies import (
     DEFAULT_BOUNDS,
+    Constant,
     JumpingRate,
     PageVisit,
+    RevisitPolicy,
     interval_levels,
 )
 from aahcrawler.revisits.visit_budget import Objective, divided, values
@@ -59,7 +61,7 @@ def watched(pages: Sequence[TracedPage], span: float) -> list[KnownPage]:
     return [replace(page.known, visits=tuple(_visits(page.changes, JumpingRate(), span)[-_LAST:])) for page in pages]
 
 
-def _visits(changes: Trace, policy: JumpingRate, until: float) -> list[PageVisit]:
+def _visits(changes: Trace, policy: RevisitPolicy, until: float) -> list[PageVisit]:
     visits: list[PageVisit] = []
     known, last, now = 0, 0.0, policy.days
     while now <= until:
@@ -73,10 +75,12 @@ def _visits(changes: Trace, policy: JumpingRate, until: float) -> list[PageVisit
 
 def newcomers(pages: Sequence[TracedPage], priors: Sequence[RatePrior | None], days: float, price: float) -> Found:
     """Visit pages from their first day on, each with a prior or without one."""
-    found = [
-        _visits(page.changes, JumpingRate(price=price, prior=None if prior is None else prior.shares), days)
-        for page, prior in zip(pages, priors, strict=True)
-    ]
+    policies = [JumpingRate(price=price, prior=None if prior is None else prior.shares) for prior in priors]
+    return _found(pages, policies, days)
+
+
+def _found(pages: Sequence[TracedPage], policies: Sequence[RevisitPolicy], days: float) -> Found:
+    found = [_visits(page.changes, policy, days) for page, policy in zip(pages, policies, strict=True)]
     made = sum(int((page.changes <= days).sum()) for page in pages)
     return Found(made, sum(visit.changed for each in found for visit in each), sum(map(len, found)))
 
@@ -101,16 +105,20 @@ def _told(pages: Sequence[TracedPage], others: Sequence[KnownPage]) -> list[Rate
 def prior_rows(name: str, worlds: Sequence[Sequence[TracedPage]], span: float) -> Iterator[Row]:
     """Yield what visits of every second page find in its first days, where the others have been watched before.
 
-    Those with priors and those without make as many visits as there are changes in that time.
+    Those with priors and those without make as many visits as there are changes in that time; ``gold`` knows them.
     """
     split = [(pages[1::2], _told(pages[1::2], watched(pages[::2], span))) for pages in worlds]
     for days in (30.0, 90.0, 365.0, span):
-        for policy in ("jumping rate, no priors", "jumping rate, priors"):
+        for policy in ("gold", "jumping rate, no priors", "jumping rate, priors"):
             found = []
             for pages, priors in split:
                 told = priors if policy.endswith(", priors") else [None] * len(pages)
-                made = sum(int((page.changes <= days).sum()) for page in pages)
-                found.append(at_downloads(pages, told, days, made))
+                made = [int((page.changes <= days).sum()) for page in pages]
+                if policy == "gold":
+                    golden = [Constant(days / max(number, 0.5)) for number in made]
+                    found.append(_found(pages, golden, days))
+                else:
+                    found.append(at_downloads(pages, told, days, sum(made)))
             yield {
                 "trace": name,
                 "policy": policy,
