@@ -8,6 +8,7 @@ made for each page, and knows nothing but that page's visits, so that it can be 
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -65,6 +66,11 @@ class RevisitPolicy(ABC):
     def observe(self, visit: PageVisit) -> None:
         """Take what the next visit found, and set ``days``."""
         self.days = self.bounds.within(self._after(visit))
+
+    def observe_all(self, visits: Iterable[PageVisit]) -> None:
+        """Take what visits found, one after another, and set ``days``."""
+        for visit in visits:
+            self.observe(visit)
 
     @abstractmethod
     def _after(self, visit: PageVisit) -> float:
@@ -226,7 +232,21 @@ class JumpingRate(RevisitPolicy):
         if prior is not None:
             self.days = self._best()
 
+    def observe_all(self, visits: Iterable[PageVisit]) -> None:
+        """See ``RevisitPolicy``; the days are chosen once."""
+        earlier: PageVisit | None = None
+        for visit in visits:
+            if earlier is not None:
+                self._believe(earlier)
+            earlier = visit
+        if earlier is not None:
+            self.observe(earlier)
+
     def _after(self, visit: PageVisit) -> float:
+        self._believe(visit)
+        return self._best()
+
+    def _believe(self, visit: PageVisit) -> None:
         table = self._table
         missed = np.exp(-table.rates * visit.days)
         stayed = self._chances * np.exp(-table.jumps * visit.days)
@@ -237,7 +257,6 @@ class JumpingRate(RevisitPolicy):
         self._weights = self._weights * foretold
         self._weights /= self._weights.sum()
         self._spent += self._chances
-        return self._best()
 
     def _best(self) -> float:
         days = self._table.days

@@ -183,15 +183,13 @@ class PageIntervals:
             if isinstance(policy, JumpingRate):
                 return self._belief(page).days
             policy = make(replace(self._bounds, first=JumpingRate(self._bounds, prior=self._priors[page].shares).days))
-        for visit in page.visits:
-            policy.observe(visit)
+        policy.observe_all(page.visits)
         return policy.days
 
     def _belief(self, page: KnownPage) -> JumpingRate:
         if page not in self._beliefs:
             belief = self._beliefs[page] = JumpingRate(self._bounds, prior=self._priors[page].shares)
-            for visit in page.visits:
-                belief.observe(visit)
+            belief.observe_all(page.visits)
         return self._beliefs[page]
 
     def _given(self, objective: Objective) -> Floats:
