@@ -37,7 +37,9 @@ def known(
         every = sorted((day, url, payload) for url, found in visits.items() for day, payload in found)
         for day, url, payload in every:
             at = milliseconds(START + day * DAY)
-            answer = {"status": 200, "payload": f"sha1:{payload}"} if payload else {"reason": "timeout"}
+            answer: dict[str, object] = {"status": 200, "payload": f"sha1:{payload}"}
+            if not payload:
+                answer = {"reason": "timeout"}
             if payload == "gone":
                 answer = {"status": 404}
             log.visited(VisitRecord.model_validate({"url": url, "at": at, "template": template, **answer}))
