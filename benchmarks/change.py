@@ -1,6 +1,8 @@
 """When to look again: what each revisit policy finds of the changes of pages, and with how many visits.
 
     python -m benchmarks.change [--seeds N] [--pages N] [--traces FILE.tsv.gz] --json FILE
+    python -m benchmarks.change --priors [--traces FILE.tsv.gz [--half 0|1]] --json FILE
+    python -m benchmarks.change --budgets --json FILE
     python -m benchmarks.change --kills N --json FILE
     python -m benchmarks.change --times --json FILE
 
@@ -10,7 +12,11 @@ the first being the first record). Recall is the changes seen of those made, pre
 over all pages of a seed. Each policy runs as it is, and with its intervals stretched, or its price set, so that it
 makes as many visits as ``gold``, which knows the mean time between the changes of each page, and a third of them.
 
-With ``--kills`` a schedule of real crawls is killed so many times instead, and what is lost or doubled counted
+With ``--priors`` every second page is new on its site, and the others have been watched for three years: in
+``templates`` pages of one row of the table are alike, in ``sitemap`` a frequency is stated that is right for half of
+all pages; of real ones the documents of one service are a site, and services are in one half or the other. With
+``--budgets`` downloads are divided over pages. With ``--kills`` a schedule of real crawls is killed so many times
+instead, and what is lost or doubled counted
 (``benchmarks.scheduled``). With ``--times`` sites of loopback are crawled again, and estimates of how long that takes
 compared with how long it took (``benchmarks.crawl_times``).
 """
@@ -21,12 +27,14 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aahcrawler.revisits.rate_priors import KnownPage
 from aahcrawler.revisits.revisit_policies import (
     ChangeStates,
     Constant,
@@ -40,6 +48,7 @@ from aahcrawler.revisits.revisit_policies import (
     StormCrawler,
     Window,
 )
+from benchmarks.change_budgets import TracedPage, budget_rows, prior_rows, stated_of
 from benchmarks.crawl_times import CLASSES, timed
 from benchmarks.results import Row, report
 from benchmarks.scheduled import killed
@@ -103,6 +112,66 @@ def traces(path: Path) -> list[Trace]:
             if len(changes) >= 2:
                 found.append(changes[changes < SPAN])
     return found
+
+
+def prior_worlds(random_seeds: Sequence[int], number: int) -> Iterator[tuple[str, list[list[TracedPage]]]]:
+    """Yield worlds of pages that know their siblings: name, and pages by seed."""
+    shares = np.array([each for *_, each in _RATES], dtype=float)
+    steady = [poisson(np.random.default_rng(seed), number) for seed in random_seeds]
+    rows = [np.random.default_rng(seed).choice(len(_RATES), number, p=shares / shares.sum()) for seed in random_seeds]
+    yield "steady", [[_of_site(each) for each in pages] for pages in steady]
+    yield (
+        "steady, templates",
+        [
+            [TracedPage(each, KnownPage("a.test", f"row {row}")) for each, row in zip(pages, kinds, strict=True)]
+            for pages, kinds in zip(steady, rows, strict=True)
+        ],
+    )
+    stated = []
+    for seed, pages in zip(random_seeds, steady, strict=True):
+        random = np.random.default_rng(seed + 1_000_000)
+        stated.append(
+            [TracedPage(each, KnownPage("a.test", "", stated=stated_of(random, each, SPAN))) for each in pages]
+        )
+    yield "steady, sitemap", stated
+    for make in (bursty, periodic):
+        worlds = [make(np.random.default_rng(seed), number) for seed in random_seeds]
+        yield make.__name__, [[_of_site(each) for each in pages] for pages in worlds]
+
+
+def _of_site(changes: Trace) -> TracedPage:
+    return TracedPage(changes, KnownPage("a.test", ""))
+
+
+def services(path: Path, half: int | None) -> list[TracedPage]:
+    """Return the documents of ``traces``, each of the site of its service; of one half of all services, or of all."""
+    found = []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            name, written = line.rstrip("\n").split("\t")
+            service = name.partition("/")[0]
+            times = np.array(written.split(), dtype=float) / 86_400
+            changes = times[1:] - times[0]
+            if len(changes) >= 2 and half in {None, sha256(service.encode()).digest()[0] % 2}:
+                found.append(TracedPage(changes[changes < SPAN], KnownPage(service, "")))
+    return found
+
+
+def _priors(options: argparse.Namespace) -> Iterator[Row]:
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    worlds = list(prior_worlds(seeds, options.pages))
+    if options.traces:
+        worlds = [("real", [services(options.traces, options.half)])]
+    for name, pages in worlds:
+        yield from prior_rows(name, pages, SPAN)
+
+
+def _budgets(options: argparse.Namespace) -> Iterator[Row]:
+    pages = poisson(np.random.default_rng(options.first_seed), options.pages)
+    rates = np.array([max(len(changes), 0.5) / SPAN for changes in pages])
+    for part in (1.0, 0.5, 0.25):
+        for row in budget_rows(pages, rates, SPAN, part * float(rates.sum())):
+            yield {"downloads_for_each_change": part, **row}
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +296,9 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1000, help="seeds under 1000 are for trials")
     parser.add_argument("--pages", type=int, default=300)
     parser.add_argument("--traces", type=Path, help="real changes: a name and times for each page")
+    parser.add_argument("--half", type=int, choices=(0, 1), help="of the services of --traces, with --priors")
+    parser.add_argument("--priors", action="store_true", help="compare with and without priors instead")
+    parser.add_argument("--budgets", action="store_true", help="divide budgets by objectives instead")
     parser.add_argument("--kills", type=int, default=0, help="kill a schedule so many times instead")
     parser.add_argument("--times", action="store_true", help="estimate how long recrawls take instead")
     parser.add_argument("--rounds", type=int, default=5, help="recrawls of each class that are estimated")
@@ -236,6 +308,9 @@ def main() -> None:
     if options.kills:
         with tempfile.TemporaryDirectory() as folder:
             report([killed(Path(folder), options.kills)], options.json)
+        return
+    if options.priors or options.budgets:
+        report(list(_priors(options) if options.priors else _budgets(options)), options.json)
         return
     if options.times:
         report([_timed(name, options.rounds) for name in options.only or CLASSES], options.json)

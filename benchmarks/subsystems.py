@@ -82,7 +82,9 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.pipeline.links": "links",
     "aahcrawler.refusals": "links",
     "aahcrawler.revisits": "change log",
+    "aahcrawler.revisits.rate_priors": OUTSIDE,
     "aahcrawler.revisits.revisit_policies": OUTSIDE,
+    "aahcrawler.revisits.visit_budget": OUTSIDE,
     # What is kept
     "aahcrawler.archive": "archive: WARC, index, history",
     "aahcrawler.crawl.capture": "archive: WARC, index, history",

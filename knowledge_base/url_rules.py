@@ -343,9 +343,25 @@ class Paging:
             return url
         return ParsedUrl(url.prefix, path or "/", tuple(filter(None, query)))
 
+    def number(self, url: ParsedUrl) -> int:
+        """Return what a URL says of its place among the pages, counted in pages or entries; 0 where it says nothing.
+
+        >>> Paging(part="-page-#").number(ParsedUrl.parse("http://a.test/t/5-page-12"))
+        12
+        """
+        if self.parameter:
+            values = (value for name, value in map(_decoded, url.query) if name == self.parameter)
+            found = next((value for value in values if value.isascii() and value.isdigit()), "")
+        else:
+            number = _part_pattern(self.part)
+            texts = (url.path, *(raw for raw in url.query if "=" not in raw))
+            match = next(filter(None, map(number.search, texts)), None)
+            found = match[1] if match and match.re.groups else ""
+        return int(found[:9] or 0)
+
 
 def _part_pattern(part: str) -> re.Pattern[str]:
-    return re.compile(re.escape(part).replace(r"\#", "[0-9]{1,9}") + r"(?=[/.]|$)")
+    return re.compile(re.escape(part).replace(r"\#", "([0-9]{1,9})", 1).replace(r"\#", "[0-9]{1,9}") + r"(?=[/.]|$)")
 
 
 def first_page(url: ParsedUrl, paging: Iterable[Paging]) -> ParsedUrl:

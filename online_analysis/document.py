@@ -37,7 +37,8 @@ class Outlink:
     first class, without digits: ``html/body/div.post/p/a``. It is empty for a link without an element, such as one that
     an action made. ``hidden`` tells that the page's markup hides it from readers: by an attribute ``hidden`` or an
     inline style. ``date`` is the time, aware, at which its target was published or changed, where a feed or a sitemap
-    gives it. ``nofollow`` tells that the link is marked as not to be followed (``rel=nofollow``).
+    gives it. ``nofollow`` tells that the link is marked as not to be followed (``rel=nofollow``). ``changefreq`` is how
+    often a sitemap says that the target changes, empty where none does.
     """
 
     url: str
@@ -50,6 +51,7 @@ class Outlink:
     hidden: bool = False
     date: datetime | None = None
     nofollow: bool = False
+    changefreq: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,6 +234,6 @@ def _piece(page: Page, entries: Iterable[SitemapEntry], sites: Sites) -> Assista
             nested[entry.url] = None
         else:
             context = f"{entry.title} {entry.summary}".strip()
-            listing.add(Outlink(entry.url, entry.title, context, date=entry.changed))
+            listing.add(Outlink(entry.url, entry.title, context, date=entry.changed, changefreq=entry.changefreq))
     document = Document(page.url, None, "", (), tuple(listing.outlinks.values()))
     return Assistance(None, document, refused=tuple(listing.refused.values()), sitemaps=tuple(nested))

@@ -22,6 +22,8 @@ MAX_ENTRIES = 50_000
 MAX_TITLE = 1_000
 """The length of a title, in characters."""
 
+CHANGE_FREQUENCIES = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
+
 _PIECE = 65_536
 _MAX_LINE_LENGTH = 16_384
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -47,7 +49,8 @@ class SitemapEntry:
 
     ``title`` is that of a news article, an image or a video that the entry describes, mostly empty; ``summary`` comes
     from feeds alone. ``changed`` is the time of publication or of the last change, aware, None if not given.
-    ``is_sitemap`` marks an entry of an index.
+    ``is_sitemap`` marks an entry of an index. ``changefreq`` is how often the page is said to change, in the words of
+    the protocol (``CHANGE_FREQUENCIES``), empty if it is not said.
     """
 
     url: str
@@ -55,6 +58,7 @@ class SitemapEntry:
     summary: str = ""
     changed: datetime | None = None
     is_sitemap: bool = False
+    changefreq: str = ""
 
 
 class Sitemap:
@@ -188,4 +192,6 @@ def _listed(element: Element, page: Page) -> SitemapEntry | None:
     written = texts.get("publication_date") or texts.get("lastmod") or ""
     changed = dates.parse(written, now=page.fetched_at) if written[:1].isdigit() else None
     title = next((texts[name] for name in _TITLES if texts.get(name)), "")[:MAX_TITLE]
-    return SitemapEntry(resolved, fold(title), "", changed, element.name == "sitemap")
+    stated = texts.get("changefreq", "").strip().lower()
+    frequency = stated if stated in CHANGE_FREQUENCIES else ""
+    return SitemapEntry(resolved, fold(title), "", changed, element.name == "sitemap", frequency)

@@ -42,6 +42,7 @@ from aahcrawler.revisits.visit_record import (
     moment_at,
 )
 
+MILLISECONDS_A_DAY: Final = 86_400_000
 MAX_LOOKED_AT: Final = 5_000
 """Visits that are looked at for one page of a list."""
 _LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
@@ -72,7 +73,8 @@ _TABLES: Final = (
   visits INTEGER NOT NULL, pages INTEGER NOT NULL, UNIQUE (template, path, numbers, alone)
 )""",
     "CREATE TABLE place_page (place INTEGER, page INTEGER, PRIMARY KEY (place, page)) WITHOUT ROWID",
-    "CREATE TABLE listed (url TEXT, at INTEGER, PRIMARY KEY (url, at)) WITHOUT ROWID",
+    "CREATE TABLE listed (url TEXT, at INTEGER, via TEXT, PRIMARY KEY (url, at, via)) WITHOUT ROWID",
+    "CREATE TABLE stated (url TEXT, via TEXT, frequency TEXT NOT NULL, PRIMARY KEY (url, via)) WITHOUT ROWID",
 )
 _SELECT: Final = """
 SELECT visit.id, visit.at, visit.crawl, state, kind, previous, payload, text, modified, record FROM visit
@@ -154,7 +156,10 @@ class ChangeIndex(DerivedIndex[bytes]):
                     self.base.execute("INSERT OR REPLACE INTO crawl VALUES (?, ?)", (source, each.crawl))
                     self._crawls[source] = each.crawl
                 case Listed():
-                    self.base.executemany("INSERT OR IGNORE INTO listed VALUES (?, ?)", each.listed.items())
+                    dates = [(url, at, each.via) for url, at in each.listed.items()]
+                    self.base.executemany("INSERT OR IGNORE INTO listed VALUES (?, ?, ?)", dates)
+                    stated = [(url, each.via, frequency) for url, frequency in each.stated.items()]
+                    self.base.executemany("INSERT OR REPLACE INTO stated VALUES (?, ?, ?)", stated)
                 case VisitRecord():
                     self._take_visit(each, self._crawls.get(source, 0))
 
@@ -295,6 +300,42 @@ class ChangeIndex(DerivedIndex[bytes]):
         of_pages = "state IN ('new', 'changed', 'gone') AND json_extract(record, '$.template') IS NOT NULL"
         rows = self.base.execute(f"{_SELECT} WHERE crawl = ? AND {of_pages}", (crawl,))
         return Counter(visit.state for visit in map(self._visit, rows) if visit.matters)
+
+    def templates(self) -> Mapping[str, str]:
+        """Return what each page was made by at its last visit: its site, and its level or the shape of its URL."""
+        rows = self.base.execute(
+            "SELECT url, json_extract(record, '$.template') AS template FROM visit JOIN page ON page.last = visit.id "
+            "WHERE template IS NOT NULL"
+        )
+        return dict(rows.fetchall())
+
+    def frequencies(self) -> Mapping[str, str]:
+        """Return how often each page changes as a sitemap said last; of several the first one by name."""
+        return dict(self.base.execute("SELECT url, frequency FROM stated ORDER BY url, via DESC").fetchall())
+
+    def listed_changes(self) -> Mapping[str, tuple[int, float]]:
+        """Return of each list how many moments it gives for its newest entries, and how many days they lie apart.
+
+        An entry of a feed is a change of the feed. The hundred newest moments count.
+        """
+        rows = self.base.execute(
+            "SELECT via, count(*), max(at) - min(at) FROM (SELECT via, at, row_number() OVER "
+            "(PARTITION BY via ORDER BY at DESC) AS place FROM (SELECT DISTINCT via, at FROM listed)) "
+            "WHERE place <= 100 GROUP BY via"
+        )
+        return {via: (number, span / MILLISECONDS_A_DAY) for via, number, span in rows}
+
+    def sections(self) -> Mapping[str, str]:
+        """Return the sitemap or feed that names each page; of several the one that names fewest."""
+        found: dict[str, str] = {}
+        rows = self.base.execute(
+            "WITH named AS (SELECT url, via FROM listed UNION SELECT url, via FROM stated), "
+            "sizes AS (SELECT via, count(*) AS size FROM named GROUP BY via) "
+            "SELECT url, via FROM named JOIN sizes USING (via) ORDER BY url, size, via"
+        )
+        for url, via in rows:
+            found.setdefault(url, via)
+        return found
 
     def server_dates(self, url: str) -> ServerDates:
         """Return how the dates of a URL's server have held."""

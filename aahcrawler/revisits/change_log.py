@@ -61,12 +61,28 @@ class ChangeLog(SegmentedOutput):
         """Keep a visit."""
         self._segments.append((_line(visit),))
 
-    def listed(self, via: str, at: datetime, changed: Mapping[str, datetime]) -> None:
-        """Keep when the list ``via``, read at ``at``, says that pages of its site changed, by canonical URL."""
-        dates = [(url, milliseconds(moment)) for url, moment in changed.items()]
-        parts = [dict(dates[begin : begin + _MOST_LISTED]) for begin in range(0, len(dates), _MOST_LISTED)]
+    def listed(
+        self, via: str, at: datetime, changed: Mapping[str, datetime], frequencies: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep when the list ``via``, read at ``at``, says that pages of its site changed, by canonical URL.
+
+        ``frequencies`` are how often it says that they do, in the words of the sitemap protocol (``changefreq``).
+        """
+        dates = {url: milliseconds(moment) for url, moment in changed.items()}
+        stated = frequencies or {}
+        urls = list(dict.fromkeys((*dates, *stated)))
+        parts = [urls[begin : begin + _MOST_LISTED] for begin in range(0, len(urls), _MOST_LISTED)]
+        lines = (
+            Listed(
+                via=via,
+                at=milliseconds(at),
+                listed={url: dates[url] for url in part if url in dates},
+                stated={url: stated[url] for url in part if url in stated},
+            )
+            for part in parts
+        )
         if parts:
-            self._segments.append(*((_line(Listed(via=via, at=milliseconds(at), listed=part)),) for part in parts))
+            self._segments.append(*((_line(each),) for each in lines))
 
 
 def _line(entry: Entry) -> bytes:

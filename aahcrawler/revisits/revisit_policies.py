@@ -8,6 +8,7 @@ made for each page, and knows nothing but that page's visits, so that it can be 
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -65,6 +66,11 @@ class RevisitPolicy(ABC):
     def observe(self, visit: PageVisit) -> None:
         """Take what the next visit found, and set ``days``."""
         self.days = self.bounds.within(self._after(visit))
+
+    def observe_all(self, visits: Iterable[PageVisit]) -> None:
+        """Take what visits found, one after another, and set ``days``."""
+        for visit in visits:
+            self.observe(visit)
 
     @abstractmethod
     def _after(self, visit: PageVisit) -> float:
@@ -207,19 +213,40 @@ class JumpingRate(RevisitPolicy):
     moved from one page to another and be expected to find more; a lower price means more visits.
     """
 
-    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, price: float = 0.26) -> None:
-        """``price`` lies between 0 and 1: .26 visits a steady page as often as it changes."""
+    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, price: float = 0.26, prior: Floats | None = None) -> None:
+        """``price`` lies between 0 and 1: .26 visits a steady page as often as it changes.
+
+        ``prior`` are the chances of ``rate_levels`` before the first visit, by what is known of other pages; without it
+        all are alike, and the first interval is that of the bounds.
+        """
         super().__init__(bounds)
         self._price = price
         self._table = _table(bounds)
         levels = len(self._table.rates)
-        self._chances = np.full((len(_LASTING), levels), 1 / levels)
+        shares = np.full(levels, 1 / levels) if prior is None else prior
+        self._chances = np.tile(shares, (len(_LASTING), 1))
         """Of each rate, by each model."""
         self._weights = np.array(_WEIGHTS)
         self._spent = np.full((len(_LASTING), levels), _VISITS_KNOWN / levels)
         """How many visits found the page at each rate, by each model, and some at all of them that were never made."""
+        if prior is not None:
+            self.days = self._best()
+
+    def observe_all(self, visits: Iterable[PageVisit]) -> None:
+        """See ``RevisitPolicy``; the days are chosen once."""
+        earlier: PageVisit | None = None
+        for visit in visits:
+            if earlier is not None:
+                self._believe(earlier)
+            earlier = visit
+        if earlier is not None:
+            self.observe(earlier)
 
     def _after(self, visit: PageVisit) -> float:
+        self._believe(visit)
+        return self._best()
+
+    def _believe(self, visit: PageVisit) -> None:
         table = self._table
         missed = np.exp(-table.rates * visit.days)
         stayed = self._chances * np.exp(-table.jumps * visit.days)
@@ -230,10 +257,18 @@ class JumpingRate(RevisitPolicy):
         self._weights = self._weights * foretold
         self._weights /= self._weights.sum()
         self._spent += self._chances
+
+    def _best(self) -> float:
+        days = self._table.days
+        return float(days[np.argmax((1 - self.unchanged() - self._price) / days)])
+
+    def unchanged(self) -> Floats:
+        """Return the chance that the page does not change within each of ``interval_levels`` after its last visit."""
+        table = self._table
         unchanged = np.einsum("mgk,mk->mg", table.stayed_unchanged, self._chances)
         unchanged += np.einsum("mgk,mk->mg", table.jumped, self._chances) * (self._where_to() @ table.unchanged.T)
-        found = 1 - self._weights @ unchanged
-        return float(table.days[np.argmax((found - self._price) / table.days)])
+        chances: Floats = self._weights @ unchanged
+        return chances
 
     def _where_to(self) -> Floats:
         shares: Floats = self._spent / self._spent.sum(axis=1, keepdims=True)
@@ -264,6 +299,16 @@ class _Table:
     """M x G x K: of no change and no jump in the first half of it."""
     jumped: Floats
     """M x G x K: of a jump in the first half."""
+
+
+def rate_levels(bounds: Bounds) -> Floats:
+    """Return the rates, in changes a day, that are told apart within bounds: K of them, the lowest first."""
+    return _table(bounds).rates
+
+
+def interval_levels(bounds: Bounds) -> Floats:
+    """Return the intervals in days, from the least to the greatest of the bounds, of which one is chosen."""
+    return _table(bounds).days
 
 
 @cache

@@ -235,13 +235,17 @@ class VisitRecord(BaseModel):
 
 
 class Listed(BaseModel):
-    """When a list of the site, a sitemap or a feed, says that pages of it changed: milliseconds since 1970, by URL."""
+    """What a list of the site, a sitemap or a feed, says of its pages, by URL.
+
+    ``listed`` is when they changed, in milliseconds since 1970, ``stated`` how often they do (``changefreq``).
+    """
 
     model_config = ConfigDict(frozen=True)
 
     via: str
     at: int
     listed: Mapping[str, int]
+    stated: Mapping[str, str] = {}
 
 
 Entry = VisitRecord | Listed | Begin

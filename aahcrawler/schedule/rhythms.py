@@ -229,6 +229,11 @@ class Adaptive(Section):
             raise refuse("has a least interval that is longer than the greatest", "exchange the two")
         return self
 
+    @property
+    def bounds(self) -> Bounds:
+        """Its intervals, in days."""
+        return Bounds(*(each / _DAY for each in (self.least, self.greatest, self.first)))
+
     def due(self, past: Past, now: datetime) -> Due:  # noqa: ARG002
         """See ``Rhythm``."""
         if not past.visits:
@@ -237,7 +242,7 @@ class Adaptive(Section):
 
     def interval(self, past: Past) -> timedelta:
         """See ``Rhythm``."""
-        policy = POLICIES[self.policy](Bounds(*(each / _DAY for each in (self.least, self.greatest, self.first))))
+        policy = POLICIES[self.policy](self.bounds)
         before: datetime | None = None
         for visit in past.visits:
             if before is None:

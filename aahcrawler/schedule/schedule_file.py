@@ -10,7 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr, ValidationError, model_validator
 
-from aahcrawler.schedule.page_rhythms import PageRhythm
+from aahcrawler.revisits.visit_budget import Objective
+from aahcrawler.schedule.page_rhythms import DownloadsADay, PageRhythm
 from aahcrawler.schedule.rhythms import Rhythmic
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
@@ -90,10 +91,15 @@ class Entry(Rhythmic):
 
 
 class Schedule(Section):
-    """A schedule without mistakes. ``parallel`` crawls run at once; a visit is given up after ``attempts`` failures."""
+    """A schedule without mistakes. ``parallel`` crawls run at once; a visit is given up after ``attempts`` failures.
+
+    ``budget`` is divided by ``objective`` over the known pages of all crawls with ``pages`` and no budget of their own.
+    """
 
     parallel: int = Field(default=2, ge=1, le=1000, examples=["4"])
     attempts: int = Field(default=5, ge=1, le=100, examples=["5"])
+    objective: Objective = Field(default=Objective.CHANGES, examples=["freshness"])
+    budget: DownloadsADay | None = Field(default=None, examples=["20000 a day"])
     retry: Duration = Field(default=parse_duration("1 min"), examples=["1 min"])
     tell: Tell = Field(default_factory=Tell, examples=["{mail: {to: [archive@example.org]}}"])
     crawls: Mapping[FolderName, Entry] = Field(min_length=1, examples=["{forum: {definition: forum.yaml, every: day}}"])

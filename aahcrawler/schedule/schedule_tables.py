@@ -7,10 +7,12 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TextIO
 
+from aahcrawler.revisits.rate_priors import Ground
 from aahcrawler.schedule.division import NEVER
+from aahcrawler.schedule.page_intervals import Demand
 from aahcrawler.schedule.page_rhythms import DuePages
-from aahcrawler.schedule.rhythms import Due, in_words
-from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.rhythms import Due, Past, in_words
+from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.schedule_plan import Plan, RhythmOf, whole_rhythm
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 
@@ -23,8 +25,10 @@ class Upcoming:
     """A crawl of a schedule: when it is due next, and its newest visit.
 
     ``state`` is what keeps it from its next visit, or what it waits for. Where it is due for several moments that
-    passed, one visit makes up for all ``moments``. ``fault`` is what is wrong with its entry or definition, because of
-    which no visit begins; ``due_at`` is None where nobody knows when it is due, or others visit it.
+    passed, one visit makes up for all ``moments``. ``grounds`` say what tells its adaptive rhythm, or those of its
+    pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
+    wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
+    is due, or others visit it.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Upcoming:
     begun_at: datetime | None = None
     outcome: Outcome | None = None
     found: Found | None = None
+    grounds: str = ""
     fault: str = ""
 
     @property
@@ -51,7 +56,7 @@ class Upcoming:
         passed = f"{self.moments:,} due moments have passed" if self.moments > 1 else "its moment has come"
         reason = passed if self.state == "due" else reasons.get(self.state, "")
         first = "" if self.begun_at else "it was never visited"
-        return "; ".join(filter(None, (self.rhythm, reason, first)))
+        return "; ".join(filter(None, (self.rhythm, self.grounds, reason, first)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,8 @@ def upcoming(
         if fault and state != "under way":
             state = FAULTY
         due_at = None if due.at == NEVER else due.at
-        row = Upcoming(name, in_words(entry), state, due_at, due.moments, fault=fault)
+        grounds = _grounds(entry, past, visit)
+        row = Upcoming(name, in_words(entry), state, due_at, due.moments, grounds=grounds, fault=fault)
         if visit is not None:
             ended = visit.found if visit.outcome else None
             row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended)
@@ -102,6 +108,18 @@ def upcoming(
         Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
     ]
     return sorted(found, key=lambda each: (each.state != "under way", each.due_at or NEVER, each.name))
+
+
+def _grounds(entry: Entry, past: Past, visit: Visit | None) -> str:
+    """Return what tells when an entry is due, and when its pages are."""
+    told = []
+    if entry.adaptive is not None:
+        visits = sum(each.changed is not None for each in past.visits)
+        told.append(f"its own visits ({visits:,})" if visits else str(Ground.NOTHING))
+    demand = Demand.of(visit.folder) if entry.pages is not None and visit is not None else None
+    if demand is not None:
+        told.append(f"pages by {demand}")
+    return "; ".join(told)
 
 
 def _state(
@@ -139,11 +157,11 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     """Write crawls a line each, with tabs between columns, and below them what is wrong with some."""
-    out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\n")
+    out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then\n")
     for each in rows:
         counts = (f"{each.found.pages}", f"{each.found.changed + each.found.new}") if each.found else ("-", "-")
         columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
-        out.write("\t".join((*columns, each.outcome or "-", *counts)) + "\n")
+        out.write("\t".join((*columns, each.outcome or "-", *counts, each.grounds or "-")) + "\n")
     for each in rows:
         if each.fault:
             out.write(f"{each.name}: no visit begins: {each.fault}\n")

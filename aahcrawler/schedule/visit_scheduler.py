@@ -7,17 +7,20 @@ its moment, and may be called at any time.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from aahcrawler.exits import MISTAKE
+from aahcrawler.revisits.visit_budget import shared
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
 from aahcrawler.schedule.division import turn_of
+from aahcrawler.schedule.page_intervals import Demand
 from aahcrawler.schedule.rhythms import Due
-from aahcrawler.schedule.schedule_file import Occasion, Schedule
+from aahcrawler.schedule.schedule_file import Entry, Occasion, Schedule
 from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from online_analysis.icd import IcdError
@@ -218,10 +221,27 @@ class Scheduler:
             within, interval = max(MINUTE, (rhythm.due(past, now).at - now) / units), rhythm.interval(past) / units
             pages = fitting_rhythm(self._log, name, entry, folder, within, interval)
             self._tell_of_length(name, now, within, keeps_to_it=pages is not None)
-            fitting = entry if pages is None else entry.model_copy(update={"pages": pages})
+            fitting = self._with_budget(name, entry) if pages is None else entry.model_copy(update={"pages": pages})
             known.child = self._crawls.begin(name, fitting, within, self._woken)
         except OSError as error:
             self._failed(name, known, now, MISTAKE, f"its process cannot be started: {error}")
+
+    def _with_budget(self, name: str, entry: Entry) -> Entry:
+        """Return an entry with its part of the schedule's budget, by what all crawls told when they began last."""
+        total = self._schedule.budget
+        if total is None or entry.pages is None or entry.pages.budget is not None:
+            return entry
+        demands: dict[str, Sequence[float]] = {}
+        for other, each in self._schedule.crawls.items():
+            if each.pages is not None and each.pages.budget is None:
+                with suppress(IcdError):
+                    told = Demand.of(self._folders.of(each))
+                    if told is not None and told.objective is self._schedule.objective:
+                        demands[other] = told.downloads
+        update: dict[str, object] = {"objective": self._schedule.objective}
+        if name in demands:
+            update["budget"] = shared(demands, total)[name]
+        return entry.model_copy(update={"pages": entry.pages.model_copy(update=update)})
 
     def _postpone_mistaken(self, name: str, now: datetime, mistakes: str) -> None:
         """Look at a definition again later that has mistakes; tell of each once. What is due stays so."""

@@ -526,7 +526,7 @@ def _page_of(text: bytes) -> Iterator[str]:
     entry = json.loads(text)
     if isinstance(entry, dict):
         yield from (url for name in ("url", "via", "failed", "to") if isinstance(url := entry.get(name), str))
-        yield from entry.get("listed", ())
+        yield from (*entry.get("listed", ()), *entry.get("stated", ()))
 
 
 def _remove_store(store: Path) -> None:

@@ -6,7 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aahcrawler.revisits.rate_priors import KnownPage, learned_priors
+from aahcrawler.revisits.revisit_policies import DEFAULT_BOUNDS
 from benchmarks.change import POLICIES, SPAN, at_downloads, bursty, outcome, periodic, poisson, traces
+from benchmarks.change_budgets import TracedPage, budget_rows, watched
+from benchmarks.change_budgets import at_downloads as at_equal_downloads
 
 
 @pytest.mark.parametrize("make", [poisson, bursty, periodic])
@@ -39,3 +43,30 @@ def test_real_traces_begin_with_the_first_record(tmp_path: Path) -> None:
         file.write("Terms.md\t86400 172800 345600\nOnce.md\t86400\n")
     (changes,) = traces(path)
     assert changes.tolist() == [1.0, 3.0]
+
+
+def test_new_pages_find_more_where_their_siblings_are_told() -> None:
+    random = np.random.default_rng(4)
+    rates = [1 / 3, 1 / 90] * 20
+    pages = [
+        TracedPage(np.sort(random.uniform(0, SPAN, random.poisson(SPAN * rate))), KnownPage("a.test", f"{rate}"))
+        for rate in rates
+    ]
+    known = [page.known for page in pages]
+    others = watched(pages, SPAN)
+    priors = learned_priors([*known, *others], DEFAULT_BOUNDS)[: len(pages)]
+    made = sum(int((page.changes <= 60).sum()) for page in pages)
+    told, untold = (at_equal_downloads(pages, each, 60.0, made) for each in (priors, [None] * len(pages)))
+    assert told.f1 > untold.f1 + 0.03
+    assert told.downloads == pytest.approx(untold.downloads, rel=0.1)
+
+
+def test_each_division_reaches_the_most_of_its_objective() -> None:
+    pages = poisson(np.random.default_rng(6), 60)
+    rates = np.array([max(len(changes), 0.5) / SPAN for changes in pages])
+    rows = {(row["division"], row["known"]): row for row in budget_rows(pages, rates, SPAN, float(rates.sum()))}
+    by = {name: rows[f"by {name}", "true rates"] for name in ("changes", "freshness")}
+    assert all(float(str(by["freshness"]["freshness"])) >= float(str(row["freshness"])) for row in rows.values())
+    found = {key: float(str(row["changes_found_a_day"])) for key, row in rows.items()}
+    assert found["by changes", "true rates"] > found["uniform", "-"] * 1.2
+    assert found["by changes", "true rates"] == pytest.approx(found["proportional", "true rates"], rel=0.03)

@@ -4,7 +4,7 @@ import gzip
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aahcrawler.revisits.change_log import visits
+from aahcrawler.revisits.change_log import opened_changes, visits
 from aahcrawler.revisits.visit_record import DateSource, Dating
 from tests.crawl.articles import article, english
 from tests.crawl.site import Answer, Reply, Site, links, serving
@@ -18,7 +18,8 @@ ANYWHERE = {"sites": "anywhere"}
 
 
 def urlset(*addresses: str) -> Reply:
-    entries = "".join(f"<url><loc>{url}</loc><lastmod>2024-05-01</lastmod></url>" for url in addresses)
+    told = "<lastmod>2024-05-01</lastmod><changefreq>weekly</changefreq>"
+    entries = "".join(f"<url><loc>{url}</loc>{told}</url>" for url in addresses)
     return Reply(f"<urlset>{entries}</urlset>".encode(), headers=XML)
 
 
@@ -72,6 +73,9 @@ def test_sitemaps_that_a_site_names_lead_to_its_pages(tmp_path: Path) -> None:
     assert dated[f"{HOST}/a"] == dated[f"{HOST}/e"] == Dating(day, day + timedelta(days=1), DateSource.LISTED)
     assert dated[f"{HOST}/linked"].by is DateSource.CONTENT
     assert f"{HOST}/one.xml.gz" in dated
+    with opened_changes(ended.folder) as changes:
+        assert changes.frequencies()[f"{HOST}/a"] == "weekly"
+        assert changes.sections()[f"{HOST}/a"] == f"{HOST}/one.xml.gz"
     assert_whole(ended.folder)
 
 

@@ -17,7 +17,7 @@ from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison,
 from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
-from aahcrawler.crawl.response.visit_noting import AnswerVisit, VisitNoting
+from aahcrawler.crawl.response.visit_noting import AnswerVisit, ListedPages, VisitNoting
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Link, LinkType, Metadata, RenderInfo
@@ -46,8 +46,8 @@ class Log:
     def visited(self, visit: VisitRecord) -> None:
         self.seen.append(visit)
 
-    def listed(self, via: str, at: datetime, changed: Mapping[str, datetime]) -> None:
-        assert (via, at) == (URL, AT)
+    def listed(self, via: str, at: datetime, changed: Mapping[str, datetime], frequencies: Mapping[str, str]) -> None:
+        assert (via, at, frequencies) == (URL, AT, {"http://a.test/1": "daily"})
         self.dates.update(changed)
 
 
@@ -206,6 +206,7 @@ def test_a_page_that_gave_no_answer_is_noted_and_a_requisite_never() -> None:
 def test_lists_tell_when_pages_changed_and_never_of_the_future() -> None:
     bench = Bench()
     dates = {"http://a.test/1": AT - timedelta(days=1), "http://a.test/2": AT + timedelta(days=1)}
-    asyncio.run(cast("Any", bench.noting.listed(LEASE, visit_of().response, CAPTURE, dates)))
+    told = ListedPages(dates, {"http://a.test/1": "daily"})
+    asyncio.run(cast("Any", bench.noting.listed(LEASE, visit_of().response, CAPTURE, told)))
     assert bench.log.dates == {"http://a.test/1": AT - timedelta(days=1)}
     assert bench.log.seen[0].url == URL

@@ -47,6 +47,15 @@ def test_entries_have_addresses_dates_and_titles() -> None:
     ]
 
 
+def test_entries_say_how_often_they_change_in_words_of_the_protocol() -> None:
+    words = (" Weekly ", "hourly", "sometimes", "")
+    entries = [
+        f"<url><loc>http://a.test/{n}</loc><changefreq>{word}</changefreq></url>" for n, word in enumerate(words)
+    ]
+    found = list(Sitemap(answer(urlset(*entries))))
+    assert [each.changefreq for each in found] == ["weekly", "hourly", "", ""]
+
+
 def test_an_index_names_sitemaps() -> None:
     body = f"<sitemapindex {NS}><sitemap><loc>http://a.test/2.xml.gz</loc></sitemap></sitemapindex>"
     assert list(Sitemap(answer(body))) == [SitemapEntry("http://a.test/2.xml.gz", is_sitemap=True)]

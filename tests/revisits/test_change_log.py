@@ -293,3 +293,16 @@ def test_what_became_of_objects_counts_wherever_it_stands(tmp_path: Path) -> Non
     told = [differing(number, COUNTER) for number in range(5)]
     kept(tmp_path, *told[:4], told[4].model_copy(update={"edited": ("http://a.test/page#1",)}))
     assert last(tmp_path).kind is ChangeKind.CONTENT
+
+
+def test_lists_tell_how_often_pages_change_and_which_section_they_are_of(tmp_path: Path) -> None:
+    pages = [f"http://a.test/{number}" for number in range(250)]
+    (tmp_path / CHANGES).mkdir()
+    with ChangeLog(tmp_path / CHANGES, "test", 1, lambda: BEGUN) as log:
+        log.listed("http://a.test/all.xml", BEGUN, {}, dict.fromkeys(pages, "yearly"))
+        log.listed("http://a.test/news.xml", BEGUN, {pages[0]: BEGUN, pages[1]: BEGUN - 4 * DAY}, {pages[0]: "daily"})
+        log.listed("http://a.test/all.xml", BEGUN + DAY, {}, {pages[2]: "weekly"})
+    with opened_changes(tmp_path) as index:
+        assert [index.frequencies()[pages[number]] for number in (1, 2, 249)] == ["yearly", "weekly", "yearly"]
+        assert [index.sections()[pages[number]][-8:] for number in (0, 1, 2)] == ["news.xml", "news.xml", "/all.xml"]
+        assert index.listed_changes() == {"http://a.test/news.xml": (2, 4.0)}

@@ -46,6 +46,16 @@ def waits(policy: RevisitPolicy, found: str) -> list[float]:
     return days
 
 
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_visits_taken_at_once_say_the_same(name: str) -> None:
+    one, all_at_once = (POLICIES[name](Bounds()) for _ in range(2))
+    visits = [PageVisit(days, changed) for days, changed in ((7.0, True), (3.0, False), (5.0, True), (2.0, True))]
+    for visit in visits:
+        one.observe(visit)
+    all_at_once.observe_all(visits)
+    assert all_at_once.days == one.days
+
+
 def starting(days: float) -> Bounds:
     return Bounds(first=days)
 

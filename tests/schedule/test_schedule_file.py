@@ -29,6 +29,10 @@ def test_a_schedule_is_read() -> None:
         ("crawls:\n  a: {definition: a, every: 1 s}", "crawls.a.every: is too short; write a minute or more"),
         ("crawls:\n  a: {definition: a, every: 60}", "crawls.a.every: has no unit; write one, such as `60 min`"),
         ("crawls:\n  a: {definition: a, adaptive: {least: '1.5'}}", "crawls.a.adaptive.least: has no unit; write"),
+        (
+            "budget: 500\ncrawls:\n  a: {definition: a, every: day}",
+            "s.yaml:1: budget: is no number of downloads in a time",
+        ),
         ("crawls:\n  a: {definition: a, every: moon}", "crawls.a.every: is no duration"),
         ("crawls:\n  a: {definition: a, at: [06:00], on: [monday, moonday]}", "crawls.a.on[1]: is no day of the week"),
         ("crawls:\n  a: {definition: a, at: [06:00], zone: Mars}", "crawls.a.zone: is no time zone; write one"),

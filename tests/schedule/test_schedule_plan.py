@@ -10,10 +10,12 @@ from filelock import FileLock
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.layout import CHANGES
+from aahcrawler.layout import CHANGES, DEMAND
 from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_budget import PRICES, Objective
 from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import CrawlFolders
+from aahcrawler.schedule.page_intervals import Demand
 from aahcrawler.schedule.page_rhythms import due_pages
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Schedule
@@ -188,11 +190,22 @@ def test_what_was_done_and_what_comes_is_listed(log: VisitLog) -> None:
     ]
     printed = StringIO()
     write_upcoming(rows, printed)
-    assert "a\twaits\t2026-03-02 13:00\tevery 1 h\t2026-03-02 12:00\tended\t9\t1" in printed.getvalue()
+    assert "a\twaits\t2026-03-02 13:00\tevery 1 h\t2026-03-02 12:00\tended\t9\t1\t-\n" in printed.getvalue()
     printed = StringIO()
     write_visits(visit_rows(log, "a", 10), printed)
     row = "1\ta\t2026-03-02 12:00\t1\t2026-03-02 12:00\t2026-03-02 12:05\tended\t0\t9\t0\t1\t0\t293"
     assert row in printed.getvalue().splitlines()
+
+
+def test_what_tells_a_rhythm_is_listed(log: VisitLog, tmp_path: Path) -> None:
+    pages = "a: {definition: a.yaml, every: 1 h, pages: {least: 1 h}}"
+    schedule = Schedule.parse(f"crawls:\n  {pages}\n  b: {{definition: b.yaml, adaptive: {{}}}}\n".encode())
+    log.added_at(schedule.crawls, START)
+    assert {each.name: each.grounds for each in upcoming(schedule, log, START)} == {"a": "", "b": "the first interval"}
+    told = Demand(objective=Objective.CHANGES, downloads=(1.0,) * len(PRICES), grounds={"its site": 1200})
+    (tmp_path / DEMAND).write_text(told.model_dump_json(), "utf-8")
+    log.begin("a", Due(START), START, tmp_path, "")
+    assert upcoming(schedule, log, START)[0].grounds == "pages by its site (1,200)"
 
 
 def test_a_log_that_is_damaged_is_told(tmp_path: Path) -> None:

@@ -14,10 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.layout import CHANGES
+from aahcrawler.layout import CHANGES, DEMAND
 from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.visit_budget import PRICES, Objective
 from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import Child, CrawlFolders, CrawlTold, SeedTold
+from aahcrawler.schedule.page_intervals import Demand
+from aahcrawler.schedule.page_rhythms import PageRhythm
 from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.visit_log import ALL, Outcome, Visit, VisitLog, Wish
 from aahcrawler.schedule.visit_scheduler import Notice, Scheduler
@@ -81,6 +84,7 @@ class World:
     lasts: timedelta = MINUTE
     notices: list[Notice] = field(default_factory=list)
     begun: int = 0
+    rhythms: dict[str, PageRhythm | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in "ab":
@@ -102,6 +106,7 @@ class World:
         assert entry.definition == f"{name}.yaml"
         assert MINUTE <= within <= HOUR
         assert self.running(name, Path(name)) is None, "two crawls in one folder"
+        self.rhythms[name] = entry.pages
         before, self.begun = self.folders.get(name, CrawlTold()), self.begun + 1
         number = before.crawl + before.is_over if before.crawl else 1
         self.folders[name] = CrawlTold(crawl=number, state="running", started_at=f"{self.begun}", pages=7, changed=2)
@@ -269,6 +274,27 @@ def test_a_visit_changed_what_the_log_of_changes_says(world: World) -> None:
             kept(crawl, world.clock.at, status)
             world.goes_on(scheduler, HOUR, HOUR)
     assert [each.found.has_changed for each in world.visits()[:3]] == [None, True, False]
+
+
+def test_a_budget_is_shared_by_crawls_as_their_pages_are_worth(world: World) -> None:
+    pages = "every: 1 h, pages: {least: 1 h}"
+    own = "every: 1 h, pages: {least: 1 h, budget: 7 a day}"
+    budget = "budget: 100 a day\nobjective: freshness\n"
+    world.text = f"{budget}crawls:\n  a: {{definition: a.yaml, {pages}}}\n  b: {{definition: b.yaml, {pages}}}\n"
+    for name, worth in (("a", 900.0), ("b", 300.0)):
+        told = Demand(objective=Objective.FRESHNESS, downloads=tuple(worth / price for price in PRICES), grounds={})
+        folder = world.crawl_folders.of(Schedule.parse(world.text.encode()).crawls[name])
+        folder.mkdir(parents=True)
+        (folder / DEMAND).write_text(told.model_dump_json(), "utf-8")
+    with world.looked_after() as scheduler:
+        scheduler.look()
+        begun = dict(world.rhythms)
+        scheduler.follow(Schedule.parse(f"{budget}crawls:\n  a: {{definition: a.yaml, {own}}}\n".encode()))
+        world.goes_on(scheduler, HOUR)
+    assert {name: pages and pages.budget for name, pages in begun.items()} == pytest.approx({"a": 75.0, "b": 25.0})
+    assert {pages.objective for pages in begun.values() if pages} == {Objective.FRESHNESS}
+    assert world.rhythms["a"] is not None
+    assert world.rhythms["a"].budget == 7
 
 
 def test_mistakes_in_a_definition_are_told_once_and_its_visit_stays_due(world: World) -> None:

@@ -60,6 +60,7 @@ def test_a_page_is_in_no_file_any_more_and_all_else_is_as_before(folder: Path) -
         log.visited(VisitRecord(url=url("/moved"), at=0, status=301, to=url("/2")))
         log.listed(url("/sitemap.xml"), at, {url("/2"): at, url("/1"): at})
         log.listed(url("/feed.xml"), at, {url("/1"): at})
+        log.listed(url("/all.xml"), at, {}, {url("/2"): "daily"})
     visited = {visit.url for visit in visits(folder)}
     ended = removed(folder, "--url", url("/2"))
     assert ended.code == 0, ended.err

@@ -49,7 +49,7 @@ from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
 from aahcrawler.crawl.response.sparql_paging import SparqlPaging
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import UrlLists
-from aahcrawler.crawl.response.visit_noting import AnswerVisit, VisitNoting
+from aahcrawler.crawl.response.visit_noting import AnswerVisit, ListedPages, VisitNoting
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Outcome, Purpose, Rescore, State
@@ -671,7 +671,8 @@ class ResponseHandler:
         listed = await self._steps.url_lists.understood(lease, page, stats) if page.status < 300 else ()
         annotations = Annotations(identified(page.body, declared=page.media_type))
         capture = await self._writer.archive(response.exchange, annotations)
-        await self._steps.visit_noting.listed(lease, response, capture, _dates(listed, asked.former))
+        told = ListedPages(_dates(listed, asked.former), _frequencies(listed))
+        await self._steps.visit_noting.listed(lease, response, capture, told)
         if 300 <= page.status < 400:
             discovered = self._discover(lease, page, of_redirect(lease, page), stats)
             await self._keep_refused(lease, None, discovered)
@@ -777,6 +778,12 @@ def _dates(listed: Sequence[ScoredPage], former: Former | None) -> Mapping[str, 
     since = datetime.min.replace(tzinfo=UTC) if former is None else former.last_seen - _LATE
     outlinks = (outlink for piece in listed for outlink in piece.assistance.document.outlinks)
     return {each.url: each.date for each in outlinks if each.date is not None and each.date >= since}
+
+
+def _frequencies(listed: Sequence[ScoredPage]) -> Mapping[str, str]:
+    """Return how often a list says that pages change."""
+    outlinks = (outlink for piece in listed for outlink in piece.assistance.document.outlinks)
+    return {each.url: each.changefreq for each in outlinks if each.changefreq}
 
 
 def _page(lease: Lease, response: CapturedResponse) -> Page:

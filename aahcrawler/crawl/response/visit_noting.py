@@ -54,6 +54,14 @@ class AnswerVisit:
     changes: Changes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ListedPages:
+    """What a list says of pages, by canonical URL: when they changed, and how often they do (``changefreq``)."""
+
+    changed: Mapping[str, datetime]
+    frequencies: Mapping[str, str]
+
+
 class VisitNoting:
     """Adds visits of pages, and of lists of pages, to the log of changes; requisites are visited for their pages."""
 
@@ -79,14 +87,14 @@ class VisitNoting:
             await self._writer.write(log.visited, seen)
 
     async def listed(
-        self, lease: Lease, response: CapturedResponse, capture: WrittenCapture, changed: Mapping[str, datetime]
+        self, lease: Lease, response: CapturedResponse, capture: WrittenCapture, listed: ListedPages
     ) -> None:
-        """Keep a visit of a list, and when it says that pages have changed."""
+        """Keep a visit of a list, and what it says of pages."""
         log = self._writer.stores.changes
         if log is None:
             return
-        told = {url: date for url, date in changed.items() if date <= capture.date}
-        await self._writer.write(log.listed, lease.url, capture.date, told)
+        told = {url: date for url, date in listed.changed.items() if date <= capture.date}
+        await self._writer.write(log.listed, lease.url, capture.date, told, listed.frequencies)
         await self._writer.write(log.visited, VisitRecord.model_validate(_of_exchange(lease, response, capture)))
 
     async def _difference(self, visit: AnswerVisit) -> Difference | None:

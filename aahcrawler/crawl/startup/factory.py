@@ -67,10 +67,10 @@ from aahcrawler.exclusions import Exclusions
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.layout import LEARNED, REMOVING, RESTING
+from aahcrawler.layout import DEMAND, LEARNED, REMOVING, RESTING
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.revisits.change_log import ChangeLog
-from aahcrawler.schedule.page_rhythms import PageRhythm, RestingPages, due_pages
+from aahcrawler.schedule.page_rhythms import PageRhythm, RestingPages, due_pages, series_by
 from aahcrawler.scope import Scope, Spelling
 from aahcrawler.scores import Lessons, ScoreLog
 from aahcrawler.segments import DamageError
@@ -230,7 +230,7 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     keep = partial(archive_exchange, kept.archive, kept.history, folder.run.number)
     topic_learner = open_topic(icd, folder, keep, others.topic, lambda: knowledge.helper.knowledge_base)
     scored_by = analysers(icd, topic_learner.topic)
-    connection, scope = _connection(icd, folder, opening, others.crawl), _scope(icd, folder, sources.revisits)
+    connection, scope = _connection(icd, folder, opening, others.crawl), _scope(icd, folder, sources)
     captures = _open_sources(icd, folder, scope)
     scores = opening.enter_context(open_score_log(icd, folder, kept.named))
     opening.enter_context(synced(kept.archive, kept.objects, kept.changes, scores))
@@ -356,7 +356,7 @@ def _finish_takedown(folder: CrawlFolder) -> None:
         raise CrawlRefusedError(str(error)) from error
 
 
-def _scope(icd: Icd, folder: CrawlFolder, revisits: PageRhythm | None) -> Scope:
+def _scope(icd: Icd, folder: CrawlFolder, sources: Sources) -> Scope:
     """Return the scope without what was taken down, what the institution excludes, and known pages that rest."""
     try:
         left_out = partial(Scope, icd, taken_down=TakenDown.of(folder.root), exclusions=Exclusions.of(folder.root))
@@ -365,11 +365,14 @@ def _scope(icd: Icd, folder: CrawlFolder, revisits: PageRhythm | None) -> Scope:
     number, spelling = folder.run.number, Spelling(icd.scope.canonical)
     if folder.run.start is Start.RESUMED:
         return left_out(resting=RestingPages.of(folder.root, number))
-    if revisits is None:
+    if sources.revisits is None:
         return left_out()
     seeds = filter(None, map(spelling.url, icd.starts))
-    found = due_pages(folder.root, number, revisits, datetime.now(UTC), seeds)
+    series_of = series_by(sources.knowledge.helper.knowledge_base)
+    found = due_pages(folder.root, number, sources.revisits, datetime.now(UTC), seeds, series_of)
     write_whole(folder.root / RESTING, found.resting.content())
+    if found.demand is not None:
+        write_whole(folder.root / DEMAND, found.demand.model_dump_json() + "\n")
     logger.info("%s", found)
     return left_out(resting=found.resting)
 

@@ -1,0 +1,267 @@
+"""How often a page changes before its own visits tell: by pages like it, by its sitemap, by its address.
+
+Of each page the chances of K rates are told (``rate_levels``). They are learned in a chain of groups: all pages, those
+of its site, those of which the sitemap says the same, those of its template. A group with few visits leans on the one
+above it, as if that were three more pages of it, and no page is evidence for itself. That is the prior of Gamma-Poisson
+models without their shape: sites have pages that change hourly and pages that never do, and few between.
+
+Where many pages are known, their addresses stand in the place of all pages: naive Bayes over ten bins of rates, by the
+features of Living Web Archives (section 3.3.5.1) that are known before a visit. They count where they foretell the
+visits of each page from all others better than the rates of all pages do.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aahcrawler.revisits.revisit_policies import Bounds, Floats, PageVisit, rate_levels
+
+STATED: Final[Mapping[str, float]] = {
+    "always": 1 / 24,
+    "hourly": 1 / 24,
+    "daily": 1.0,
+    "weekly": 7.0,
+    "monthly": 30.4,
+    "yearly": 365.0,
+    "never": 3650.0,
+}
+"""Days between changes by ``changefreq`` of a sitemap (sitemaps.org); ``always`` is more often than any crawl comes."""
+_AS_PAGES: Final = 3.0
+"""How many pages of a group count as much as all of the group above it."""
+_STATED_WIDTH: Final = math.log(10.0)
+"""Standard deviation of the logarithm by which a sitemap that nobody has put to the test misses the rate."""
+_ROUNDS: Final = 8
+_MANY: Final = 200
+"""Pages with evidence from which on addresses are asked."""
+_BINS: Final = 10
+_SPECIAL: Final = "~_?;:,%"
+_DIGITS: Final = re.compile(r"\d+")
+_Numbers = NDArray[np.intp]
+
+
+class Ground(StrEnum):
+    """What a rate is told by, the page's own visits apart."""
+
+    DATES = "dates of its changes"
+    TEMPLATE = "pages like it"
+    STATED = "its sitemap"
+    SITE = "its site"
+    ADDRESS = "its address"
+    ALL = "all pages"
+    NOTHING = "the first interval"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPage:
+    """What is known of a page. Pages of which the same is known are equal, whatever their URLs.
+
+    ``features`` are those of its address (``address_features``). ``visits`` are those after the first one, and ``age``
+    the days for which it had been the same when it was visited first, as far as its server, a list or the page itself
+    gives a date. ``stated`` is the ``changefreq`` of its sitemap, empty where it has none. ``listed`` is how many of
+    its changes a list dates, and how many days lie between the first and the last of them.
+    """
+
+    site: str
+    template: str
+    features: tuple[str, ...] = ()
+    visits: tuple[PageVisit, ...] = ()
+    age: float | None = None
+    stated: str = ""
+    listed: tuple[int, float] = (0, 0.0)
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether anything but a visit tells when it changed."""
+        return self.age is not None or self.listed[0] > 1
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it tells anything of how often pages change."""
+        return bool(self.visits) or self.has_dates
+
+
+@dataclass(frozen=True, slots=True)
+class RatePrior:
+    """The chances of the K rates of a page before its own visits, and what tells most of them."""
+
+    shares: Floats
+    ground: Ground
+
+
+def address_features(url: str) -> tuple[str, ...]:
+    """Return what of a canonical URL may tell how often its page changes.
+
+    >>> address_features("http://a.test/news/2026/tide?id=5")
+    ('site a.test', 'type ', 'depth 3', 'length 5', '0 news', '1 #', '2 tide', 'sign ?')
+    """
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        return ()
+    *folders, last = split.path.split("/")[1:] or [""]
+    suffix = last.rpartition(".")[2].lower()[:8] if "." in last else ""
+    first = [_DIGITS.sub("#", each)[:40] for each in (*folders, last) if each][:3]
+    return (
+        f"site {split.netloc}",
+        f"type {suffix}",
+        f"depth {min(len(folders) + bool(last), 9)}",
+        f"length {len(url).bit_length()}",
+        *(f"{place} {word}" for place, word in enumerate(first)),
+        *(f"sign {sign}" for sign in _SPECIAL if sign in url.partition("://")[2]),
+    )
+
+
+def learned_priors(pages: Sequence[KnownPage], bounds: Bounds) -> list[RatePrior]:
+    """Return the prior of each page, by all others. Time and memory are linear in the number of pages."""
+    if not pages:
+        return []
+    counted = Counter(pages)
+    places = {page: place for place, page in enumerate(counted)}
+    known = _Evidence(counted, rate_levels(bounds))
+    above, ground = known.by_address()
+    shares, grounds = known.by_groups(above, ground)
+    dates = np.array([_likelihood(replace(page, visits=()), known.rates) for page in known.pages])
+    shares = _posterior(shares, dates)
+    priors = [
+        RatePrior(of_page, Ground.DATES if page.has_dates else ground)
+        for page, of_page, ground in zip(known.pages, shares, grounds, strict=True)
+    ]
+    return [priors[places[page]] for page in pages]
+
+
+class _Evidence:
+    """N different pages and how likely what was seen of each is at K rates."""
+
+    def __init__(self, counted: Mapping[KnownPage, int], rates: Floats) -> None:
+        self.pages = list(counted)
+        self.rates = rates
+        self.likelihoods = np.array([_likelihood(page, rates) for page in self.pages])
+        self.own = np.array([[float(page.is_evidence)] for page in self.pages])
+        self.numbers = self.own * np.array([[float(number)] for number in counted.values()])
+
+    def by_address(self) -> tuple[Floats, Ground]:
+        """Return the chances of rates of each page (N x K) by its address, or alike for all where that says no more."""
+        shares = np.full(self.likelihoods.shape, 1 / len(self.rates))
+        everybody = np.zeros(len(self.pages), np.intp)
+        flat = shares
+        for _ in range(_ROUNDS):
+            shares = _leaning(flat, *self._others(everybody, _posterior(shares, self.likelihoods)))
+        if self.numbers.sum() < _MANY:
+            return flat, Ground.NOTHING
+        foretold = self._foretold(shares)
+        return (foretold, Ground.ADDRESS) if self._score(foretold) > self._score(shares) else (flat, Ground.NOTHING)
+
+    def _foretold(self, shares: Floats) -> Floats:
+        """Return the chances by naive Bayes, where ``shares`` (N x K) are those of pages of any address."""
+        found = _posterior(shares, self.likelihoods)
+        usual = (self.numbers * found).sum(axis=0)
+        usual /= usual.sum()
+        bin_of = np.minimum(((np.cumsum(usual) - usual / 2) * _BINS).astype(np.intp), _BINS - 1)
+        in_bins = np.zeros((len(self.pages), _BINS))
+        np.add.at(in_bins.T, bin_of, found.T)
+        names = {
+            name: place for place, name in enumerate(dict.fromkeys(each for p in self.pages for each in p.features))
+        }
+        rows = np.array([row for row, page in enumerate(self.pages) for _ in page.features], np.intp)
+        named = np.array([names[each] for page in self.pages for each in page.features], np.intp)
+        counts = np.zeros((len(names), _BINS))
+        np.add.at(counts, named, (self.numbers * in_bins)[rows])
+        of_all = (self.numbers * in_bins).sum(axis=0) - self.own * in_bins
+        others = counts[named] - (self.own * in_bins)[rows]
+        usually = others.sum(axis=1, keepdims=True) / of_all.sum(axis=1, keepdims=True)[rows]
+        told = np.log((others + usually + 1e-9) / (of_all[rows] + 1)) - np.log(usually + 1e-9)
+        evidence = np.zeros_like(in_bins)
+        np.add.at(evidence, rows, told)
+        factors = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+        return _posterior(shares, factors[:, bin_of])
+
+    def _score(self, shares: Floats) -> float:
+        """Return the logarithm of how likely all visits are by priors."""
+        return float((self.numbers[:, 0] * np.log((shares * self.likelihoods).sum(axis=1))).sum())
+
+    def by_groups(self, above: Floats, ground: Ground) -> tuple[Floats, list[Ground]]:
+        """Return the chances of rates of each page (N x K) by its groups, and the closest of them that says anything.
+
+        ``above`` are the chances of a page that belongs to no group.
+        """
+        groups = [
+            (Ground.SITE, _numbered(page.site for page in self.pages)),
+            (Ground.STATED, _numbered(page.stated and f"{page.site} {page.stated}" for page in self.pages)),
+            (Ground.TEMPLATE, _numbered(page.template and f"{page.template} {page.stated}" for page in self.pages)),
+        ]
+        if ground is Ground.NOTHING:
+            groups.insert(0, (Ground.ALL, _numbered("all" for _ in self.pages)))
+        stated = np.array([_stated_factor(page.stated, self.rates) for page in self.pages])
+        shares = above
+        for _ in range(_ROUNDS):
+            found, shares = _posterior(shares, self.likelihoods), above
+            for name, (of_page, is_in) in groups:
+                lean = _posterior(shares, stated) if name is Ground.STATED else shares
+                shares = np.where(is_in, _leaning(lean, *self._others(of_page, found)), shares)
+        grounds = [ground for _ in self.pages]
+        for name, (of_page, is_in) in groups:
+            says = is_in if name is Ground.STATED else is_in & (self._others(of_page, stated)[1] > 0)
+            for place in np.flatnonzero(says):
+                grounds[place] = name
+        return shares, grounds
+
+    def _others(self, of_page: _Numbers, found: Floats) -> tuple[Floats, Floats]:
+        """Return the sum of what was found of the other pages of each page's group (N x K), and how many they are."""
+        sums = np.zeros((int(of_page.max()) + 1, found.shape[1] + 1))
+        weighed = np.hstack((found, np.ones((len(found), 1))))
+        np.add.at(sums, of_page, self.numbers * weighed)
+        others = np.maximum(sums[of_page] - self.own * weighed, 0.0)
+        return others[:, :-1], others[:, -1:]
+
+
+def _likelihood(page: KnownPage, rates: Floats) -> Floats:
+    """Return how likely what was seen of a page is at each rate, 1 for the likeliest; changes are a Poisson process."""
+    told = np.zeros(len(rates))
+    for visit in page.visits:
+        expected = rates * visit.days
+        told += np.log(-np.expm1(-expected)) if visit.changed else -expected
+    if page.age is not None:
+        told += np.log(rates) - rates * page.age
+    changes, days = page.listed
+    if changes > 1:
+        told += (changes - 1) * np.log(rates) - rates * days
+    likelihood: Floats = np.exp(told - told.max())
+    return likelihood
+
+
+def _posterior(shares: Floats, likelihoods: Floats) -> Floats:
+    found = shares * likelihoods
+    posterior: Floats = found / found.sum(axis=1, keepdims=True)
+    return posterior
+
+
+def _leaning(above: Floats, total: Floats, number: Floats) -> Floats:
+    """Return the chances in a group with this total of so many pages, which leans on those of the group above it."""
+    summed = (_AS_PAGES * above + total) / (_AS_PAGES + number)
+    shares: Floats = summed / summed.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _numbered(keys: Iterable[str]) -> tuple[_Numbers, NDArray[np.bool_]]:
+    """Return the number of each page's group, and whether it is in one (N x 1)."""
+    places: dict[str, int] = {}
+    listed = list(keys)
+    numbers = np.array([places.setdefault(key, len(places)) for key in listed], np.intp)
+    return numbers, np.array([[bool(key)] for key in listed])
+
+
+def _stated_factor(stated: str, rates: Floats) -> Floats:
+    """Return how likely a page of each rate is that its sitemap states this of it."""
+    days = STATED.get(stated)
+    if days is None:
+        return np.ones(len(rates))
+    factor: Floats = np.exp(-((np.log(rates * days) / _STATED_WIDTH) ** 2) / 2)
+    return factor
