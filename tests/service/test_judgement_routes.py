@@ -11,10 +11,11 @@ from aahcrawler.annotations.judgements import judgements_of
 from aahcrawler.annotations.judging_samples import frame_of
 from aahcrawler.annotations.membership import MemberAnswer, decide_membership, membership_of
 from aahcrawler.layout import REMOVING
-from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.views.judged_pages import framed_pages
 from aahcrawler.service.views.page_indexes import PageIndexes
 from benchmarks.cockpit_crawl import CRAWL
+from tests.crawl.crawling import until
 from tests.service.asking import Reply, Service, serving
 from tests.service.test_page_routes import asked, made, problem, unhurried, wait_for_index
 
@@ -104,6 +105,7 @@ def test_index_and_segments_give_the_same_pages_to_draw_from(made: Path) -> None
         frame, number = frame_of(made, decided)
         (crawl,) = Catalog([made]).crawls()
         indexes = PageIndexes()
+        until(lambda: _is_whole(indexes, crawl))
         with indexes.asked(crawl) as found:
             by_index = framed_pages(found, decided)
         indexes.close()
@@ -111,3 +113,8 @@ def test_index_and_segments_give_the_same_pages_to_draw_from(made: Path) -> None
         assert sorted(by_index[0], key=lambda each: each.url) == sorted(frame, key=lambda each: each.url)
     finally:
         decide_membership(made, [frame[0].url], MemberAnswer.UNDECIDED, "anna")
+
+
+def _is_whole(indexes: PageIndexes, crawl: Crawl) -> bool:
+    with indexes.asked(crawl) as found:
+        return found.progress.complete
