@@ -228,17 +228,17 @@ class Scheduler:
 
     def _with_budget(self, name: str, entry: Entry) -> Entry:
         """Return an entry with its part of the schedule's budget, by what all crawls told when they began last."""
-        total = self._schedule.budget
+        total = self.schedule.budget
         if total is None or entry.pages is None or entry.pages.budget is not None:
             return entry
         demands: dict[str, Sequence[float]] = {}
-        for other, each in self._schedule.crawls.items():
+        for other, each in self.schedule.crawls.items():
             if each.pages is not None and each.pages.budget is None:
                 with suppress(IcdError):
                     told = Demand.of(self._folders.of(each))
-                    if told is not None and told.objective is self._schedule.objective:
+                    if told is not None and told.objective is self.schedule.objective:
                         demands[other] = told.downloads
-        update: dict[str, object] = {"objective": self._schedule.objective}
+        update: dict[str, object] = {"objective": self.schedule.objective}
         if name in demands:
             update["budget"] = shared(demands, total)[name]
         return entry.model_copy(update={"pages": entry.pages.model_copy(update=update)})
