@@ -23,10 +23,9 @@ from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.definition_commands import definition_app
 from aahcrawler.operating.takedown_command import takedown_app
 from aahcrawler.schedule.commands import schedule_app
-from offline.collection_commands import collection_app
+from offline.collection_commands import collection_app, event_collection_app
 from offline.commands import refine_app, reread_app, score_app, simulation_app, store_app
 from offline.enrich_command import enrich_app
-from offline.event_collection_commands import event_collection_app
 from offline.export_command import export_app
 from offline.import_command import import_app
 from offline.judgement_commands import judgement_app
@@ -123,7 +122,7 @@ def crawl(
         raise typer.BadParameter("with --revisits one process crawls; leave out --workers")
     with exit_on_error(IcdError):
         rhythm = page_rhythm(revisits) if revisits else None
-    from aahcrawler.crawl.health.process_memory import uncollected
+    from aahcrawler.crawl.health.disk_space import uncollected
 
     with uncollected():
         from aahcrawler.crawl.scrapy.run import project_settings, run
@@ -226,8 +225,8 @@ def repair_archive(path: Folder) -> None:
     Torn ends are moved beside them, files left open are closed, and statements that are too long to be read
     are shortened.
     """
+    from aahcrawler.archive.checking import repair
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
-    from aahcrawler.archive.repair import repair
     from aahcrawler.objects.nquads import mend
     from aahcrawler.segments import SegmentError
 
@@ -338,7 +337,7 @@ def cockpit(
     ] = False,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
-    from aahcrawler.crawl.health.process_memory import uncollected
+    from aahcrawler.crawl.health.disk_space import uncollected
 
     with uncollected():
         from aahcrawler.service.cockpit_server import Published, serve_cockpit
@@ -374,7 +373,7 @@ def serve(
     schedule: ShownSchedule = None,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
-    from aahcrawler.crawl.health.process_memory import uncollected
+    from aahcrawler.crawl.health.disk_space import uncollected
 
     with uncollected():
         from aahcrawler.service.server import Listening, RefusedToServeError
@@ -397,8 +396,7 @@ def service_log(
     """Write who did what through cockpit and service to standard output, the oldest first."""
     import json
 
-    from aahcrawler.service.web.noted_acts import details_of
-    from aahcrawler.service.web.service_log import Damage, read_entries
+    from aahcrawler.service.web.noted_acts import Damage, details_of, read_entries
 
     begin, end = utc_time(since), utc_time(until)
     with exit_on_error(OSError):

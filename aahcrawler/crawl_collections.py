@@ -21,7 +21,7 @@ from aahcrawler.layout import CREATED, DEFINITION, EXPORTS
 from aahcrawler.tombstones import replace_durably
 from online_analysis.icd.definition import Lines, Metadata
 from online_analysis.icd.explanations import in_words
-from online_analysis.icd.section import refuse
+from online_analysis.icd.mistakes import refuse
 
 EXTENSION: Final = ".collection.yaml"
 MAX_BYTES: Final = 1 << 20

@@ -15,8 +15,7 @@ from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import FORM_HOP, MAX_LENGTH, is_reserved, posted_by, queue_of, without_session
 from online_analysis.analysers.spam import SpamHosts
 from online_analysis.icd import Icd
-from online_analysis.icd.scope_rules import Facts, ScopeRules
-from online_analysis.icd.scoping import Canonical
+from online_analysis.icd.scoping import Canonical, Facts, ScopeRules
 from online_analysis.url_patterns import UrlPattern, first_match
 
 RULE: Final = "rule:"

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.layout import REMOVING, TOMBSTONES
 from aahcrawler.segments import DamageError, no_link
-from aahcrawler.segments.series import sync_folder
+from aahcrawler.segments.reader import sync_folder
 
 
 class Lifted(BaseModel):

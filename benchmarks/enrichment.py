@@ -33,14 +33,12 @@ from offline.enrichment.annotator import Annotator, CollectionAnnotator
 from offline.enrichment.conversations import Conversations
 from offline.enrichment.entity_annotator import EntityAnnotator
 from offline.enrichment.events import Events, JoinedEvents
-from offline.enrichment.language_models import installed_models
 from offline.enrichment.media import LookAlikes, Media
 from offline.enrichment.media_metadata import describe
 from offline.enrichment.name_joining import Consolidation
-from offline.enrichment.near_duplicates import NearDuplicates
 from offline.enrichment.opinions import Opinions
-from offline.enrichment.related_texts import RelatedTexts
-from offline.enrichment.sentences import SentenceAnnotator, sentences_in
+from offline.enrichment.related_texts import NearDuplicates, RelatedTexts
+from offline.enrichment.sentences import SentenceAnnotator, installed_models, sentences_in
 from offline.enrichment.topics import Topics
 
 _ALL = "all"

@@ -28,7 +28,7 @@ from random import Random
 from typing import Final
 
 from aahcrawler.annotations import AnnotationIndex
-from aahcrawler.annotations.annotation_statements import read_annotations
+from aahcrawler.annotations.annotation import read_annotations
 from aahcrawler.layout import ANNOTATIONS, DEFINITION, NQUADS
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.segments import Members, open_segment, segments

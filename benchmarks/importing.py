@@ -34,7 +34,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
-from aahcrawler.imports.import_notes import ImportCounts
+from aahcrawler.imports.import_writer import ImportCounts
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup
 from benchmarks.results import Cell, Row, report

@@ -24,8 +24,7 @@ from benchmarks.recorded import PROJECT
 from benchmarks.results import Cell, Row, report
 from knowledge_base.file_selection import named_folders
 from offline.simulation.built_in_judges import BUILT_IN, judge_file
-from offline.simulation.measures import rows
-from offline.simulation.report import closed
+from offline.simulation.report import closed, rows
 from offline.simulation.sample import read_samples, read_template
 from offline.simulation.simulation import Simulation, Watcher, simulate
 from offline.simulation.strategies import FIRST, ORACLE, SHIPPED

@@ -19,7 +19,7 @@ from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.layout import LEARNED, NQUADS, OBJECTS
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.reader import page_rows
-from aahcrawler.objects.readings import capture_of, graph_of
+from aahcrawler.objects.writer import capture_of, graph_of
 from aahcrawler.segments import Members, open_segment, segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site

@@ -45,7 +45,6 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "knowledge_base.matching": "helper: recognition",
     "knowledge_base.literals": CALLER,
     "knowledge_base.model": CALLER,
-    "knowledge_base.pattern_filter": "helper: recognition",
     "knowledge_base.selectors": CALLER,
     # The page
     "aahcrawler.page": CALLER,
@@ -60,7 +59,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     # Scores
     "online_analysis": "scoring",
     "online_analysis.icd": START,
-    "online_analysis.icd.scope_rules": "scope",
+    "online_analysis.icd.scoping": "scope",
     "online_analysis.media_types": CALLER,
     "online_analysis.plugins": START,
     "online_analysis.ranking": "ranker",
@@ -68,7 +67,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "online_analysis.url_patterns": "scope",
     "aahcrawler.crawl.response.link_ranking": "ranker",
     "aahcrawler.pipeline": "handling of answers",
-    "aahcrawler.pipeline.score": "scoring",
+    "aahcrawler.pipeline.analysis": "scoring",
     "aahcrawler.scores": "score log",
     # Links
     "aahcrawler.frontier": "frontier client",

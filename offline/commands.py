@@ -333,8 +333,7 @@ def refine(
     from aahcrawler.urls import canonicalize
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
-    from offline.refinement.proposals import RefinementError, propose, reference_pages, topic_of
-    from offline.refinement.review_file import review_text
+    from offline.refinement.proposals import RefinementError, propose, reference_pages, review_text, topic_of
     from offline.rereading import Reader, RereadError
     from online_analysis.icd import Icd, IcdError
 
@@ -367,9 +366,8 @@ def merge(
     review: Annotated[Path, typer.Argument(metavar="REVIEW", help="A file that `aah icd refine` wrote.")],
 ) -> None:
     """Add what is left in a reviewed file to the definition; its comments, order and layout stay."""
-    from offline.refinement.proposals import RefinementError
-    from offline.refinement.review_file import merge as merged_with
-    from offline.refinement.review_file import read_review, replace_file
+    from offline.refinement.proposals import RefinementError, read_review, replace_file
+    from offline.refinement.proposals import merge as merged_with
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError, RefinementError):

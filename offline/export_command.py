@@ -97,7 +97,7 @@ def export(
         key = None
         if sign is not None:
             try:
-                from offline.export.wacz_signature import EcdsaKey
+                from offline.export.wacz_file import EcdsaKey
             except ModuleNotFoundError:
                 raise ExportError("--sign needs a package: pip install 'aahcrawler[signing]'") from None
             key = EcdsaKey.read(sign)

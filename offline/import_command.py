@@ -56,8 +56,7 @@ def import_archives(
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.counting import counting
-    from offline.import_reading import FirstOutcome, first_reading
-    from offline.imported_changes import note_imported
+    from offline.import_reading import FirstOutcome, first_reading, note_imported
     from offline.rereading import RereadError
     from online_analysis.icd import Icd, IcdError
 

@@ -57,8 +57,7 @@ def judgements(
     members: Annotated[bool, typer.Option("--members", help="Draw members of the collection alone.")] = False,
 ) -> None:
     """Write what people judged of a crawl's pages; take in what they judged elsewhere; draw pages to judge."""
-    from aahcrawler.annotations.judgements import judgements_of
-    from aahcrawler.annotations.judging_samples import Order, Wanted, samples_of
+    from aahcrawler.annotations.judgements import Order, Wanted, judgements_of, samples_of
     from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.layout import OBJECTS
     from aahcrawler.objects.reader import ReadError
@@ -115,7 +114,7 @@ def membership(
     ] = False,
 ) -> None:
     """Write what people decided on members of a collection; take decisions in, or back; find near duplicates."""
-    from aahcrawler.annotations.membership import MemberAnswer, membership_of, with_membership
+    from aahcrawler.annotations.judgements import MemberAnswer, membership_of, with_membership
     from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.archive.folders import ArchiveError
     from aahcrawler.layout import OBJECTS

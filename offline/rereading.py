@@ -33,8 +33,7 @@ from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES, LEARNED, OBJECTS, RE
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements, PageRow, read_statements
 from aahcrawler.objects.reader import page_rows
-from aahcrawler.objects.readings import Method, Reading
-from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
+from aahcrawler.objects.writer import CaptureDescription, Method, ObjectWriter, Reading, statements
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import changes
 from aahcrawler.segments import extent

@@ -251,7 +251,7 @@ def evaluate(
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError, load
     from offline.counting import counting
-    from offline.evaluation import report
+    from offline.evaluation import measurement
     from offline.evaluation.measurement import Measuring, measure, seed_documents
     from offline.evaluation.relevance_metrics import EvaluationError, TopicTerms, kept_reference, reference_of
 
@@ -277,23 +277,21 @@ def evaluate(
             if each is not None
         ]
         if plot is not None:
-            _write(plot, report.chart(crawls))
+            _write(plot, measurement.chart(crawls))
     for name in reference.missing:
         typer.echo(f"note: the reference document {name} is not kept with the crawl; --icd FILE brings it in", err=True)
     for line in tally.lines():
         typer.echo(f"note: {line}", err=True)
     if as_json:
-        typer.echo(json.dumps(report.as_json(crawls, threshold, tally.pages), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(measurement.as_json(crawls, threshold, tally.pages), ensure_ascii=False, indent=2))
     else:
-        typer.echo("\n".join(report.as_text(crawls, threshold)))
+        typer.echo("\n".join(measurement.as_text(crawls, threshold)))
 
 
 def _evaluate_judgements(crawl: Path, grade: str, sample: int | None, *, as_json: bool) -> None:
     import json
 
-    from aahcrawler.annotations.judgements import Grade, judgements_of
-    from aahcrawler.annotations.judging_samples import frame_of, samples_of
-    from aahcrawler.annotations.membership import membership_of
+    from aahcrawler.annotations.judgements import Grade, frame_of, judgements_of, membership_of, samples_of
     from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.report import judged_collection

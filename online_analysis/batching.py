@@ -14,8 +14,7 @@ from online_analysis.aggregation import Scores, document_score, score_of_link
 from online_analysis.analysers.text import TextAnalyser, link_score
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, PAGE, PARAGRAPH, Closeness, Expectation, counts_closeness
-from online_analysis.term_arrays import Terms
-from online_analysis.term_counts import CountedDocument
+from online_analysis.term_arrays import CountedDocument, Terms
 from online_analysis.topic import Topic, TopicVector
 
 MAX_ENTRIES = 300_000

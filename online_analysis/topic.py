@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from online_analysis.icd import Icd
-from online_analysis.term_arrays import Floats
-from online_analysis.term_counts import Counting
+from online_analysis.term_arrays import Counting, Floats
 from online_analysis.terms import Language, Lexicon
 
 Phrase = tuple[str, ...]

@@ -22,8 +22,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from online_analysis.document import Document
 from online_analysis.icd import Icd
-from online_analysis.page_notes import PageNote, note_of
-from online_analysis.refinement import Refinement, RefinementOutcome, Trusted, refine
+from online_analysis.refinement import PageNote, Refinement, RefinementOutcome, Trusted, note_of, refine
 from online_analysis.terms import Frequencies, Lexicon, has_word_list
 from online_analysis.topic import Topic, build_topic
 

@@ -19,8 +19,8 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.traps.sketch import sketch
 from knowledge_base import matching
+from knowledge_base.matching import Candidates
 from knowledge_base.model import Application
-from knowledge_base.pattern_filter import Candidates
 from online_analysis.terms import listed_idf
 from tests.shipped import load_once, shipped
 from tests.validators import validate_alike

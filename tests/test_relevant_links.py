@@ -11,8 +11,8 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.onward import MAX_REDIRECTS
+from aahcrawler.pipeline.analysis import understand
 from aahcrawler.pipeline.links import LinkRules, discover_links
-from aahcrawler.pipeline.score import understand
 from aahcrawler.scope import Scope, SourceRefusal
 from aahcrawler.traps.traps import Traps
 from knowledge_base.model import KnowledgeBase

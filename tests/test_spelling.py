@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.pipeline.score import respelled
+from aahcrawler.pipeline.analysis import respelled
 from aahcrawler.scope import Spelling
 from aahcrawler.urls import canonicalize, queue_of
 from online_analysis.document import Document, Outlink

@@ -10,27 +10,42 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from aahcrawler.adaptation.detection.failure_detection import Trouble, body_of, body_text, of_action, since, trouble
-from aahcrawler.adaptation.detection.former_values import compared, contradicts, differs, evident, settled
+from aahcrawler.adaptation.detection.failure_detection import (
+    Trouble,
+    body_of,
+    body_text,
+    compared,
+    contradicts,
+    differs,
+    evident,
+    of_action,
+    settled,
+    since,
+    trouble,
+)
 from aahcrawler.adaptation.detection.level_fallback import LevelFallback, is_telling
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping, Rejected
 from aahcrawler.adaptation.repair.action_learning import (
     MIN_PAGES,
     Attempted,
+    Case,
+    Cases,
+    KeptExample,
     Learner,
     Learning,
+    Name,
+    PageObjects,
+    Way,
     learned_name,
+    misbehaving,
     run,
     way_of,
 )
-from aahcrawler.adaptation.repair.cases import Case, Cases, KeptExample, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
-from aahcrawler.adaptation.repair.page_structure import Structures
-from aahcrawler.adaptation.repair.plausibility import PageObjects, misbehaving
 from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
-from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
+from aahcrawler.adaptation.repair.structure_induction import Structures, StructureStrategy
 from aahcrawler.adaptation.repair.validation import (
     adds_to,
     doubt,

@@ -30,8 +30,7 @@ from aahcrawler.wrapper_induction.wrapper import Support, Wrapper
 from knowledge_base.loader import SCHEMA
 from knowledge_base.model import Action, Application, Kind, KnowledgeBase, PageLevel
 from knowledge_base.parsing.attributes import selector
-from knowledge_base.parsing.extraction_actions import extract
-from knowledge_base.parsing.navigation_actions import navigate
+from knowledge_base.parsing.extraction_actions import extract, navigate
 from knowledge_base.xml_reader import Notes, Problem
 
 """The folder for learned files in the folder of a crawl."""

@@ -1,8 +1,7 @@
 """Annotations: what analysis says of web objects after they were captured, and where in their words it says so."""
 
-from aahcrawler.annotations.annotation import Annotation, Kind
+from aahcrawler.annotations.annotation import REFINES, SAID_BY, Annotation, CaptureAnnotations, Kind, annotation_iri
 from aahcrawler.annotations.annotation_index import AnnotationIndex, Annotations, Named, annotations_of
-from aahcrawler.annotations.annotation_statements import REFINES, SAID_BY, CaptureAnnotations, annotation_iri
 
 __all__ = [
     "REFINES",

@@ -10,10 +10,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from aahcrawler.annotations.annotation import Annotation, Kind
-from aahcrawler.annotations.annotation_statements import (
+from aahcrawler.annotations.annotation import (
     REFINES,
+    Annotation,
     CaptureAnnotations,
+    Kind,
     annotation_iri,
     read_annotations,
 )

@@ -1,17 +1,27 @@
-"""How relevant people judge captured pages to be: annotations, a line each of ``judgements.jsonl`` beside the archive.
+"""What people judge: how relevant captured pages are, which belong to a collection, and which pages are drawn for them.
 
 The grades are those of Gossen, Risse and Demidova, "Towards Extracting Event-centric Collections from Web Archives"
 (IJDL 2020), table 2. Each judge has one judgement of a page, the last one. Its target is the page at a URL
 (``source``) in the capture that was seen (``TimeState``); its scope is the sample that the page was judged in.
+
+Each decision is an annotation of pages, a line of ``membership.jsonl``, with its reason. Of a page the last one counts.
+
+By lot as many pages are drawn from each of ten bands of relevance, as Gossen, Risse and Demidova do (IJDL 2020, section
+7.1): few pages of a crawl are near its subject, and a lot over all pages would miss them. How many pages each band has
+is kept, so that what is judged of it can be weighted by them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import chain, islice, zip_longest
 from pathlib import Path
+from random import Random
 from typing import Final, Literal
+from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from aahcrawler.annotations.web_annotations import (
     Person,
@@ -21,7 +31,9 @@ from aahcrawler.annotations.web_annotations import (
     append,
     moment_now,
 )
-from aahcrawler.layout import JUDGEMENTS
+from aahcrawler.layout import JUDGEMENTS, MEMBERSHIP, SAMPLES
+from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.objects.reader import page_rows
 
 MAX_COMMENT: Final = 2_000
 """Characters of a comment."""
@@ -105,7 +117,7 @@ class _Target(BaseModel):
     scope: str | None = None
 
 
-class _Annotation(WebAnnotation[tuple[TextualBody[str], ...], _Target]):
+class _JudgementAnnotation(WebAnnotation[tuple[TextualBody[str], ...], _Target]):
     pass
 
 
@@ -136,14 +148,16 @@ def note_judgements(crawl: Path, said: Mapping[str, Iterable[Said]]) -> None:
     append(crawl / JUDGEMENTS, *(_annotation(each, by) for by, of_one in said.items() for each in of_one))
 
 
-def _annotation(said: Said, by: str) -> _Annotation:
+def _annotation(said: Said, by: str) -> _JudgementAnnotation:
     page, grade = said.page, said.grade or _WITHDRAWN
     body = [TextualBody[str](purpose="assessing", value=grade)]
     body += [TextualBody[str](purpose="commenting", value=said.comment)] if said.comment else []
     state = _State(sourceDate=page.captured or None, cached=page.record or None)
     is_known = bool(page.captured or page.record)
     target = _Target(source=page.url, state=state if is_known else None, scope=said.sample or None)
-    return _Annotation(creator=Person(name=by), created=said.at or moment_now(), body=tuple(body), target=target)
+    return _JudgementAnnotation(
+        creator=Person(name=by), created=said.at or moment_now(), body=tuple(body), target=target
+    )
 
 
 def judgements_of(crawl: Path) -> Sequence[Judgement]:
@@ -152,7 +166,7 @@ def judgements_of(crawl: Path) -> Sequence[Judgement]:
     Raise ``AnnotationFileError``.
     """
     found: dict[tuple[str, str], Judgement] = {}
-    for made in annotations_in(crawl / JUDGEMENTS, _Annotation):
+    for made in annotations_in(crawl / JUDGEMENTS, _JudgementAnnotation):
         said = {each.purpose: each.value for each in made.body}
         key, grade = (made.creator.name, made.target.source), said.get("assessing")
         before = found.get(key)
@@ -179,3 +193,248 @@ def by_page(judgements: Iterable[Judgement]) -> Mapping[str, Sequence[Judgement]
     for each in judgements:
         found.setdefault(each.page.url, []).append(each)
     return found
+
+
+class MemberAnswer(StrEnum):
+    """Whether a page is a member; ``undecided`` takes an earlier decision back, and relevance decides again."""
+
+    MEMBER = "member"
+    NOT_MEMBER = "not-member"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDecision:
+    """The decision on a page that counts: whose it is, when it was made (ISO 8601, UTC), and why."""
+
+    is_member: bool
+    by: str
+    at: str
+    reason: str = ""
+
+
+class _MembershipAnnotation(WebAnnotation[tuple[TextualBody[str], ...], tuple[str, ...]]):
+    pass
+
+
+def decide_membership(crawl: Path, urls: Iterable[str], answer: MemberAnswer, by: str, reason: str = "") -> int:
+    """Note whether pages are members, on disk when this returns; return how many pages that are.
+
+    Raise ``AnnotationFileError``.
+    """
+    pages = tuple(dict.fromkeys(urls))
+    if pages:
+        said = [TextualBody[str](purpose="classifying", value=answer)]
+        said += [TextualBody[str](purpose="commenting", value=reason)] if reason else []
+        made = _MembershipAnnotation(motivation="classifying", creator=Person(name=by), body=tuple(said), target=pages)
+        append(crawl / MEMBERSHIP, made)
+    return len(pages)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What somebody says of a page: an answer, and why."""
+
+    answer: MemberAnswer
+    reason: str = ""
+
+
+def decide_together(crawl: Path, decided: Mapping[str, Decided], by: str) -> None:
+    """Note decisions on pages, by URL, as one act: all of them or none. Raise ``AnnotationFileError``."""
+    alike: dict[Decided, list[str]] = {}
+    for url, each in decided.items():
+        alike.setdefault(each, []).append(url)
+    # To the microsecond: by it acts are told apart.
+    created = datetime.now(UTC).isoformat()
+    made = []
+    for each, pages in alike.items():
+        said = [TextualBody[str](purpose="classifying", value=each.answer)]
+        said += [TextualBody[str](purpose="commenting", value=each.reason)] if each.reason else []
+        creator = Person(name=by)
+        made.append(
+            _MembershipAnnotation(
+                motivation="classifying", creator=creator, created=created, body=tuple(said), target=tuple(pages)
+            )
+        )
+    if made:
+        append(crawl / MEMBERSHIP, *made)
+
+
+def before_last_act(crawl: Path) -> tuple[Mapping[str, Decided], str]:
+    """Return what was said of the pages of the last act before it, and who did that; nothing where there is none.
+
+    Decisions of one person at one moment are one act. Raise ``AnnotationFileError``.
+    """
+    known: dict[str, Decided] = {}
+    before: dict[str, Decided] = {}
+    act: tuple[str, str] | None = None
+    for made in annotations_in(crawl / MEMBERSHIP, _MembershipAnnotation):
+        if act != (made.creator.name, made.created):
+            act, before = (made.creator.name, made.created), {}
+        said = {each.purpose: each.value for each in made.body}
+        now = Decided(MemberAnswer(said["classifying"]), said.get("commenting", ""))
+        for url in made.target:
+            before.setdefault(url, known.get(url, Decided(MemberAnswer.UNDECIDED)))
+            known[url] = now
+    return before, "" if act is None else act[0]
+
+
+def membership_of(crawl: Path) -> Mapping[str, MemberDecision]:
+    """Return the decision that counts of each page that one was made on, by its URL. Raise ``AnnotationFileError``."""
+    found: dict[str, MemberDecision | None] = {}
+    for made in annotations_in(crawl / MEMBERSHIP, _MembershipAnnotation):
+        said = {each.purpose: each.value for each in made.body}
+        answer, reason = said.get("classifying", MemberAnswer.UNDECIDED), said.get("commenting", "")
+        decision = MemberDecision(answer == MemberAnswer.MEMBER, made.creator.name, made.created, reason)
+        found.update(dict.fromkeys(made.target, None if answer == MemberAnswer.UNDECIDED else decision))
+    return {url: each for url, each in found.items() if each is not None}
+
+
+def with_membership(rows: Iterable[PageRow], decided: Mapping[str, MemberDecision]) -> Iterator[PageRow]:
+    """Yield captures, pages among them ``relevant`` as people decided."""
+    for row in rows:
+        decision = decided.get(row.url) if row.is_page else None
+        yield row if decision is None else replace(row, relevant=decision.is_member)
+
+
+BANDS: Final = 10
+"""Bands of relevance, as wide as each other, from 0 to the highest score of the pages."""
+USUAL: Final = 100
+MOST: Final = 1_000
+"""Pages of a sample."""
+
+
+class Order(StrEnum):
+    """In which order pages are judged."""
+
+    LOT = "lot"
+    FETCHED = "fetched"
+
+
+@dataclass(frozen=True, slots=True)
+class FramePage:
+    """A page that may be drawn; ``score`` is None for one that was not scored, ``captured`` is ISO 8601."""
+
+    url: str
+    record: str
+    captured: str
+    score: float | None
+    is_member: bool
+
+
+class DrawnPage(BaseModel):
+    """A page that was drawn, from which band; ``score`` and ``is_member`` are as they were then."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    record: str = ""
+    captured: str = ""
+    score: float | None = None
+    is_member: bool = False
+    band: int = 0
+
+
+class Sample(BaseModel):
+    """Pages that were drawn, in the order in which they are judged.
+
+    ``pages`` counts those that they were drawn from, of the crawl of a number, ``bands`` how many of them were in each
+    band: all of them in one, unless they were drawn by lot. ``members`` says that only members of the collection were.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str = Field(default_factory=lambda: f"urn:uuid:{uuid4()}")
+    created: str = Field(default_factory=moment_now)
+    by: str
+    order: Order
+    seed: int = 0
+    members: bool = False
+    crawl: int
+    pages: int
+    bands: tuple[int, ...]
+    drawn: tuple[DrawnPage, ...]
+
+    def is_same_draw(self, other: "Sample") -> bool:
+        """Return whether both have the same pages in the same order, drawn in one way from a crawl in one state."""
+        when = ("id", "created", "by")
+        return self.model_copy(update={name: getattr(other, name) for name in when}) == other
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be drawn: up to so many pages, in which order, with which seed, of members alone or of all."""
+
+    order: Order = Order.LOT
+    most: int = USUAL
+    seed: int = 0
+    members: bool = False
+
+
+def draw(frame: Iterable[FramePage], wanted: Wanted, crawl: int, by: str) -> Sample:
+    """Draw a sample of pages that come in the order of fetching; the same pages and seed give the same sample.
+
+    However few of a lot are judged, they are of all bands alike: the bands take turns, each time in another order, so
+    that the place of a page tells judges nothing.
+    """
+    pages = [each for each in frame if each.is_member or not wanted.members]
+    is_lot, lot = wanted.order is Order.LOT, Random(wanted.seed)
+    bands = _banded(pages) if is_lot else [pages]
+    numbered = [[(each, number) for each in band] for number, band in enumerate(bands)]
+    if is_lot:
+        for band in numbered:
+            band.sort(key=lambda each: each[0].url)
+            lot.shuffle(band)
+    turns = ([taken for taken in turn if taken is not None] for turn in zip_longest(*numbered))
+    shuffled = (lot.sample(turn, len(turn)) if is_lot else turn for turn in turns)
+    drawn = islice(chain.from_iterable(shuffled), wanted.most)
+    return Sample(
+        by=by,
+        order=wanted.order,
+        seed=wanted.seed,
+        members=wanted.members,
+        crawl=crawl,
+        pages=len(pages),
+        bands=tuple(map(len, bands)),
+        drawn=tuple(DrawnPage(**asdict(page), band=band) for page, band in drawn),
+    )
+
+
+def _banded(pages: Sequence[FramePage]) -> list[list[FramePage]]:
+    """Return the pages of each band, the least relevant one first; those without a score are in that."""
+    top = max((each.score or 0.0 for each in pages), default=0.0)
+    bands: list[list[FramePage]] = [[] for _ in range(BANDS)]
+    for each in pages:
+        bands[min(BANDS - 1, int(BANDS * (each.score or 0.0) / top)) if top > 0 else 0].append(each)
+    return bands
+
+
+def keep(crawl: Path, sample: Sample) -> None:
+    """Add a sample to those of a crawl, on disk when this returns. Raise ``AnnotationFileError``."""
+    append(crawl / SAMPLES, sample)
+
+
+def samples_of(crawl: Path) -> Sequence[Sample]:
+    """Return the samples that were drawn of a crawl, in that order. Raise ``AnnotationFileError``."""
+    return tuple(annotations_in(crawl / SAMPLES, Sample))
+
+
+def frame_of(crawl: Path, decided: Mapping[str, MemberDecision]) -> tuple[Sequence[FramePage], int]:
+    """Return the pages of the last crawl of a folder, in the order of fetching, and the number of that crawl.
+
+    ``decided`` says whom people made members. Raise ``ReadError``.
+    """
+    newest, found = 0, dict[str, PageRow]()
+    for row in page_rows(crawl):
+        if row.crawl > newest:
+            newest, found = row.crawl, {}
+        if row.crawl == newest:
+            found.pop(row.url, None)
+            found[row.url] = row
+    rows = sorted(with_membership(found.values(), decided), key=lambda row: row.obtained_at or row.fetched_at)
+    return [framed(row) for row in rows if row.is_page], newest
+
+
+def framed(row: PageRow) -> FramePage:
+    """Return a page as it may be drawn."""
+    return FramePage(row.url, row.capture, row.fetched_at, row.score, bool(row.relevant))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from aahcrawler.archive.resources import page_of_resource
+from aahcrawler.archive.records import page_of_resource
 from aahcrawler.layout import ARCHIVE, DEFINITION, FRONTIER, INDEXES, LOCK, WARC
 from aahcrawler.lending import acquired, taken_back
 from aahcrawler.segments import DamageError, segments

@@ -13,12 +13,15 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, TypeVar, cast
 from urllib.parse import urlsplit
 
-from aahcrawler.archive.gzip_members import Member, MemberError, members
-from aahcrawler.archive.index_entry import Place
+from aahcrawler.archive.index import Place
 from aahcrawler.archive.payload import GOT, HEAD, AskedRequest, HttpPayload, beginning_of
 from aahcrawler.archive.records import (
     CREATION_DATE,
+    DOCUMENT_URL,
+    DOM,
     HTTP_RESPONSE,
+    MADE_OF,
+    MAX_DOM_LENGTH,
     REDACTED,
     RESOURCE_TYPE,
     REWRITTEN,
@@ -28,10 +31,18 @@ from aahcrawler.archive.records import (
     SOURCE_ARCHIVE,
     SOURCE_URI,
     TLS_PROBLEM,
+    KeptResource,
     unlabelled_digest,
 )
-from aahcrawler.archive.resources import DOCUMENT_URL, DOM, MADE_OF, MAX_DOM_LENGTH, KeptResource
-from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, Header, read_header, record_date
+from aahcrawler.archive.scanning import (
+    MAX_HEADER_LENGTH,
+    Header,
+    Member,
+    MemberError,
+    members,
+    read_header,
+    record_date,
+)
 from aahcrawler.exchange import Exchange, Memento, Rendered, Truncation
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, understood
 from aahcrawler.request_queries import MAX_BODY_LENGTH

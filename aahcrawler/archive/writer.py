@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from aahcrawler.archive.index import IndexWriter
-from aahcrawler.archive.index_entry import Entry
+from aahcrawler.archive.index import Entry, IndexWriter
 from aahcrawler.archive.payload import HEAD, AskedRequest, beginning_of, is_chunked, is_whole_head, status_of
 from aahcrawler.archive.records import (
+    DOM,
     HTTP_RESPONSE,
     UNIDENTIFIED,
     CrawlInfo,
     Fields,
     Identified,
+    KeptResource,
     Original,
     Profile,
+    Resource,
     header,
     metadata_fields,
     request_fields,
@@ -32,7 +34,6 @@ from aahcrawler.archive.records import (
     warcinfo_block,
     warcinfo_fields,
 )
-from aahcrawler.archive.resources import DOM, KeptResource, Resource
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from aahcrawler.browser.network.proxy_key import ProxyKey
-from aahcrawler.browser.network.recording_proxy import RecordingProxy
+from aahcrawler.browser.network.recording_proxy import ProxyKey, RecordingProxy
 from aahcrawler.browser.network.upstream import Upstream
 from aahcrawler.browser.process.browser_process import BrowserProcess, start_browser
 from aahcrawler.browser.process.chromium_executable import BrowserSettings, Isolation
@@ -21,8 +20,7 @@ from aahcrawler.browser.process.devtools_connection import (
 )
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
 from aahcrawler.browser.visits.page_visit import PageVisit, VisitPlace
-from aahcrawler.browser.visits.rendered_page import RenderedPage
-from aahcrawler.browser.visits.visit_order import VisitOrder
+from aahcrawler.browser.visits.rendered_page import RenderedPage, VisitOrder
 from aahcrawler.browser.visits.visit_targets import AUTO_ATTACH
 
 _DISPOSING = 5.0

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.record_access import Record, exchange_in, metadata_in, read_in, rendered_in
+from aahcrawler.archive.scanning import Member
 from aahcrawler.captures.capture_source import BEGINNING, Capture, Origin, Position, Provenance, RecordPlace
 from aahcrawler.captures.crawl_statements import CrawlStatements, PageDocuments
 from aahcrawler.captures.record_scan import EPOCH, Damage, refuse

@@ -10,11 +10,9 @@ from typing import BinaryIO, Final, NamedTuple
 
 from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecord, WarcRecordType
 
-from aahcrawler.archive.gzip_members import Member, members
 from aahcrawler.archive.payload import status_of
-from aahcrawler.archive.records import SESSION, SHOWN_ON
-from aahcrawler.archive.resources import DOM
-from aahcrawler.archive.scanning import record_date
+from aahcrawler.archive.records import DOM, SESSION, SHOWN_ON
+from aahcrawler.archive.scanning import Member, members, record_date
 from aahcrawler.page import Headers
 from aahcrawler.page.onward import location
 from aahcrawler.segments import SegmentError, open_segment

@@ -13,8 +13,7 @@ from typing import IO, BinaryIO, Final, NamedTuple, cast
 
 from isal import isal_zlib
 
-from aahcrawler.archive.gzip_members import Member, MemberError
-from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, read_header
+from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, Member, MemberError, read_header
 from aahcrawler.captures.capture_source import BEGINNING, Position
 from aahcrawler.captures.record_scan import Damage, Info, ResponseRecord, scanned
 from aahcrawler.layout import WARC

@@ -10,8 +10,7 @@ from urllib.parse import unquote
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
-from aahcrawler.documents.content import About, about, moment_of
-from aahcrawler.documents.running_text import LinkStart, Piece, TextMark
+from aahcrawler.documents.content import About, LinkStart, Piece, TextMark, about, moment_of
 from aahcrawler.documents.zip_package import Package, tag_of, text_of, value_of
 
 _DOCUMENT: Final = "officeDocument"

@@ -10,8 +10,17 @@ from urllib.parse import unquote
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
-from aahcrawler.documents.content import MAX_PAGES, About, EncryptedError, about, is_absolute, moment_of
-from aahcrawler.documents.running_text import LinkStart, Piece, TextMark
+from aahcrawler.documents.content import (
+    MAX_PAGES,
+    About,
+    EncryptedError,
+    LinkStart,
+    Piece,
+    TextMark,
+    about,
+    is_absolute,
+    moment_of,
+)
 from aahcrawler.documents.zip_package import Package, text_of, value_of
 from aahcrawler.page import markup
 from aahcrawler.page.text import BLOCKS, UNREAD

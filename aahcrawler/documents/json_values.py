@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from aahcrawler.documents.content import About, CutError, SentFile
+from aahcrawler.documents.content import About, CutError, Piece, SentFile, TextMark, sheets
 from aahcrawler.documents.formats import JSON
-from aahcrawler.documents.running_text import Piece, TextMark, sheets
 from aahcrawler.page.transcript import Sheet
 
 MAX_LINE: Final = 10_000_000

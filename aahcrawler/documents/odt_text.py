@@ -6,8 +6,16 @@ from typing import Final
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
-from aahcrawler.documents.content import About, EncryptedError, about, is_absolute, moment_of
-from aahcrawler.documents.running_text import LinkStart, Piece, TextMark
+from aahcrawler.documents.content import (
+    About,
+    EncryptedError,
+    LinkStart,
+    Piece,
+    TextMark,
+    about,
+    is_absolute,
+    moment_of,
+)
 from aahcrawler.documents.zip_package import Package, tag_of, text_of, value_of
 
 _UNREAD: Final = frozenset(

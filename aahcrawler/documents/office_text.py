@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text
-from aahcrawler.documents.content import About, CutError, EncryptedError, SentFile
-from aahcrawler.documents.running_text import Piece, sheets
+from aahcrawler.documents.content import About, CutError, EncryptedError, Piece, SentFile, sheets
 from aahcrawler.documents.zip_package import Package, is_encrypted
 from aahcrawler.page.transcript import Sheet
 

@@ -11,8 +11,7 @@ from typing import Final
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.documents.content import About, CutError, EncryptedError, SentFile
-from aahcrawler.documents.running_text import sheets
+from aahcrawler.documents.content import About, CutError, EncryptedError, SentFile, sheets
 from aahcrawler.documents.table_text import MAX_CELLS, MAX_COLUMNS, names_columns, row_parts, row_pieces
 from aahcrawler.documents.zip_package import Package, is_encrypted, tag_of, value_of
 from aahcrawler.page.transcript import Sheet

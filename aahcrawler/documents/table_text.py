@@ -13,9 +13,8 @@ from itertools import chain
 from json.encoder import encode_basestring as _quoted
 from typing import Final
 
-from aahcrawler.documents.content import About, CutError, SentFile
+from aahcrawler.documents.content import About, CutError, Piece, SentFile, TextMark, sheets
 from aahcrawler.documents.formats import TSV
-from aahcrawler.documents.running_text import Piece, TextMark, sheets
 from aahcrawler.page.transcript import Sheet
 
 MAX_COLUMNS: Final = 10_000

@@ -127,9 +127,8 @@ def capture_page(
 ) -> None:
     """Save a page, and the results of reading it, as a test beside its application's file."""
     from aahcrawler.editor.entries.own_folder import OwnFolderError, login_name, note
-    from aahcrawler.editor.pages.fetching import FetchError
     from aahcrawler.editor.pages.page_capture import CaptureError, Wish, capture, told_of
-    from aahcrawler.editor.pages.page_source import SourceError, source
+    from aahcrawler.editor.pages.page_source import FetchError, SourceError, source
     from aahcrawler.editor.pages.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
@@ -170,8 +169,7 @@ def begin_application(
     from aahcrawler.editor.drafting.draft import DraftError
     from aahcrawler.editor.drafting.level_plans import Given
     from aahcrawler.editor.entries.own_folder import OwnFolderError, login_name, note
-    from aahcrawler.editor.pages.fetching import FetchError
-    from aahcrawler.editor.pages.page_source import SourceError, as_typed, source
+    from aahcrawler.editor.pages.page_source import FetchError, SourceError, as_typed, source
     from aahcrawler.editor.pages.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
@@ -207,9 +205,8 @@ def explain_page(
     from rich.console import Console
 
     from aahcrawler.editor.explanation.explain import explain
-    from aahcrawler.editor.explanation.explanation_tables import plain_lines, print_tables
-    from aahcrawler.editor.pages.fetching import FetchError
-    from aahcrawler.editor.pages.page_source import SourceError, named_page
+    from aahcrawler.editor.explanation.explanation_model import plain_lines, print_tables
+    from aahcrawler.editor.pages.page_source import FetchError, SourceError, named_page
     from aahcrawler.editor.pages.saved_pages import SavedPageError
     from aahcrawler.editor.text.file_lines import FileLines, read_files
     from aahcrawler.segments import SegmentError

@@ -2,16 +2,206 @@
 
 Everything here is kept on the server, so that all workers of a crawl follow at once and after every restart. Errors are
 those of ``protocol.Scheduling``. Leased URLs are not affected: their leases end as usual.
+
+A post is applied by the crawl's update function like any other offer. Its effect is stored under its key in the same
+step, so that a post whose response was lost can be repeated safely under every update function.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
 
-from aahcrawler.frontier.blocking_rules import Rule
-from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, QueueCounts, State
+from aahcrawler.urls import canonicalize
+from online_analysis.url_patterns import UrlPattern, UrlPatternError
+
+
+class RuleKind(StrEnum):
+    """The kinds of rules, by the URLs that they match."""
+
+    URL = "url"
+    PREFIX = "prefix"
+    """All URLs that begin with the text."""
+    HOST = "host"
+    """All URLs of a host and of every host below it."""
+    PATTERN = "pattern"
+    """All URLs that a pattern with ``*`` matches, or a text that occurs in them (``UrlPattern``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule for URLs that a crawl must not fetch. Raises ValueError, with a reason, for a text that matches none.
+
+    >>> Rule(RuleKind.HOST, "example.org").reason
+    'host example.org'
+    """
+
+    kind: RuleKind
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.kind is RuleKind.URL and canonicalize(self.text) != self.text:
+            raise ValueError(f"{self.text!r} is no canonical URL")
+        if self.kind is RuleKind.PREFIX and not self.text.startswith(("http://", "https://")):
+            raise ValueError(f"{self.text!r} begins no URL; prefixes begin with http:// or https://")
+        if self.kind in (RuleKind.HOST, RuleKind.PATTERN):
+            self.pattern()
+
+    @property
+    def reason(self) -> str:
+        """The reason given for URLs that this rule blocks."""
+        return f"{self.kind} {self.text}"
+
+    @classmethod
+    def parse(cls, reason: str) -> "Rule":
+        """Return the rule with this ``reason``; raise ValueError where none can have it."""
+        kind, _, text = reason.partition(" ")
+        return cls(RuleKind(kind), text)
+
+    def pattern(self) -> UrlPattern:
+        """Return the URL pattern of a rule by host or pattern."""
+        if self.kind is RuleKind.PATTERN and self.text.lower().startswith("host:"):
+            raise ValueError(f"{self.text!r} names a host; make it a rule of the kind host")
+        try:
+            return UrlPattern.parse(f"host:{self.text}" if self.kind is RuleKind.HOST else self.text)
+        except UrlPatternError as error:
+            raise ValueError(f"the {self.kind} {self.text!r} {error}") from error
+
+
+class RuleBook:
+    """The rules of a crawl at some ``version``; every change of them has a version of its own.
+
+    >>> RuleBook([Rule(RuleKind.HOST, "example.org")]).matching("http://www.example.org/a").reason
+    'host example.org'
+    """
+
+    def __init__(self, rules: Iterable[Rule] = (), version: int = 0) -> None:
+        self.version = version
+        self.rules = frozenset(rules)
+        of = {kind: sorted(rule.text for rule in self.rules if rule.kind is kind) for kind in RuleKind}
+        self._urls = frozenset(of[RuleKind.URL])
+        self._prefixes = frozenset(of[RuleKind.PREFIX])
+        self._lengths = sorted(set(map(len, self._prefixes)))
+        self._hosts = {Rule(RuleKind.HOST, text).pattern().host: text for text in of[RuleKind.HOST]}
+        self._patterns = [(Rule(RuleKind.PATTERN, text).pattern(), text) for text in of[RuleKind.PATTERN]]
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def matching(self, url: str) -> Rule | None:
+        """Return the first rule that matches a canonical URL, in the order of ``RuleKind``; None where none does."""
+        if url in self._urls:
+            return Rule(RuleKind.URL, url)
+        for length in self._lengths:
+            if url[:length] in self._prefixes:
+                return Rule(RuleKind.PREFIX, url[:length])
+        host = (urlsplit(url).hostname or "") if self._hosts else ""
+        while host:
+            if host in self._hosts:
+                return Rule(RuleKind.HOST, self._hosts[host])
+            host = host.partition(".")[2]
+        text = next((text for pattern, text in self._patterns if pattern.matches(url)), None)
+        return None if text is None else Rule(RuleKind.PATTERN, text)
+
+
+KEY_BYTES = 12
+CONTENT_BYTES = 4
+
+
+class Wish(StrEnum):
+    """What a post can ask for."""
+
+    SCORE = "score"
+    """To be queued or re-scored. Where that changes its score, ``Scheduling.rescore`` leaves the page alone from then
+    on: who looks from outside is not contradicted by what the crawl thinks of the page, but what pages that link
+    there add by the update function still counts.
+    """
+    FRONT = "front"
+    """The same, and to be leased before every URL that is not at the front, whatever their scores."""
+    BLOCK = "block"
+    """Not to be fetched at all; the score says nothing then."""
+
+
+class Effect(StrEnum):
+    """The effects that a post can have."""
+
+    ADDED = "added"
+    RESCORED = "rescored"
+    """It was queued and the update function was applied, whether or not its score changed."""
+    BLOCKED = "blocked"
+    """It will never be leased, whether or not it had been blocked before."""
+    KNOWN = "known"
+    """It is leased or has ended; nothing changed, and nothing was remembered."""
+    MISUSED = "misused"
+    """Another post was made under this key; nothing changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """An offer of a page, and what the post asks for.
+
+    ``key`` has ``KEY_BYTES`` bytes and identifies the post within its crawl; ``content`` is a digest of
+    ``CONTENT_BYTES`` bytes, which differs (except by chance) between different posts with the same key.
+    """
+
+    offer: Offer
+    key: bytes
+    content: bytes
+    wish: Wish = Wish.SCORE
+
+    def __post_init__(self) -> None:
+        if len(self.key) != KEY_BYTES or len(self.content) != CONTENT_BYTES:
+            raise ValueError(f"a post has a key of {KEY_BYTES} bytes and a content of {CONTENT_BYTES}")
+        if self.offer.kind != "page":
+            raise ValueError(f"{self.offer.url} is posted as a {self.offer.kind}; only pages can be")
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The effect of a post, and the state of its URL; ``repeated`` means that it had been applied before."""
+
+    effect: Effect
+    state: State | None
+    """None where the post was ``MISUSED``."""
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UrlStatus:
+    """The state of a URL, with its present offer.
+
+    Of a URL that has ended, only the reason why it failed or was blocked is stored; a URL blocked while it was queued
+    or due keeps its offer.
+    """
+
+    state: State
+    offer: Offer | None
+    """With the present score; None once the URL has ended, but for those that can be put back."""
+    at_front: bool = False
+    reason: str = ""
+
+
+class Posting(Protocol):
+    """The operations of the web service on a crawl's frontier. Errors are those of ``protocol.Scheduling``."""
+
+    def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
+        """Apply posts; return their results, parallel to them.
+
+        Effects are stored for at least a day; a post repeated within that time only returns the stored effect. Very
+        long sequences are applied in several atomic parts.
+        """
+        ...
+
+    def status(self, url: str) -> UrlStatus | None:
+        """Return the state and present score of a canonical URL, None where it was never offered."""
+        ...
+
+
+BLOCKED_FROM_OUTSIDE = "blacklisted"
+"""The reason of URLs that were blocked by a post."""
 
 
 @dataclass(frozen=True, slots=True)

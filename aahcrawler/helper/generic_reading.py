@@ -9,15 +9,15 @@ from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.links.junk_urls import is_challenge, refusals
 from aahcrawler.helper.links.navigation import Links, abroad
 from aahcrawler.helper.links.page_links import MEDIA, Contexts, LinkCollector, References
-from aahcrawler.helper.parts import generic_splitting
-from aahcrawler.helper.parts.generic_splitting import GenericSplit
+from aahcrawler.helper.parts import splitting
+from aahcrawler.helper.parts.splitting import GenericSplit
 from aahcrawler.helper.site_memory import LANGUAGE_SAMPLE, Sites, site_of
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import GenericReading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
+from aahcrawler.page.feeds import Sitemap, SitemapEntry
 from aahcrawler.page.generic import PageLink
-from aahcrawler.page.linked_files import linked_file
-from aahcrawler.page.sitemaps import Sitemap, SitemapEntry
+from aahcrawler.page.requisites import linked_file
 from aahcrawler.page.text import fold
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
@@ -38,9 +38,7 @@ def read_unknown(page: Page, links: Links) -> Assistance:
     files = tuple(url for url, link in described.items() if links.is_here(url) and linked_file(link.element, url))
     described = {url: link for url, link in described.items() if url not in files}
     shown_links = tuple(described.values())
-    found = attempt(
-        "parts", lambda: generic_splitting.split(page, reading, shown_links), lambda: generic_splitting.whole(page)
-    )
+    found = attempt("parts", lambda: splitting.split(page, reading, shown_links), lambda: splitting.whole(page))
     parts, languages = tuple(found.parts), links.sites.languages
     document = Document(
         page.url,

@@ -12,16 +12,23 @@ from typing import BinaryIO, Final
 from zipfile import BadZipFile
 
 from aahcrawler.annotations import AnnotationIndex, CaptureAnnotations
-from aahcrawler.annotations.annotation import AnnotationsBusyError, annotating
-from aahcrawler.annotations.annotation_statements import read_annotations
+from aahcrawler.annotations.annotation import AnnotationsBusyError, annotating, read_annotations
 from aahcrawler.archive.folders import is_referred
-from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.index import index_file
+from aahcrawler.archive.scanning import Member, MemberError, members
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
-from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, PlaceNote, entries, note_all
-from aahcrawler.imports.import_writer import ImportLedger, ImportWriter, SourceFile
-from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
-from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
+from aahcrawler.imports.import_writer import (
+    ImportCounts,
+    ImportedFile,
+    ImportLedger,
+    ImportNotes,
+    ImportWriter,
+    PlaceNote,
+    SourceFile,
+    entries,
+    note_all,
+)
+from aahcrawler.imports.kept_records import KeptRecord, Prepared, UnusableError, kept_record, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, PackedArchive, WaczPackage
 from aahcrawler.jobs import own_processes

@@ -13,8 +13,8 @@ from typing import IO, BinaryIO, Final
 
 from isal import isal_zlib
 
-from aahcrawler.archive.gzip_members import Member, MemberError, magic_places
-from aahcrawler.segments.members import InflateError
+from aahcrawler.archive.scanning import Member, MemberError, magic_places
+from aahcrawler.segments.reader import InflateError
 
 GZIP: Final = b"\x1f\x8b\x08"
 BLANK: Final = b"\r\n\t "

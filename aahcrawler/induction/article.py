@@ -19,14 +19,13 @@ from aahcrawler.induction.article_text import (
     letters,
     structure_text,
 )
-from aahcrawler.induction.candidates import called_record
+from aahcrawler.induction.candidates import called_record, is_of
 from aahcrawler.induction.comment_sections import CommentSection
 from aahcrawler.induction.headings import heading_target, is_front
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import PreparedPage, text_below, text_headings
 from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
-from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.induction.teaser_detection import dated_entries
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import Item

@@ -24,8 +24,8 @@ from aahcrawler.induction.outline import MAX_DEPTH, Extents, Outline, TextPiece,
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
+from aahcrawler.page.markup import as_xml_allows
 from aahcrawler.page.text import BLOCKS, fold, plain_text
-from aahcrawler.page.xml_names import as_xml_allows
 from aahcrawler.page.zones import Zone, Zones
 
 MAX_SEARCHED: Final = 50_000_000

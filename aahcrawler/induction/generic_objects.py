@@ -13,6 +13,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
 from aahcrawler.induction.article import MIN_RUNNING, Article, JudgedArticle, judge, stands_in, teasers_of
+from aahcrawler.induction.candidates import listed_shapes, shapes_of
 from aahcrawler.induction.captions import Caption
 from aahcrawler.induction.field_labels import FieldLabel, labelled_title
 from aahcrawler.induction.galleries import Gallery, Photograph, gallery
@@ -22,7 +23,6 @@ from aahcrawler.induction.pictures import Picture
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
-from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
 from aahcrawler.induction.script_data import script_text
 from aahcrawler.induction.shown_names import is_marked
 from aahcrawler.page import Page, claims, generic, schemaorg, tiddlers

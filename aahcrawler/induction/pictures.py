@@ -11,7 +11,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import Page, requisites
-from aahcrawler.page.linked_files import kind_of_file, linked_file
+from aahcrawler.page.requisites import kind_of_file, linked_file
 from aahcrawler.page.text import fold
 from aahcrawler.page.zones import Hidden, Zone, Zones
 from aahcrawler.urls import queue_of, resolve

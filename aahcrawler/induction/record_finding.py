@@ -10,7 +10,19 @@ from itertools import pairwise, takewhile
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.candidates import MESSAGE, OPENED, Candidate, called_record, candidates, own_text
+from aahcrawler.induction.candidates import (
+    MESSAGE,
+    OPENED,
+    SURE,
+    Candidate,
+    called_record,
+    candidates,
+    follow,
+    known_shapes,
+    matches,
+    own_text,
+    shape_of,
+)
 from aahcrawler.induction.field_labels import FieldLabel
 from aahcrawler.induction.headings import is_front, own_address
 from aahcrawler.induction.main_part import region
@@ -21,7 +33,6 @@ from aahcrawler.induction.record_bodies import Content, FoundBody, RecordPart, S
 from aahcrawler.induction.record_fields import Fields, read_unsigned, sign
 from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
-from aahcrawler.induction.record_shapes import SURE, follow, known_shapes, matches, shape_of
 from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.induction.shown_names import ShownName, name_at
 from aahcrawler.induction.signed_contributions import signed_records

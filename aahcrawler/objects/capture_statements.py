@@ -17,8 +17,7 @@ import pyoxigraph as ox
 
 from aahcrawler.exchange import Memento
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.readings import Method, Reading, capture_of, graph_of
-from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.objects.writer import CaptureDescription, Method, Reading, capture_of, graph_of
 
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)

@@ -27,7 +27,7 @@ from aahcrawler.objects.capture_statements import (
     read_statements,
     time_of,
 )
-from aahcrawler.objects.readings import Readings, capture_of, first_segments, graph_of
+from aahcrawler.objects.writer import Readings, capture_of, first_segments, graph_of
 from aahcrawler.segments import DamageError, Members, open_segment
 
 _Seen = tuple[datetime, int, str]

@@ -16,8 +16,7 @@ from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.definition_bundle import unpacked
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.exits import exit_on_error
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.control import Blocking, Pausing
+from aahcrawler.frontier.control import Blocking, Pausing, Rule, RuleKind
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.registry import RedisRegistry

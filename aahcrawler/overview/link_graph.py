@@ -1,17 +1,189 @@
-"""The graph of links between sites: its strongest part, and all of it as GraphML or GEXF."""
+"""The links between sites: their index, which tells the languages of pages too, and the graph of the strongest.
+
+Of a page that a crawl understood, links and language are those of its metadata record; pages of imported archives are
+read once. Truth is in the WARC files: the index may be removed at any time.
+"""
 
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, ClassVar, Final
 
 from lxml import etree
 
-from aahcrawler.overview.site_links import day
-from aahcrawler.segments import no_link
+from aahcrawler.archive.record_access import exchange_in, metadata_in, read_in, rendered_in
+from aahcrawler.archive.scanning import Member
+from aahcrawler.captures.record_scan import Damage, ResponseRecord, scanned
+from aahcrawler.crawls import is_import
+from aahcrawler.derived_index import DerivedIndex, Source, opened_segment, segment_sources
+from aahcrawler.layout import ARCHIVE, INDEXES, SITE_LINKS, WARC
+from aahcrawler.metadata import LinkType, Metadata
+from aahcrawler.page import Page
+from aahcrawler.page.generic import language, links, main_content
+from aahcrawler.segments import DamageError, no_link
+from aahcrawler.tombstones import TakenDown
+from aahcrawler.urls import canonicalize, queue_of
+from aahcrawler.wire.replay import PAGE_BYTES, replayed
+
+_TABLES: Final = (
+    """CREATE TABLE site (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pages INTEGER NOT NULL, weight INTEGER NOT NULL
+)""",
+    """CREATE TABLE edge (
+  source INTEGER NOT NULL, target INTEGER NOT NULL, n INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY (source, target)
+) WITHOUT ROWID""",
+    """CREATE TABLE tally (
+  crawl INTEGER NOT NULL, topic TEXT NOT NULL, name TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (crawl, topic, name)
+) WITHOUT ROWID""",
+)
+_EDGE: Final = """
+INSERT INTO edge VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n,
+  first = min(first, excluded.first), last = max(last, excluded.last)
+"""
+_LED_TO: Final = frozenset({LinkType.PAGE, LinkType.REDIRECT})
+_MAX_SITES: Final = 50_000
+"""Sites whose numbers are kept in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What counts of an answer: whether it is a page, the sites it leads to, and its language, empty where unknown."""
+
+    is_page: bool
+    targets: frozenset[str]
+    language: str = ""
+
+
+class SiteLinks(DerivedIndex[ResponseRecord]):
+    """The index of links between the sites of a crawl's folder: of captures of one that lead to another, and when.
+
+    ``edge`` counts captures: one that leads to a site by ten links counts once. Repetitions that the archive keeps as
+    revisits have no links of their own, and do not count. ``site`` counts the pages of each that were read, and has as
+    its ``weight`` the captures that lead from or to it; ``tally`` counts the pages of all (``captures``), and by
+    ``language``. What was taken down counts nowhere.
+    """
+
+    schema: ClassVar = _TABLES
+    version: ClassVar = 1
+    at_once: ClassVar = 25
+    counted_under: ClassVar = f"{ARCHIVE}/"
+
+    def __init__(self, crawl: Path) -> None:
+        super().__init__(crawl / INDEXES / SITE_LINKS)
+        self._crawl = crawl
+
+    def sources(self) -> Iterator[Source]:
+        """Find the WARC files."""
+        return segment_sources(self._crawl / ARCHIVE, WARC, self.counted_under)
+
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[ResponseRecord, int]]:
+        """Yield the answers of a file. Raise ``DamageError`` at its end where some could not be read."""
+        damaged: list[Damage] = []
+        for each in scanned(source.path, begin, damaged.append):
+            if isinstance(each, ResponseRecord):
+                yield each, each.end
+        if damaged:
+            raise DamageError("; ".join(f"at byte {each.offset}: {each.reason}" for each in damaged[:3]))
+
+    def begin(self) -> None:
+        """Begin to count what is taken in."""
+        self._edges: dict[tuple[int, int], list[int]] = {}
+        self._pages: Counter[int] = Counter()
+        self._languages: Counter[str] = Counter()
+        self._ids: dict[str, int] = {}
+        self._names = dict(self.base.execute("SELECT id, name FROM segment"))
+        self._taken_down = TakenDown.of(self._crawl)
+        self._reads_pages = is_import(self._crawl)
+
+    def put(self, entry: ResponseRecord, source: int, place: int) -> None:  # noqa: ARG002
+        """Take in an answer that shows by itself what there was at its URL."""
+        url = canonicalize(entry.url) or entry.url
+        if entry.is_revisit or entry.method != "GET" or self._taken_down.covers(url):
+            return
+        site = queue_of(url)
+        found = self._read(entry, self._names[source]) if site else None
+        if found is None or not (found.is_page or found.targets):
+            return
+        number = self._id(site)
+        if found.is_page:
+            self._pages[number] += 1
+            self._languages[found.language] += 1
+        for name in found.targets - {site, ""}:
+            edge = self._edges.setdefault((number, self._id(name)), [0, entry.at, entry.at])
+            edge[:] = edge[0] + 1, min(edge[1], entry.at), max(edge[2], entry.at)
+
+    def settle(self) -> None:
+        """Keep what was counted."""
+        self.base.executemany(_EDGE, [(*key, *edge) for key, edge in self._edges.items()])
+        weights: Counter[int] = Counter()
+        for (source, target), (n, _, _) in self._edges.items():
+            weights[source] += n
+            weights[target] += n
+        sites = [(self._pages[number], weights[number], number) for number in self._pages.keys() | weights.keys()]
+        self.base.executemany("UPDATE site SET pages = pages + ?, weight = weight + ? WHERE id = ?", sites)
+        rows = [("captures", "", self._pages.total()), *(("language", name, n) for name, n in self._languages.items())]
+        self.base.executemany(
+            "INSERT INTO tally VALUES (1, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n", rows
+        )
+
+    def _read(self, answer: ResponseRecord, segment: str) -> Read | None:
+        with opened_segment(self._crawl / segment) as file:
+            if answer.metadata is not None:
+                said = read_in(Member(file, answer.metadata), metadata_in, answer.id)
+                if said is not None:
+                    return _said(answer, said)
+            if not self._reads_pages:
+                return None
+            if answer.location:
+                return Read(is_page=False, targets=frozenset({queue_of(answer.location)}))
+            exchange = read_in(Member(file, answer.begin), exchange_in, answer.id) if answer.status == 200 else None
+            if exchange is None:
+                return None
+            with closing(exchange):
+                document = None
+                if answer.document is not None:
+                    document = read_in(Member(file, answer.document), rendered_in, answer.id)
+                page = replayed(replace(exchange, rendered=document), PAGE_BYTES)
+        return None if page is None or not page.is_html else _on_page(page)
+
+    def _id(self, name: str) -> int:
+        known = self._ids.get(name)
+        if known is None:
+            if len(self._ids) >= _MAX_SITES:
+                self._ids.clear()
+            self.base.execute("INSERT OR IGNORE INTO site (name, pages, weight) VALUES (?, 0, 0)", (name,))
+            row = self.base.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()
+            known = self._ids[name] = int(row[0])
+        return known
+
+
+def _said(answer: ResponseRecord, said: Metadata) -> Read:
+    is_page = answer.status < 300 and not said.source and bool(said.links or said.language or said.title)
+    targets = frozenset(queue_of(link.url) for link in said.links if link.type in _LED_TO)
+    return Read(is_page, targets, said.language or "")
+
+
+def _on_page(page: Page) -> Read:
+    """Return what a page leads to, and the language of its text, or else the one that it declares."""
+    targets = page.attempt("links", lambda: {queue_of(link.url) for link in links(page)}, set[str])
+    declared = (page.language or "")[:2]
+    told = page.attempt("language", lambda: language(main_content(page), declared), lambda: None)
+    return Read(is_page=True, targets=frozenset(targets), language=told or (declared if declared.isalpha() else ""))
+
+
+def day(at: int) -> str:
+    """Return the day of a moment in microseconds since 1970, in UTC.
+
+    >>> day(1_330_000_000_000_000)
+    '2012-02-23'
+    """
+    return datetime.fromtimestamp(at / 1e6, UTC).date().isoformat()
+
 
 GRAPHML: Final = "http://graphml.graphdrawing.org/xmlns"
 GEXF: Final = "http://gexf.net/1.3"

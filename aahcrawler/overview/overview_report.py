@@ -12,10 +12,8 @@ from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.derived_index import coverage
 from aahcrawler.layout import DEFINITION, DELETED
 from aahcrawler.overview.archive_overview import KINDS, CrawlChange, GatheredArchives, changes, holdings
-from aahcrawler.overview.event_table import EventLine, event_table, is_collection
-from aahcrawler.overview.link_graph import strongest, write_graph
-from aahcrawler.overview.overview_sections import STRONGEST, sections, table
-from aahcrawler.overview.site_links import SiteLinks
+from aahcrawler.overview.link_graph import SiteLinks, strongest, write_graph
+from aahcrawler.overview.overview_sections import STRONGEST, EventLine, event_table, is_collection, sections, table
 from aahcrawler.page_index import PageIndex, captures_in
 from aahcrawler.report import ReportError, read_collection
 from aahcrawler.report.chart import html_page

@@ -11,8 +11,7 @@ from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.scope import Scope, SourceRefusal
-from aahcrawler.traps.path_shape import Trap
-from aahcrawler.traps.patterns import telling_words
+from aahcrawler.traps.patterns import Trap, telling_words
 from aahcrawler.traps.traps import Traps
 from aahcrawler.urls import posted_by
 from aahcrawler.webobject import Reference

@@ -16,7 +16,7 @@ from aahcrawler.objects.versions import identity
 from aahcrawler.page import Page
 from aahcrawler.page.onward import location
 from aahcrawler.page.titles import head_title
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.session_ids import SessionIds, Suspect, may_hold_id
 from aahcrawler.traps.traps import Seen, TrapVerdict
 from aahcrawler.urls import posted_by, without_session

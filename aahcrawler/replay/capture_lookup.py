@@ -13,10 +13,9 @@ from pathlib import Path
 from threading import Lock
 from typing import BinaryIO, Protocol, TypeVar
 
-from aahcrawler.archive.index import LINES, SORTED
-from aahcrawler.archive.index_entry import Place, place_of
+from aahcrawler.archive.index import LINES, SORTED, Place, place_of
 from aahcrawler.archive.payload import key_of_url
-from aahcrawler.archive.resources import page_of_resource
+from aahcrawler.archive.records import page_of_resource
 from aahcrawler.archive.surt import surt
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
 from aahcrawler.segments import segments

@@ -11,13 +11,11 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from aahcrawler.archive.gzip_members import Member
-from aahcrawler.archive.index_entry import Place
+from aahcrawler.archive.index import Place
 from aahcrawler.archive.payload import HttpPayload, status_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, read_at, rendered_in
-from aahcrawler.archive.records import is_http
-from aahcrawler.archive.resources import DOM
-from aahcrawler.archive.scanning import Header, record_date, timestamp
+from aahcrawler.archive.records import DOM, is_http
+from aahcrawler.archive.scanning import Header, Member, record_date, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Rendered
 from aahcrawler.layout import ARCHIVE

@@ -16,8 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from aahcrawler.annotations.judgements import Grade, Judgement, by_page
-from aahcrawler.annotations.judging_samples import DrawnPage, FramePage, Order, Sample
+from aahcrawler.annotations.judgements import DrawnPage, FramePage, Grade, Judgement, Order, Sample, by_page
 from aahcrawler.tallies import plural
 
 RESAMPLES: Final = 2_000

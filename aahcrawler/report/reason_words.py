@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.scope import Refusal, SourceRefusal
 from aahcrawler.seeds import in_words as failure_in_words
 from aahcrawler.streams import StreamNote
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 
 ROLES: Final[Mapping[str, str]] = {"intermediate": "leads to content", "terminal": "has content"}
 """What a level of pages is for, by the name of its role in the knowledge base."""

@@ -11,9 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from aahcrawler.adaptation.overlay import Evidence, Overlay
-from aahcrawler.annotations.judgements import judgements_of
-from aahcrawler.annotations.judging_samples import framed, samples_of
-from aahcrawler.annotations.membership import membership_of, with_membership
+from aahcrawler.annotations.judgements import framed, judgements_of, membership_of, samples_of, with_membership
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.fingerprint import KnowledgeUsed

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
 from aahcrawler.layout import CHANGE_LOG, CHANGES, CHANGES_INDEX, INDEXES
-from aahcrawler.revisits.change_evidence import (
+from aahcrawler.revisits.page_comparison import (
     PlaceEvidence,
     ServerDates,
     dated,

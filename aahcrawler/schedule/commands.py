@@ -64,8 +64,8 @@ def list_crawls(
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
+    from aahcrawler.schedule.schedule_plan import upcoming, write_json, write_upcoming
     from aahcrawler.schedule.schedule_run import Place
-    from aahcrawler.schedule.schedule_tables import upcoming, write_json, write_upcoming
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
@@ -166,7 +166,7 @@ def show_log(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
     """List visits, the newest first: when each was due, began and ended, how, and what it found."""
-    from aahcrawler.schedule.schedule_tables import visit_rows, write_json, write_visits
+    from aahcrawler.schedule.schedule_plan import visit_rows, write_json, write_visits
     from aahcrawler.schedule.visit_log import LogError, VisitLog
 
     with exit_on_error(LogError), VisitLog.opened(file.with_suffix(".sqlite")) as log:
@@ -191,9 +191,15 @@ def plan(
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.schedule_plan import expected_seconds, fitting_pages, planned, whole_rhythm
+    from aahcrawler.schedule.schedule_plan import (
+        expected_seconds,
+        fitting_pages,
+        planned,
+        whole_rhythm,
+        write_plan,
+        write_plan_json,
+    )
     from aahcrawler.schedule.schedule_run import Place
-    from aahcrawler.schedule.schedule_tables import write_plan, write_plan_json
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 

@@ -26,7 +26,7 @@ from aahcrawler.revisits.revisit_policies import (
     StormCrawler,
     Window,
 )
-from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.sections import Duration
 from online_analysis.icd.units import parse_duration
 

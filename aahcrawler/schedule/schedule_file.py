@@ -14,9 +14,8 @@ from aahcrawler.revisits.visit_budget import Objective
 from aahcrawler.schedule.page_rhythms import DownloadsADay, PageRhythm
 from aahcrawler.schedule.rhythms import Rhythmic
 from online_analysis.icd.explanations import mistakes_of
-from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
+from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake, Section, refuse
 from online_analysis.icd.secrets import Secret
-from online_analysis.icd.section import Section, refuse
 from online_analysis.icd.sections import Duration, FolderName
 from online_analysis.icd.units import parse_duration
 from online_analysis.icd.yaml_source import LARGEST, Source, Value, read_source

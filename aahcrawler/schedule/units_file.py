@@ -13,9 +13,8 @@ from pydantic import AfterValidator, Field, HttpUrl, ValidationError, model_vali
 
 from aahcrawler.schedule.rhythms import Interval
 from online_analysis.icd.explanations import mistakes_of
-from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.mistakes import IcdError, Mistake, Section, refuse
 from online_analysis.icd.secrets import Secret
-from online_analysis.icd.section import Section, refuse
 from online_analysis.icd.sections import FolderName
 from online_analysis.icd.yaml_source import LARGEST, read_source
 

@@ -18,7 +18,7 @@ from aahcrawler.exits import MISTAKE
 from aahcrawler.revisits.visit_budget import shared
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
 from aahcrawler.schedule.division import turn_of
-from aahcrawler.schedule.page_intervals import Demand
+from aahcrawler.schedule.page_rhythms import Demand
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Entry, Occasion, Schedule
 from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm

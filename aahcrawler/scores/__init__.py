@@ -1,9 +1,8 @@
 """The score log: append-only files with the scores of each page and link, their times and reasons."""
 
 from aahcrawler.scores.entries import Lesson, Source
-from aahcrawler.scores.ranker_lessons import MAX_PAGES, Lessons, Remembered, never_wanted, remember
+from aahcrawler.scores.ranker_lessons import MAX_PAGES, Lessons, Remembered, Share, never_wanted, remember, weighed
 from aahcrawler.scores.reader import Leftover, count_lessons, left_over
-from aahcrawler.scores.reweighting import Share, weighed
 from aahcrawler.scores.writer import Findings, Leads, ScoreLog, Terms
 
 __all__ = [

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler import __version__
-from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.record_access import Record, RecordError, open_place
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
+from aahcrawler.archive.scanning import Member
 from aahcrawler.archive.writer import Identity
 from aahcrawler.captures.record_scan import ResponseRecord
 from aahcrawler.layout import ARCHIVE

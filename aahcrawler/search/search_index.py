@@ -22,15 +22,15 @@ from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
 from aahcrawler.annotations import AnnotationIndex, Annotations, CaptureAnnotations, Kind
-from aahcrawler.annotations.annotation_statements import read_annotations
+from aahcrawler.annotations.annotation import read_annotations
 from aahcrawler.captures.record_scan import Damage, Info, ResponseRecord, scanned
 from aahcrawler.derived_index import DerivedIndex, Known, Source, segment_members, segment_sources
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
-from aahcrawler.search.page_texts import PageTexts, shows_page
 from aahcrawler.search.search_entry import (
     OBJECT,
     Facts,
+    PageTexts,
     SearchEntry,
     facts_in,
     microseconds,
@@ -38,6 +38,7 @@ from aahcrawler.search.search_entry import (
     object_entries,
     object_thing,
     page_thing,
+    shows_page,
 )
 from aahcrawler.search.text_index import SAID, STILL, TOPIC_STEMS, TextIndex, Version, version_key
 from aahcrawler.segments import DamageError

@@ -1,17 +1,20 @@
 """What became of each seed: a verdict with the reason, and what to do about it."""
 
-from aahcrawler.seeds.trail import (
+from aahcrawler.seeds.verdicts import (
     SeedResult,
+    Verdict,
+    counted_in_words,
     forbidden_on_site,
+    in_words,
     of_attempt,
     of_failure,
     of_page,
+    of_reason,
     of_redirect,
     of_refused_links,
     on_site,
     seed_results,
 )
-from aahcrawler.seeds.verdicts import Verdict, counted_in_words, in_words, of_reason
 from aahcrawler.seeds.walls import redirect_wall, wall
 
 __all__ = [

@@ -17,7 +17,7 @@ from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt
 from aahcrawler.seeds.verdicts import Verdict, of_status
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 
 _LONGEST: Final = 4_000
 """Characters of text beyond which a page is no wall."""

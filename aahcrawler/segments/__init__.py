@@ -10,17 +10,24 @@ off again, so that the file always ends with a complete member; a process killed
 member, which ``recover`` cuts.
 """
 
-from aahcrawler.segments.members import Members, identity
-from aahcrawler.segments.reader import Recovered, extent, is_open, lines, open_segment, recover, segments
-from aahcrawler.segments.series import (
+from aahcrawler.segments.reader import (
     OPEN,
     DamageError,
     DiskFullError,
+    Members,
+    Recovered,
     SegmentError,
     Series,
     append_line,
+    extent,
+    identity,
+    is_open,
+    lines,
     no_link,
+    open_segment,
     private,
+    recover,
+    segments,
 )
 from aahcrawler.segments.writer import Clock, SegmentedOutput, SegmentWriter, Span, packed_member
 

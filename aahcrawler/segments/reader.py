@@ -1,5 +1,6 @@
-"""Finds segments and reads them, those that are still being written too."""
+"""Finds segments and reads them by whole gzip members, those that are still being written too."""
 
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -7,13 +8,210 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final, cast
 
-from aahcrawler.segments.series import CHUNK, MARK, OPEN, DamageError, beside, sync_folder, typed
+from isal import isal_zlib
+
+OPEN = ".open"
+"""The suffix of a segment while it is being written."""
+MARK = ".mark"
+"""The suffix, after that, of the file with the length of the segment when it was last forced to disk."""
+CHECKPOINT = 64 << 20
+CHUNK = 1 << 16
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class SegmentError(Exception):
+    """Raised where a segment cannot be written or read; the message tells the file and the remedy."""
+
+
+class DamageError(Exception):
+    """Raised for a segment that holds what it should not; the message tells the file and the remedy."""
+
+
+class DiskFullError(SegmentError):
+    """Raised where the disk is full. Nothing written before is lost, and the same write may be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A series of segments: their folder, the crawl they are named after, and their extension.
+
+    A new segment is begun once the last one holds ``limit`` bytes or more. ``checkpoint`` is after how many
+    bytes a segment is forced to disk.
+    """
+
+    folder: Path
+    crawl: str
+    extension: str
+    limit: int = 1 << 30
+    checkpoint: int = CHECKPOINT
+
+    def name(self, opened: datetime, serial: int) -> str:
+        """Return the final name of a segment; characters that file names do not bear become ``_``.
+
+        >>> Series(Path("archive"), "my crawl", "warc.gz").name(datetime(2026, 1, 2, tzinfo=UTC), 7)
+        'my_crawl-20260102000000-00007.warc.gz'
+        """
+        return f"{self._prefix}-{opened.astimezone(UTC):%Y%m%d%H%M%S}-{serial:05d}.{self.extension}"
+
+    def next_serial(self) -> int:
+        """Return one more than the highest serial number in the folder, finished or not."""
+        pattern = re.compile(
+            rf"{re.escape(self._prefix)}-\d{{14}}-(\d+)\.{re.escape(self.extension)}(?:{re.escape(OPEN)})?"
+        )
+        matches = (pattern.fullmatch(path.name) for path in self.folder.iterdir())
+        return max((int(match[1]) + 1 for match in matches if match), default=0)
+
+    @property
+    def _prefix(self) -> str:
+        return re.sub(r"[^\w.-]|^\.", "_", self.crawl, flags=re.ASCII)
+
+
+def no_link(path: str, flags: int) -> int:
+    """Open a file as ``open`` does (its ``opener``), and raise ``OSError`` where the name is a symbolic link.
+
+    Whoever may write to a folder must not have us write elsewhere by a link.
+    """
+    return os.open(path, flags | os.O_NOFOLLOW, 0o644)
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file as ``no_link`` does, so that its owner alone may read it: it may hold secrets."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    with suppress(OSError):  # Another one's file, which was let be read.
+        os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return the path whose name has ``suffix`` appended."""
+    return path.with_name(path.name + suffix)
+
+
+def sync_folder(folder: Path) -> None:
+    """Force the names in a folder to disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def typed(error: OSError, path: Path) -> SegmentError:
+    """Return the error to raise when the operating system refuses to write to ``path``."""
+    if error.errno in _FULL:
+        return DiskFullError(
+            f"{path.parent}: no space is left for {path.name} ({error.strerror}). Make room and go on; "
+            "everything written before is complete."
+        )
+    return SegmentError(f"{path}: cannot be written ({error.strerror or error}). Check the disk and its permissions.")
+
+
+def append_line(path: Path, line: str) -> int:
+    """Add a line to a file and force it to the disk; return the size of the file then, in bytes.
+
+    After a line that was torn a new one begins. Callers take care that only one of them writes.
+    """
+    with open(path, "ab+", opener=no_link) as file:
+        torn = b""
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            torn = b"" if file.read(1) == b"\n" else b"\n"
+        file.write(torn + line.encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+        return file.tell()
+
+
+_CHUNK = 1 << 16
+InflateError: Final = cast("type[Exception]", isal_zlib.error)
+"""Raised by ISA-L for compressed data that are damaged; its stubs call it an instance."""
+
+
+class Members:
+    """The members of a segment from the byte ``begin`` on, each the statements of a capture.
+
+    ``end`` is the end of the last member that was read, from which reading can continue another time. ``statements``
+    counts the lines read. Members that are not ``wanted``, by their first byte and their text, are passed over. Reading
+    raises ``DamageError`` where there is no whole member.
+    """
+
+    def __init__(self, file: BinaryIO, begin: int = 0, wanted: Callable[[int, bytes], bool] | None = None) -> None:
+        self.size = file.seek(0, os.SEEK_END)
+        self.end = begin
+        self.statements = 0
+        self._wanted = wanted
+        self._file = file
+        self._pending = b""
+        file.seek(begin)
+
+    def member(self) -> bytes:
+        """Return the text of the next member that is wanted; nothing at the end."""
+        while self.end < self.size:
+            begin, text = self.end, self._next()
+            if self._wanted is None or self._wanted(begin, text):
+                self.statements += text.count(b"\n")
+                return text
+        return b""
+
+    def _next(self) -> bytes:
+        begin, inflate, pieces = self.end, isal_zlib.decompressobj(wbits=31), []
+        try:
+            while not inflate.eof:
+                pieces.append(inflate.decompress(self._piece()))
+                self.end += len(self._pending) - len(inflate.unused_data)
+                self._pending = inflate.unused_data
+        except (OSError, InflateError) as error:
+            raise DamageError(f"at byte {begin}: {error}") from error
+        return b"".join(pieces)
+
+    def _piece(self) -> bytes:
+        self._pending = self._pending or self._file.read(_CHUNK)
+        if not self._pending:
+            raise OSError("it ends in the middle of a capture")
+        return self._pending
+
+    def stream(self, most: int) -> BinaryIO:
+        """Return the text of the next members as a file; it ends after the member with which it reaches ``most``."""
+        return io.BufferedReader(_Stream(self, most), _CHUNK)
+
+
+class _Stream(io.RawIOBase):
+    def __init__(self, members: Members, most: int) -> None:
+        self._members = members
+        self._left = most
+        self._text = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not self._text and self._left > 0:
+            self._text = memoryview(self._members.member())
+            self._left -= len(self._text)
+        with memoryview(buffer) as view:
+            piece = self._text[: len(view)]
+            view[: len(piece)] = piece
+        self._text = self._text[len(piece) :]
+        return len(piece)
+
+
+def identity(path: Path, file: BinaryIO) -> str:
+    """Return the identity of a segment, open or closed: its final name, and a digest of its first capture.
+
+    The name alone would not do: crawls of one id may have begun in the same second. Leaves ``file`` anywhere. Raises
+    as ``Members`` does.
+    """
+    digest = hashlib.sha256(Members(file).member()).hexdigest()
+    return f"{path.name.removesuffix(OPEN)}:{digest[:16]}"
+
 
 _MAGIC = b"\x1f\x8b\x08"
 _INFLATED = 1 << 20

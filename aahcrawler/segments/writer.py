@@ -12,7 +12,7 @@ from typing import Self
 
 from isal import isal_zlib
 
-from aahcrawler.segments.series import MARK, OPEN, SegmentError, Series, beside, no_link, sync_folder, typed
+from aahcrawler.segments.reader import MARK, OPEN, SegmentError, Series, beside, no_link, sync_folder, typed
 
 _TOGETHER = 1 << 18
 """Bytes of an append that are held back at most."""

@@ -16,9 +16,8 @@ from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback, listener
-from aahcrawler.replay.numbered_pages import MarkedPages
-from aahcrawler.replay.replay_access import ReplayAccess
-from aahcrawler.replay.replay_app import replay_app
+from aahcrawler.replay.page_marks import MarkedPages
+from aahcrawler.replay.replay_app import ReplayAccess, replay_app
 from aahcrawler.search.snippets import words_in
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
@@ -40,8 +39,8 @@ from aahcrawler.service.server import (
 )
 from aahcrawler.service.steering.unfound_searches import UNFOUND, UnfoundSearches
 from aahcrawler.service.views.page_pictures import PagePictures
+from aahcrawler.service.web.entrance import UnfinishedHeads
 from aahcrawler.service.web.roles import LOCAL, Tokens
-from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 
 PORT: Final = 8390
 REPLAY_HOST: Final = "localhost"

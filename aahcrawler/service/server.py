@@ -23,10 +23,9 @@ from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.crawl_management import go_on_deleting
 from aahcrawler.service.views.live_feed import LiveFeed
-from aahcrawler.service.web.entrance import Rates
+from aahcrawler.service.web.entrance import HEAD_BYTES, HttpProtocol, Rates, UnfinishedHeads
+from aahcrawler.service.web.noted_acts import ServiceLog
 from aahcrawler.service.web.roles import TokenError, read_tokens
-from aahcrawler.service.web.service_log import ServiceLog
-from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, HttpProtocol, UnfinishedHeads
 
 TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
 HOST, PORT, RATE = "127.0.0.1", 8380, 50.0

@@ -10,10 +10,9 @@ from io import BytesIO
 from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit
 
-from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.record_access import Record, RecordError
 from aahcrawler.archive.records import unlabelled_digest
-from aahcrawler.archive.scanning import Header, record_date
+from aahcrawler.archive.scanning import Header, Member, record_date
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.page import Headers
 from aahcrawler.page.decoding import decode_content

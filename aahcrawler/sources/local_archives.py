@@ -4,12 +4,14 @@ A capture is looked up by bisection in the CDXJ index of its folder. Files that 
 reference where their records can be read as they are.
 """
 
+import hashlib
 import json
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -22,16 +24,45 @@ from aahcrawler.archive.scanning import Header
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
-from aahcrawler.layout import ARCHIVE, INDEXES, LOCK, WARC
+from aahcrawler.imports.import_writer import ImportedFile, entries
+from aahcrawler.layout import ARCHIVE, IMPORTS, INDEXES, LOCK, SOURCES, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.segments import DamageError, SegmentError
-from aahcrawler.sources.archive_imports import import_folder
 from aahcrawler.sources.foreign_indexes import files_of, indexes_in, is_index, open_index
 from aahcrawler.sources.record_captures import capture_in, measured, shown_again
 from aahcrawler.sources.source import ArchiveFolderError, Clock, Demand, SnapshotChoice, SourceError, is_credible
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
+from online_analysis.icd import Icd
+
+
+def import_folder(path: Path, crawl: Path) -> Path:
+    """Return the folder that a crawl imports a file, or the files of a folder, of no crawl into."""
+    label = hashlib.sha256(str(path.resolve()).encode("utf-8", "replace")).hexdigest()[:16]
+    return crawl / SOURCES / label
+
+
+def damaged(icd: Icd, crawl: Path) -> Mapping[str, int]:
+    """Return how many places could not be read in each of the files that a crawl imported of its definition's archives.
+
+    A file that is cut off has one such place. Files that are whole are left out.
+    """
+    found: dict[str, int] = {}
+    for path in (path for each in icd.captures.sources for path in each.archive):
+        notes = import_folder(Path(path), crawl) / IMPORTS
+        with suppress(FileNotFoundError):
+            state = notes.stat()
+            found |= _damaged(notes.parent, state.st_mtime_ns, state.st_size)
+    return {name: places for name, places in sorted(found.items()) if places}
+
+
+@lru_cache(64)
+def _damaged(root: Path, _changed: int, _size: int) -> Mapping[str, int]:
+    """Return the places of each file that the notes of an import, as they are now, say to be no whole records."""
+    last = {each.name: each.counts for each, _ in entries(root) if isinstance(each, ImportedFile)}
+    return {name: counts.lost + counts.passed for name, counts in last.items()}
+
 
 MAX_CAPTURES: Final = 10_000
 """Captures of one URL that are looked at where all of them are wanted."""

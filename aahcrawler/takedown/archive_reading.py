@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from aahcrawler.archive.gzip_members import Member, MemberError, members
-from aahcrawler.archive.index import LINES, SORTED, index_lines
-from aahcrawler.archive.index_entry import place_of
+from aahcrawler.archive.checking import TORN
+from aahcrawler.archive.index import LINES, SORTED, index_lines, place_of
 from aahcrawler.archive.ledger import remembered_places
 from aahcrawler.archive.record_access import MAX_METADATA_LENGTH, Record, RecordError
-from aahcrawler.archive.repair import TORN
-from aahcrawler.archive.resources import page_of_resource
-from aahcrawler.archive.scanning import Header, read_header
+from aahcrawler.archive.records import page_of_resource
+from aahcrawler.archive.scanning import Header, Member, MemberError, members, read_header
 from aahcrawler.layout import (
     ARCHIVE,
     CHANGE_LOG,

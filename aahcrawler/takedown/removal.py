@@ -20,9 +20,10 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from aahcrawler import urls
-from aahcrawler.annotations.annotation import AnnotationsBusyError, annotating
-from aahcrawler.annotations.annotation_statements import (
+from aahcrawler.annotations.annotation import (
+    AnnotationsBusyError,
     annotated_capture,
+    annotating,
     derived_from,
     is_of_run,
     meant_in,
@@ -31,9 +32,9 @@ from aahcrawler.annotations.annotation_statements import (
 )
 from aahcrawler.annotations.web_annotations import rewrite
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
-from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.record_access import Record, RecordError
+from aahcrawler.archive.scanning import members
 from aahcrawler.crawl_collections import packages_with
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
@@ -67,7 +68,7 @@ from aahcrawler.layout import (
 )
 from aahcrawler.report.report_page import ReportError, write_report
 from aahcrawler.segments import recover, segments
-from aahcrawler.segments.series import sync_folder
+from aahcrawler.segments.reader import sync_folder
 from aahcrawler.takedown.archive_reading import (
     ENTRIES,
     STATEMENTS,

@@ -15,13 +15,12 @@ from typing import IO, BinaryIO, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.archive.gzip_members import Member, MemberError, magic_places, members, salvaged
 from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of, is_chunked
 from aahcrawler.archive.record_access import Record, RecordError
 from aahcrawler.archive.records import header
-from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, Header
+from aahcrawler.archive.scanning import MAX_HEADER_LENGTH, Header, Member, MemberError, magic_places, members, salvaged
 from aahcrawler.segments import no_link
-from aahcrawler.segments.series import sync_folder
+from aahcrawler.segments.reader import sync_folder
 
 _DAMAGE_PIECE = 1 << 20
 

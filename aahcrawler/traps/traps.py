@@ -12,17 +12,13 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from aahcrawler.traps.aliases import Aliases
-from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet, digest
+from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, Precedents, RecentSet, TrapDecisions, digest
 from aahcrawler.traps.budgets import Budgets
-from aahcrawler.traps.holdings import Holdings
-from aahcrawler.traps.path_shape import Trap, misshapen
-from aahcrawler.traps.patterns import UrlPattern, names_page, pattern_of
-from aahcrawler.traps.precedents import Precedents, TrapDecisions
-from aahcrawler.traps.session_ids import SessionIds, Suspect
+from aahcrawler.traps.patterns import Trap, UrlPattern, misshapen, names_page, pattern_of
+from aahcrawler.traps.session_ids import Aliases, SessionIds, Suspect
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import Neighbours, SoftErrors
-from aahcrawler.traps.yields import LINKED, MIN_EXPECTED, Brought, Yields
+from aahcrawler.traps.yields import LINKED, MIN_EXPECTED, Brought, Holdings, Yields
 from online_analysis.icd.sections import Traps as TrapsSection
 
 NEW_SHARE = 0.25

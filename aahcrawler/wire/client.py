@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from aahcrawler.exchange import Exchange
 from aahcrawler.wire.admission import Waiting
-from aahcrawler.wire.connection import Connection, Patience
+from aahcrawler.wire.connection import Connection, Patience, Pool
 from aahcrawler.wire.dial import Dialler
 from aahcrawler.wire.errors import (
     ConnectError,
@@ -28,12 +28,10 @@ from aahcrawler.wire.errors import (
     WireTimeoutError,
 )
 from aahcrawler.wire.ip_policy import IpPolicy
-from aahcrawler.wire.pool import Pool
-from aahcrawler.wire.reception import Bounds, Reception
+from aahcrawler.wire.reception import Bounds, Reception, Spool
 from aahcrawler.wire.relay import Relay, Withholding
 from aahcrawler.wire.request import Origin, Target, WireRequest, serialise, target_of
 from aahcrawler.wire.settings import KeepAlive, Limits, Proxy, Timeouts, WireSettings, forwarding_proxy
-from aahcrawler.wire.spool import Spool
 from aahcrawler.wire.tunnel import LOGIN, LOGIN_PROBLEM, authorization
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket as sockets
+from collections import OrderedDict
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Protocol, cast
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.errors import DisconnectError, SpoolError, WireError, WireTimeoutError
 from aahcrawler.wire.reception import Reception
+from aahcrawler.wire.request import Origin
+from aahcrawler.wire.settings import KeepAlive
 
 _QUICK_ACK: int | None = getattr(sockets, "TCP_QUICKACK", None)
 """Linux only."""
@@ -267,3 +270,77 @@ def _spool_error(error: BaseException) -> SpoolError:
     raised = SpoolError(f"the response could not be kept: {error}")
     raised.__cause__ = error
     return raised
+
+
+class Pool:
+    """Tracks all connections, and the idle ones by origin.
+
+    The most recently used one is taken first; the one idle longest is closed when there are too many. A connection
+    keeps the IP address that was checked when it was opened, whatever the name service says of its host later.
+    """
+
+    def __init__(self, settings: KeepAlive) -> None:
+        self._settings = settings
+        self._open: set[Connection] = set()
+        self._all_closed = asyncio.Event()
+        self._idle: OrderedDict[Connection, Origin] = OrderedDict()
+        self._by_origin: dict[Origin, list[Connection]] = {}
+        self._timers: dict[Connection, asyncio.TimerHandle] = {}
+
+    def opened(self, connection: Connection) -> None:
+        """Count a connection in."""
+        self._open.add(connection)
+        self._all_closed.clear()
+
+    def closed(self, connection: Connection) -> None:
+        """Count a connection out."""
+        self._open.discard(connection)
+        self._forget(connection)
+        if not self._open:
+            self._all_closed.set()
+
+    async def close(self, patience: float) -> None:
+        """Close every connection at once, waiting ``patience`` seconds at most."""
+        for connection in tuple(self._open):
+            connection.abort()
+        if self._open:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_closed.wait(), patience)
+
+    def take(self, origin: Origin) -> Connection | None:
+        """Remove and return an idle connection to an origin, None where there is none."""
+        while waiting := self._by_origin.get(origin):
+            connection = waiting[-1]
+            self._forget(connection)
+            if connection.usable:
+                return connection
+            connection.close()
+        return None
+
+    def put(self, origin: Origin, connection: Connection) -> None:
+        """Keep a usable connection, and close those beyond the limits."""
+        if not connection.usable or self._settings.seconds <= 0 or self._settings.connections < 1:
+            connection.close()
+            return
+        loop = asyncio.get_running_loop()
+        self._idle[connection] = origin
+        self._by_origin.setdefault(origin, []).append(connection)
+        self._timers[connection] = loop.call_later(self._settings.seconds, self._drop, connection)
+        if len(self._by_origin[origin]) > self._settings.per_origin:
+            self._drop(self._by_origin[origin][0])
+        elif len(self._idle) > self._settings.connections:
+            self._drop(next(iter(self._idle)))
+
+    def _forget(self, connection: Connection) -> None:
+        origin = self._idle.pop(connection, None)
+        if origin is None:
+            return
+        self._timers.pop(connection).cancel()
+        waiting = self._by_origin[origin]
+        waiting.remove(connection)
+        if not waiting:
+            del self._by_origin[origin]
+
+    def _drop(self, connection: Connection) -> None:
+        self._forget(connection)
+        connection.close()

@@ -7,8 +7,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.wire.errors import WireError
-from aahcrawler.wire.reception import Bounds, Reception
-from aahcrawler.wire.spool import Spool
+from aahcrawler.wire.reception import Bounds, Reception, Spool
 
 PAGE_BYTES = 10_000_000
 """The most bytes of an archived answer that are read where nothing else is said; the archive may hold more."""

@@ -16,7 +16,7 @@ from aahcrawler.wire.errors import (
     ProxyUnavailableError,
     WireError,
 )
-from aahcrawler.wire.head import HEAD_END, parse_head
+from aahcrawler.wire.reception import HEAD_END, parse_head
 from aahcrawler.wire.settings import Proxy, ProxyKind
 
 HEAD_BYTES = 16_384

@@ -7,8 +7,8 @@ from itertools import chain
 
 from lxml.html import HtmlElement
 
+from aahcrawler.page.markup import name_of
 from aahcrawler.page.text import plain_text
-from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.delimiters import cut
 from aahcrawler.wrapper_induction.element_features import TELLING_TAGS, Features, cost_of_tag, is_beside
 from aahcrawler.wrapper_induction.item_selectors import SearchBudget, found_by

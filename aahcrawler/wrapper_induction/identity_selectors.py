@@ -8,7 +8,7 @@ from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.field_reader import Owners
-from aahcrawler.page.xml_names import name_of
+from aahcrawler.page.markup import name_of
 from aahcrawler.wrapper_induction.delimiters import shared
 from aahcrawler.wrapper_induction.element_features import Features, numbered_stem
 from aahcrawler.wrapper_induction.item_selectors import SearchBudget

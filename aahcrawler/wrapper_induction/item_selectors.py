@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.page.xml_names import name_of
+from aahcrawler.page.markup import name_of
 from aahcrawler.wrapper_induction.element_features import Feature, Features
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, RobustStep, leading_to
 from knowledge_base.selectors import Selector

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page.xml_names import name_of
+from aahcrawler.page.markup import name_of
 from aahcrawler.wrapper_induction.element_features import Feature, Features, Weighed, cost_of_tag
 from knowledge_base.selectors import Selector, compile_selector
 

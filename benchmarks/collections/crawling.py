@@ -17,7 +17,7 @@ from aahcrawler.frontier.protocol import Offer, Rescore, State
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import Headers, Page
-from aahcrawler.pipeline.score import AT_ONCE, ScoredPage, finish, rank, score, understand
+from aahcrawler.pipeline.analysis import AT_ONCE, ScoredPage, finish, rank, score, understand
 from aahcrawler.sources.source import SnapshotChoice
 from aahcrawler.urls import canonicalize, queue_of
 from benchmarks.collections.dated_world import Capture, DatedWorld

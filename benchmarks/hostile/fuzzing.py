@@ -19,7 +19,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.assistance import raised
 from aahcrawler.page import Page
-from aahcrawler.pipeline.score import score, understand
+from aahcrawler.pipeline.analysis import score, understand
 from aahcrawler.wire.replay import replayed
 from benchmarks.hostile.mutations import Answer, mutated
 from benchmarks.recorded import FETCHED_AT, NoRecordedSitesError, recorded_sites, site_pages

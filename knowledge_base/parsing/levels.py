@@ -8,8 +8,7 @@ from lxml import etree
 
 from knowledge_base.model import Action, Extract, Kind, Navigate, PageLevel, Role, Variant
 from knowledge_base.parsing.attributes import Notes, child_or_self, conditions, selectors, text, url_rule, words, yes
-from knowledge_base.parsing.extraction_actions import check_types, extract
-from knowledge_base.parsing.navigation_actions import navigate
+from knowledge_base.parsing.extraction_actions import check_types, extract, navigate
 from knowledge_base.url_rules import Paging, UrlRule
 
 _SORTS: Mapping[str, str] = {

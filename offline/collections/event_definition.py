@@ -14,14 +14,13 @@ from random import Random
 from statistics import fmean
 from typing import Final, Literal
 
-from offline.collections.edit_history import Revision
 from offline.collections.event_page import CitedPage, EventPage
-from offline.collections.reference_pages import HadReference
+from offline.collections.reference_pages import HadReference, Revision
 from online_analysis.analysers.relevance import RelevanceAnalyser, combined
 from online_analysis.document import Document
 from online_analysis.icd import Event, Relevance
 from online_analysis.icd.units import format_duration
-from online_analysis.icd.yaml_writing import in_flow, scalar
+from online_analysis.icd.yaml_source import in_flow, scalar
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
 

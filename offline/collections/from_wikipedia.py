@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.tombstones import replace_durably
-from offline.collections.edit_history import EditHistory, Revision, read_history
 from offline.collections.event_definition import Definition, Materials, Sought
 from offline.collections.event_page import CitedPage, EventPage, EventPageError, read_event_page
 from offline.collections.reference_pages import (
+    EditHistory,
     Fetching,
     HadReference,
     ReferenceReader,
+    Revision,
     WikiAddress,
     archived_references,
     fetching,
+    read_history,
 )
 from offline.collections.wikitext import read_wikitext, wikitext_of
 from online_analysis.icd import Politeness

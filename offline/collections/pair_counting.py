@@ -8,7 +8,7 @@ from pathlib import Path
 from aahcrawler.captures import ArchivedCaptures
 from online_analysis.document import Document
 from online_analysis.pair_frequencies import PairCounter, PairFrequencies
-from online_analysis.term_counts import Counting
+from online_analysis.term_arrays import Counting
 from online_analysis.terms import Lexicon
 
 

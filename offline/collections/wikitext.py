@@ -13,7 +13,6 @@ from datetime import date
 from itertools import pairwise
 from typing import Any, Final
 
-from offline.collections.edit_history import revisions_in
 from offline.collections.event_page import (
     MAX_REFERENCES,
     CitedPage,
@@ -28,6 +27,7 @@ from offline.collections.event_page import (
     published_in,
     type_of_file,
 )
+from offline.collections.reference_pages import revisions_in
 from online_analysis.terms import Lexicon
 
 _DEEPEST: Final = 20

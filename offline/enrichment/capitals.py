@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Final
 
 from aahcrawler.annotations import Kind
-from offline.enrichment.entity_names import MAX_NAME
-from offline.enrichment.name_contexts import TITLES, is_institution, kind_by_apposition, kind_by_words
+from offline.enrichment.name_contexts import MAX_NAME, TITLES, is_institution, kind_by_apposition, kind_by_words
 from offline.enrichment.word_dictionaries import NounDictionary
-from online_analysis.word_lists import function_words
+from online_analysis.terms import function_words
 
 NOUNS_WITH_CAPITALS: Final = frozenset({"de", "lb"})
 """Languages that write all nouns with a capital."""

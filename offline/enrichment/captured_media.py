@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.payload import HEAD, HttpPayload
 from aahcrawler.archive.record_access import Record, read_in
+from aahcrawler.archive.scanning import Member
 from aahcrawler.captures import BEGINNING, ArchivedCaptures, Damage
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.objects import vocabulary as v

@@ -18,9 +18,19 @@ from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.tallies import plural
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
-from offline.enrichment.entity_names import MAX_NAME, acronym, entity_iri, folded_name, stands_for, tidied
-from offline.enrichment.language_models import ANY, installed_models, model_version
-from offline.enrichment.name_contexts import is_institution, is_titled, kind_beside, kind_by_words
+from offline.enrichment.name_contexts import (
+    MAX_NAME,
+    acronym,
+    entity_iri,
+    folded_name,
+    is_institution,
+    is_titled,
+    kind_beside,
+    kind_by_words,
+    stands_for,
+    tidied,
+)
+from offline.enrichment.sentences import ANY, installed_models, model_version
 from offline.enrichment.steps import Setting
 from offline.enrichment.word_dictionaries import dictionary_code, noun_dictionary
 from online_analysis.terms import Lexicon

@@ -20,16 +20,16 @@ from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
 from offline.enrichment.document_frequencies import DocumentFrequencies
-from offline.enrichment.entity_names import (
+from offline.enrichment.name_contexts import (
     MAX_NAME,
     acronyms,
     entity_iri,
     folded_name,
     is_initialed,
+    kind_by_words,
     tidied,
     with_umlauts_written_out,
 )
-from offline.enrichment.name_contexts import kind_by_words
 from offline.enrichment.word_dictionaries import noun_dictionary
 
 _EDITION: Final = "4"

@@ -21,7 +21,7 @@ from aahcrawler.objects.reader import Statements
 from aahcrawler.page.generic import language as language_of
 from aahcrawler.tombstones import TakenDown
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.entity_names import MAX_NAME
+from offline.enrichment.name_contexts import MAX_NAME
 
 MAX_TEXT: Final = 200_000
 """Characters of a text that annotators are given."""

@@ -5,13 +5,16 @@ models tell lemmas, parts of speech and noun phrases alone, and the sentences of
 them.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
+from importlib.util import find_spec
 from itertools import groupby, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sentencex import get_sentence_boundaries
@@ -20,10 +23,63 @@ from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.tallies import plural
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import NOUNS_WITH_CAPITALS
-from offline.enrichment.language_models import installed_models, model_version, reading_words
 from offline.enrichment.word_dictionaries import dictionary_code, lemmatiser
-from online_analysis.terms import is_unspaced
-from online_analysis.word_lists import function_words
+from online_analysis.terms import function_words, is_unspaced
+
+MODELS: Final = "spacy_models"
+"""The group of entry points in which packages announce pipelines for spaCy."""
+ANY: Final = "xx"
+"""The code of pipelines that read languages which have none."""
+_SIZES: Final = ("_lg", "_md", "_sm")
+_TAGGING: Final = frozenset({"tagger", "morphologizer"})
+_LEMMATISING: Final = frozenset({"lemmatizer", "trainable_lemmatizer"})
+
+
+def installed_models() -> dict[str, str]:
+    """Return an installed pipeline for each language, the largest, by its code.
+
+    The code is what the name of the package begins with, as spaCy names packages: ``en_core_web_sm``.
+    """
+    found = {entry.name for entry in entry_points(group=MODELS)}
+
+    def preference(name: str) -> tuple[int, str]:
+        return next((place for place, size in enumerate(_SIZES) if size in name), len(_SIZES)), name
+
+    models: dict[str, str] = {}
+    for name in sorted(found, key=preference):
+        models.setdefault(name.partition("_")[0], name)
+    return models
+
+
+def reading_words(models: Mapping[str, str]) -> dict[str, str]:
+    """Return those of some pipelines, by language, that tell parts of speech and lemmas."""
+
+    def reads_words(model: str) -> bool:
+        parts = parts_of(model)
+        return not (parts.isdisjoint(_TAGGING) or parts.isdisjoint(_LEMMATISING))
+
+    return {code: model for code, model in models.items() if code != ANY and reads_words(model)}
+
+
+def parts_of(model: str) -> frozenset[str]:
+    """Return the names of the components of a pipeline, a package or a folder; none where it does not say them."""
+    folder = Path(model)
+    if not folder.is_dir():
+        found = find_spec(model)
+        if found is None or found.origin is None:
+            return frozenset()
+        folder = Path(found.origin).parent
+    try:
+        return frozenset(map(str, json.loads((folder / "meta.json").read_text("utf-8"))["components"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset()
+
+
+def model_version(model: str) -> str:
+    """Return the version of a pipeline's package; of a folder that of spaCy."""
+    found = next((entry for entry in entry_points(group=MODELS, name=model) if entry.dist is not None), None)
+    return found.dist.version if found is not None and found.dist is not None else version("spacy")
+
 
 if TYPE_CHECKING:
     from online_analysis.analysers.gazetteer import WordForm

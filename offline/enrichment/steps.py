@@ -34,7 +34,7 @@ SHIPPED: Final = {
         "joined-events": "offline.enrichment.events:JoinedEvents",
         "keywords": "offline.enrichment.keywords:Keywords",
         "topics": "offline.enrichment.topics:Topics.of",
-        "near-duplicates": "offline.enrichment.near_duplicates:NearDuplicates",
+        "near-duplicates": "offline.enrichment.related_texts:NearDuplicates",
         "related-texts": "offline.enrichment.related_texts:RelatedTexts.of",
         "conversations": "offline.enrichment.conversations:Conversations.of",
         "look-alikes": "offline.enrichment.media:LookAlikes",

@@ -13,7 +13,7 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from offline.enrichment.topic_coherence import FittedTopics
+from offline.enrichment.topic_texts import FittedTopics
 
 Numbers = NDArray[np.float64]
 

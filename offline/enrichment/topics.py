@@ -19,16 +19,20 @@ from aahcrawler.layout import ANNOTATIONS, TOPICS
 from aahcrawler.tombstones import replace_durably
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.steps import Setting
-from offline.enrichment.topic_coherence import (
+from offline.enrichment.topic_texts import (
+    MAX_SAMPLE,
     MIN_COHERENCE,
     MIN_SHARE,
     NAMING_TERMS,
     NUMBERS,
     FittedTopics,
+    Formulas,
+    TermReader,
+    Words,
     best_topics,
     ranked_terms,
+    sampled_words,
 )
-from offline.enrichment.topic_texts import MAX_SAMPLE, Formulas, TermReader, Words, sampled_words
 from online_analysis.terms import TermVector
 
 MAX_KNOWN: Final = 1_000

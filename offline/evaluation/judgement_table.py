@@ -13,9 +13,22 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler import urls
-from aahcrawler.annotations.judgements import MAX_COMMENT, Grade, Judgement, Said, Seen, judgements_of, note_judgements
-from aahcrawler.annotations.judging_samples import Sample, Wanted, draw, frame_of, keep, samples_of
-from aahcrawler.annotations.membership import membership_of
+from aahcrawler.annotations.judgements import (
+    MAX_COMMENT,
+    Grade,
+    Judgement,
+    Said,
+    Sample,
+    Seen,
+    Wanted,
+    draw,
+    frame_of,
+    judgements_of,
+    keep,
+    membership_of,
+    note_judgements,
+    samples_of,
+)
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import iri, quads, text, typed
 from aahcrawler.objects.reader import page_rows

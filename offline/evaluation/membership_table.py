@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler import urls
-from aahcrawler.annotations.membership import (
+from aahcrawler.annotations.judgements import (
     Decided,
     MemberAnswer,
     before_last_act,

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from offline.explanation.score_explanation import Explanation
-from offline.explanation.url_events import Event, Happened, Part
+from offline.explanation.score_explanation import Event, Explanation, Happened, Part
 from online_analysis.aggregation import Reason
 
 _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}

@@ -18,10 +18,9 @@ from pydantic import JsonValue, TypeAdapter
 
 from aahcrawler import __version__, urls
 from aahcrawler.annotations import SAID_BY, AnnotationIndex, CaptureAnnotations
-from aahcrawler.annotations.annotation_statements import read_annotations
+from aahcrawler.annotations.annotation import read_annotations
 from aahcrawler.archive.folders import ArchiveFolder, hidden_in, is_referred
-from aahcrawler.archive.index import LineSorter
-from aahcrawler.archive.index_entry import IndexedRecords
+from aahcrawler.archive.index import IndexedRecords, LineSorter
 from aahcrawler.archive.scanning import Scanned, scan
 from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.captures.capture_source import BEGINNING

@@ -18,8 +18,8 @@ import yaml
 
 from aahcrawler import urls
 from aahcrawler.annotations import Kind, annotations_of
+from aahcrawler.annotations.judgements import membership_of
 from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, read_decisions
-from aahcrawler.annotations.membership import membership_of
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import DECISIONS
 from aahcrawler.objects.capture_statements import read_statements

@@ -22,7 +22,7 @@ import pyoxigraph as ox
 from pydantic import TypeAdapter
 
 from aahcrawler import __version__, urls
-from aahcrawler.annotations.membership import membership_of, with_membership
+from aahcrawler.annotations.judgements import membership_of, with_membership
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity

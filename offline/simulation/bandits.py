@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from offline.simulation.crawl_strategy import Briefing, SeedsFirst
 from offline.simulation.visits import Visit
-from online_analysis.term_counts import words_of
+from online_analysis.term_arrays import words_of
 
 EXPLORATION = 0.5
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from typing import Protocol
 from aahcrawler.frontier.memory.frontier import MemoryFrontier, QueueSlots
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offer, Rescore, State
 from aahcrawler.helper import Assistance
-from aahcrawler.pipeline.score import AT_ONCE, OpenBatch, ScoredPage, contribution_of, finish, rank
+from aahcrawler.pipeline.analysis import AT_ONCE, OpenBatch, ScoredPage, contribution_of, finish, rank
 from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.page_data import Understood
 from offline.simulation.visits import Direction, Visit

@@ -10,7 +10,7 @@ import yaml
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
 from aahcrawler.helper import Assistance
-from aahcrawler.pipeline.score import ScoredPage, score
+from aahcrawler.pipeline.analysis import ScoredPage, score
 from offline.simulation.page_data import Understood
 from offline.simulation.visits import Judged
 from offline.simulation.world import World

@@ -14,10 +14,10 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pyoxigraph as ox
 
-from aahcrawler.annotations.annotation_statements import annotated_capture, read_annotations, stored_graph
+from aahcrawler.annotations.annotation import annotated_capture, read_annotations, stored_graph
 from aahcrawler.objects import nquads
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.readings import capture_of, graph_of
+from aahcrawler.objects.writer import capture_of, graph_of
 from aahcrawler.segments import Members
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
 

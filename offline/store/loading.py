@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Protocol
 
 from aahcrawler.annotations import AnnotationIndex
-from aahcrawler.annotations.annotation_statements import annotated_capture
+from aahcrawler.annotations.annotation import annotated_capture
 from aahcrawler.annotations.keep_decisions import decision_statements
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import ANNOTATIONS, CHANGE_LOG, CHANGES, DECISIONS, NQUADS, OBJECTS
 from aahcrawler.objects.nquads import quads
-from aahcrawler.objects.readings import Readings, first_segments, graph_of, is_later
 from aahcrawler.objects.vocabulary import AAH, RDF_TYPE, VISITS, VISITS_TYPE
+from aahcrawler.objects.writer import Readings, first_segments, graph_of, is_later
+from aahcrawler.revisits.change_feed import visit_iri, visit_statements
 from aahcrawler.revisits.change_log import Visit, visits
-from aahcrawler.revisits.change_statements import visit_iri, visit_statements
 from aahcrawler.segments import OPEN, DamageError, Members, identity, open_segment, segments
 from aahcrawler.tombstones import TakenDown
 

@@ -25,7 +25,7 @@ from online_analysis.similarity import (
     score,
     scores,
 )
-from online_analysis.term_counts import CountedDocument
+from online_analysis.term_arrays import CountedDocument
 from online_analysis.topic import Topic, TopicVector
 
 _WEIGHTS = (2.0, 1.0, 2.0)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from online_analysis.aggregation import Scores
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, Measure, Measures, scores
-from online_analysis.term_counts import MAX_PARAGRAPH_LENGTH, words_of
+from online_analysis.term_arrays import MAX_PARAGRAPH_LENGTH, words_of
 from online_analysis.topic import Topic
 from online_analysis.url_patterns import UrlPattern
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from online_analysis.icd.field_paths import IN_ORDER
-from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.sections import FileName, Moment, WebUrl
 
 LIVE: Final = "live"

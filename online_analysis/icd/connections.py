@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
+from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.secrets import Secret, WholePath
-from online_analysis.icd.section import Section, refuse
 
 DIRECT = "direct"
 """In place of a proxy's URL: none."""

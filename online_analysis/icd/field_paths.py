@@ -12,7 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import PlainSerializer
 
-from online_analysis.icd.section import Section
+from online_analysis.icd.mistakes import Section
 
 IN_ORDER = "in order"
 """Annotates the type of a list whose order has a meaning."""

@@ -18,8 +18,7 @@ from online_analysis.icd.mistakes import IcdError
 from online_analysis.icd.scoring import ANALYSERS, DEFAULT_WEIGHTS
 from online_analysis.icd.sections import SIZE_SCHEMA
 from online_analysis.icd.units import format_duration, format_size
-from online_analysis.icd.yaml_source import Value, read_source
-from online_analysis.icd.yaml_writing import in_flow
+from online_analysis.icd.yaml_source import Value, in_flow, read_source
 
 
 class Kind(StrEnum):

@@ -18,7 +18,7 @@ from online_analysis.icd.form import (
 )
 from online_analysis.icd.form import typed as as_typed
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
-from online_analysis.icd.text_check import Checked, checked, field_of
+from online_analysis.icd.text_check import Checked, checked_definition, field_of
 from online_analysis.icd.yaml_source import Value, read_source
 
 _WHOLE: Final = frozenset({"true", "false"})
@@ -97,7 +97,7 @@ class FormView:
 
 def form_view(text: str, folder: Path | None = None, name: str = "icd.yaml") -> FormView:
     """Return the form of an ICD's text; opens only files in ``folder``, and none without a folder."""
-    found = checked(text, folder, name)
+    found = checked_definition(text, folder, name)
     data = _data(text)
     groups = {section.name for section in form_sections()}
     return FormView(

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from online_analysis.icd.definition import Icd
-from online_analysis.icd.yaml_writing import after_name, scalar
+from online_analysis.icd.yaml_source import after_name, scalar
 
 _PAGES, _TIME, _BYTES = 10_000, "12 hours", "20 GB"
 

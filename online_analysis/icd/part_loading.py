@@ -10,18 +10,18 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from online_analysis.icd.capture_sources import BY_EVENT
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
-from online_analysis.icd.postings import Post, read_posts
 from online_analysis.icd.reference_files import (
     MissingModelError,
+    Post,
     ReferenceFileError,
     find_model,
     plugin_names,
     read_bytes,
     read_hosts,
+    read_posts,
     read_reference,
 )
-from online_analysis.icd.scope_rules import Facts, ScopeRules
-from online_analysis.icd.scoping import Scope
+from online_analysis.icd.scoping import Facts, Scope, ScopeRules
 from online_analysis.icd.sections import TopicWords, WebUrl
 from online_analysis.icd.yaml_source import Source, Value
 from online_analysis.pair_frequencies import PairFrequencies, PairsError

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, WebUrl
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {

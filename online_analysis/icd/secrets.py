@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 
-from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.mistakes import Section, refuse
 
 MAX_SECRET: Final = 100_000
 """Bytes that a file with a secret may have."""

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import ada_url
 from pydantic import AfterValidator, Field, model_validator
 
-from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.sections import WebUrl
 
 ALL_STATEMENTS: Final = "CONSTRUCT WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o"

@@ -37,7 +37,7 @@ class Checked:
         return tuple(sorted(every, key=lambda each: (each.line, each.field, each.problem)))
 
 
-def checked(text: str, folder: Path | None = None, name: str = "icd.yaml") -> Checked:
+def checked_definition(text: str, folder: Path | None = None, name: str = "icd.yaml") -> Checked:
     """Check the text of an ICD from any source; ``name`` is the name of its file in mistakes.
 
     Only files in ``folder`` are opened, whatever the text names; without a folder, none. Nothing is fetched, and no

@@ -1,8 +1,7 @@
 """A ranker of links that learns the worth of fetched pages while it crawls (ARCOMEM, section 4.2)."""
 
 from online_analysis.icd.scoring import Scoring
-from online_analysis.ranking.queued_urls import Standing
-from online_analysis.ranking.ranker import LearningRanker
+from online_analysis.ranking.ranker import LearningRanker, Standing
 
 
 def link_ranker(scoring: Scoring) -> LearningRanker | None:

@@ -19,8 +19,16 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from online_analysis.aggregation import UNSPENT, BudgetLeft, Reason
-from online_analysis.ranking.link_statistics import COLUMNS, Group, LinkStatistics, rows_of
-from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
+from online_analysis.ranking.link_statistics import (
+    COLUMNS,
+    Floats,
+    Group,
+    LinkStatistics,
+    Ridge,
+    Rows,
+    Weights,
+    rows_of,
+)
 
 _FULL_UNTIL = 0.5
 """The share of a budget, that is left, from which on promise falls."""

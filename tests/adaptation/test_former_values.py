@@ -6,7 +6,7 @@ import pytest
 from lxml import etree
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.detection.former_values import compared, differs, evident, settled
+from aahcrawler.adaptation.detection.failure_detection import compared, differs, evident, settled
 from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.helper import ApplicationAwareHelper

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.adaptation.repair.alignment import WordTable, placed, words
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
+from aahcrawler.adaptation.repair.value_places import WordTable, placed, words
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.metadata import Metadata

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from aahcrawler.adaptation.repair.plausibility import PageObjects, Values, misbehaving
+from aahcrawler.adaptation.repair.action_learning import PageObjects, Values, misbehaving
 from aahcrawler.webobject import Person, Value
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from aahcrawler.adaptation.adapter import adaptation
-from aahcrawler.adaptation.repair.page_structure import Structures
+from aahcrawler.adaptation.repair.structure_induction import Structures
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.induction.record_sets import Nature
 from aahcrawler.page import Page

@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from aahcrawler.archive.checking import NOTES
-from aahcrawler.archive.records import CrawlInfo, Identified, Original
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import CrawlInfo, Identified, Original, Resource
 from aahcrawler.archive.scanning import Problem
 from aahcrawler.archive.writer import Identity, WarcWriter
 from aahcrawler.exchange import Exchange

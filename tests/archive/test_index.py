@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.archive import index as cdxj
-from aahcrawler.archive import index_entry
+from aahcrawler.archive import index as index_entry
 from aahcrawler.archive.index import IndexWriter, LineSorter, rebuild, update
 from aahcrawler.archive.surt import surt
 from aahcrawler.archive.writer import WarcWriter

@@ -11,8 +11,7 @@ import pytest
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.index import IndexWriter, rebuild
-from aahcrawler.archive.records import Original
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Original, Resource
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.exchange import Exchange, Rendered

@@ -7,9 +7,8 @@ import pytest
 from filelock import FileLock
 from typer.testing import CliRunner
 
-from aahcrawler.archive.checking import Tally, check
+from aahcrawler.archive.checking import Repaired, Tally, check, repair
 from aahcrawler.archive.folders import ArchiveError
-from aahcrawler.archive.repair import Repaired, repair
 from aahcrawler.cli import app
 from aahcrawler.segments import SegmentError
 from tests.archive.test_checking import check_members, crawl_of, only_file

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.editor.drafting.begin import Begun, Wish, begin
+from aahcrawler.editor.drafting.labelling import TemplateParts
 from aahcrawler.editor.drafting.level_plans import Given
-from aahcrawler.editor.drafting.template_parts import TemplateParts
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject

@@ -4,8 +4,7 @@ import pytest
 
 from aahcrawler.editor.drafting.address_groups import AddressGroup, Shape
 from aahcrawler.editor.drafting.begin import Begun, Wish, begin
-from aahcrawler.editor.drafting.draft import loaded
-from aahcrawler.editor.drafting.group_doubts import avoidable
+from aahcrawler.editor.drafting.draft import avoidable, loaded
 from aahcrawler.editor.drafting.level_plans import Given, LevelPlan
 from aahcrawler.editor.text.edits import Remove, apply
 from aahcrawler.editor.text.entry_text import EntryText

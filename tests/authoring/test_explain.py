@@ -12,8 +12,7 @@ from aahcrawler.archive.records import Identified
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
 from aahcrawler.editor.explanation.explain import explain
-from aahcrawler.editor.explanation.explanation_model import ActionView, Explanation, narrowed
-from aahcrawler.editor.explanation.explanation_tables import plain_lines
+from aahcrawler.editor.explanation.explanation_model import ActionView, Explanation, narrowed, plain_lines
 from aahcrawler.editor.text.file_lines import FileLines, read_files
 from aahcrawler.page import Headers, Page
 from knowledge_base.file_selection import chosen_files

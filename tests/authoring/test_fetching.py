@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.editor.pages.fetching import FetchError, fetch_page
+from aahcrawler.editor.pages.page_source import FetchError, fetch_page
 from aahcrawler.page.onward import MAX_REDIRECTS
 from tests.crawl.site import Reply, Site, serving
 

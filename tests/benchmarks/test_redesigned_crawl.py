@@ -7,9 +7,8 @@ from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.layout import OBJECTS
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.reader import object_rows, page_rows
-from aahcrawler.objects.readings import Method as ReadingMethod
-from aahcrawler.objects.readings import Reading
-from aahcrawler.objects.writer import ObjectWriter
+from aahcrawler.objects.writer import Method as ReadingMethod
+from aahcrawler.objects.writer import ObjectWriter, Reading
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from benchmarks.recorded import RecordedSite

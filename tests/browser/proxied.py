@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from aahcrawler.browser.network.browser_response import ProxyBounds
-from aahcrawler.browser.network.proxy_key import ProxyKey
-from aahcrawler.browser.network.recording_proxy import RecordingProxy, Served
+from aahcrawler.browser.network.recording_proxy import ProxyKey, RecordingProxy, Served
 from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.wire.relay import Relay
 

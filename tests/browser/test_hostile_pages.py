@@ -10,9 +10,8 @@ import pytest
 
 from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.process.process_tree import descendants
-from aahcrawler.browser.visits.captured_page import DOM_BYTES
-from aahcrawler.browser.visits.rendered_page import VisitFailedError
-from aahcrawler.browser.visits.visit_order import VisitOrder
+from aahcrawler.browser.visits.rendered_page import VisitFailedError, VisitOrder
+from aahcrawler.browser.visits.visited_page import DOM_BYTES
 from tests.browser.visiting import HOME, Answer, Given, Visited, Visitor, Web, ordered, visitor
 
 __all__ = ["visitor"]

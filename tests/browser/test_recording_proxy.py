@@ -12,8 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from aahcrawler.browser.network.browser_response import FAILED, ProxyBounds
-from aahcrawler.browser.network.proxy_key import HOSTS, ProxyKey
-from aahcrawler.browser.network.recording_proxy import RecordingProxy
+from aahcrawler.browser.network.recording_proxy import HOSTS, ProxyKey, RecordingProxy
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.wire.relay import Relay
 from tests.browser.proxied import KEY, Client, Scripted, proxied, until

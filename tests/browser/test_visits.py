@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.browser.network.upstream import BrowserRequest
-from aahcrawler.browser.visits.rendered_page import ConsoleLine
-from aahcrawler.browser.visits.visit_order import Cookie, VisitOrder
+from aahcrawler.browser.visits.rendered_page import ConsoleLine, Cookie, VisitOrder
 from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.selectors import compile_selector
 from tests.browser.visiting import AGENT, HOME, Answer, Given, Visited, Visitor, ordered, visitor

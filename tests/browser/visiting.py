@@ -11,8 +11,7 @@ import pytest
 from aahcrawler.browser.browser import Browser
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.browser.process.chromium_executable import BrowserSettings
-from aahcrawler.browser.visits.rendered_page import RenderedPage
-from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
+from aahcrawler.browser.visits.rendered_page import RenderedPage, VisitBounds, VisitOrder
 from aahcrawler.wire.relay import Relay
 from tests.browsing import sandboxed_chromium
 

@@ -15,8 +15,7 @@ from aahcrawler.captures import ArchivedCaptures, Damage, Origin
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, DEFINITION, OBJECTS, SCORES, TOMBSTONES
 from aahcrawler.metadata import Metadata, write
-from aahcrawler.objects.readings import Method, Reading
-from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
+from aahcrawler.objects.writer import CaptureDescription, Method, ObjectWriter, Reading
 from aahcrawler.scores.writer import Findings, ScoreLog, Terms
 from aahcrawler.segments import SegmentError
 from aahcrawler.tombstones import Tombstone, write_tombstones

@@ -33,10 +33,9 @@ from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
 from aahcrawler.service.steering.unfound_searches import UnfoundSearches
 from aahcrawler.service.views.page_pictures import PagePictures
-from aahcrawler.service.web.entrance import UNLIMITED, Rates
+from aahcrawler.service.web.entrance import UNLIMITED, Rates, UnfinishedHeads
+from aahcrawler.service.web.noted_acts import ServiceLog
 from aahcrawler.service.web.roles import LOCAL, Caller, Named, Role, Tokens
-from aahcrawler.service.web.service_log import ServiceLog
-from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import Reply

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aahcrawler.annotations.judgements import Grade, Said, Seen, judge
-from aahcrawler.annotations.judging_samples import Wanted, draw, frame_of, keep
+from aahcrawler.annotations.judgements import Grade, Said, Seen, Wanted, draw, frame_of, judge, keep
 from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import LOG
 from aahcrawler.schedule.rhythms import Due

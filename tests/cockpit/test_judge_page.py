@@ -11,9 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from typer.testing import CliRunner
 
-from aahcrawler.annotations.judgements import Grade, judgements_of
-from aahcrawler.annotations.judging_samples import samples_of
-from aahcrawler.annotations.membership import membership_of
+from aahcrawler.annotations.judgements import Grade, judgements_of, membership_of, samples_of
 from aahcrawler.cli import app
 from aahcrawler.layout import JUDGEMENTS, MEMBERSHIP, SAMPLES
 from tests.cockpit.cockpit_browser import (

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from aahcrawler.cli import app
 from aahcrawler.service.cockpit.other_archives import archives_listed, others_in, with_others
 from aahcrawler.service.cockpit.site import COOKIE, Form
-from aahcrawler.service.views.event_sources import article_read
+from aahcrawler.service.views.reference_suggestions import article_read
 from aahcrawler.service.web.problems import ProblemError
 from tests.cockpit.cockpit_browser import BLIND, OPERATOR, Cockpit, Visit, serving, shoot, spilt, violations, visiting
 from tests.crawl.crawling import until

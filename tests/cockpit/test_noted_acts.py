@@ -8,7 +8,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from aahcrawler.service.cockpit.site import COOKIE, sent_form
-from aahcrawler.service.web.service_log import Damage, read_entries
+from aahcrawler.service.web.noted_acts import Damage, read_entries
 from tests.cockpit.cockpit_browser import EDITOR, OPERATOR, READER, Cockpit
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE
 from tests.crawl.crawling import until

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from aahcrawler.schedule.visit_log import VisitLog
 from aahcrawler.service.cockpit.site import COOKIE
-from aahcrawler.service.web.service_log import Damage, read_entries
+from aahcrawler.service.web.noted_acts import Damage, read_entries
 from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit, dumped, serving, visiting
 from tests.cockpit.shown_crawl import CRAWL, scheduled
 from tests.cockpit.test_every_page import Walk

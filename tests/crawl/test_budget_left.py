@@ -6,8 +6,8 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
-from aahcrawler.crawl.core.limits import Budget
+from aahcrawler.crawl.core.lifecycle import Budget
+from aahcrawler.crawl.core.stores import CrawlContext, CurrentContext
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import ApplicationAwareHelper

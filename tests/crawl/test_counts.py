@@ -14,14 +14,14 @@ import pytest
 from fastwarc.warc import ArchiveIterator
 from rich.console import Console
 
-from aahcrawler.crawl.reporting.exit_status import tell_repeated
+from aahcrawler.crawl.reporting.summary import tell_repeated
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.refusals import read_refusals
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 from tests.adaptation.redesigned import Post, old, posts, thread
 from tests.crawl.crawling import aah, running, summary, write_icd
 from tests.crawl.site import Reply, Site, serving

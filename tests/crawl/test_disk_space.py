@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawl.core.context import CrawlContext
-from aahcrawler.crawl.core.stores import Stores
+from aahcrawler.crawl.core.stores import CrawlContext, Stores
 from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.health.disk_space import DiskSpace
@@ -276,7 +275,7 @@ def test_an_answer_that_could_not_be_kept_is_fetched_again(free: int, done: str,
 
     async def crawl() -> None:
         job = job_with(books, Disk(free), tmp_path)
-        await job.handler.on_error(LEASE, error)
+        await job.handler.ending.on_error(LEASE, error)
         assert job.lifecycle.failure is None
 
     asyncio.run(crawl())

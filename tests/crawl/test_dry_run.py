@@ -9,8 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.crawl.startup.dry_run import DryRun, TriedSeed
-from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
+from aahcrawler.crawl.startup.dry_run import DryRun, TriedSeed, open_dry_run
 from aahcrawler.crawl.startup.dry_run_tables import lines_of
 from aahcrawler.seeds import Verdict
 from tests.crawl.gate import Gate

@@ -11,7 +11,7 @@ from aahcrawler.crawl.cluster import worker as telling
 from aahcrawler.crawl.cluster.worker import EventSink
 from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, keep_events, listening
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.shared_server import RedisEventLog
+from aahcrawler.frontier.redis.registry import RedisEventLog
 from aahcrawler.frontier.registry import LONGEST, WorkerEvent
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 

@@ -7,8 +7,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from aahcrawler.crawl.core.form_login import FormLogins, LoginFailedError, LoginStep
-from aahcrawler.crawl.core.site_sessions import SiteSessions
+from aahcrawler.crawl.core.site_sessions import FormLogins, LoginFailedError, LoginStep, SiteSessions
 from aahcrawler.credentials.given import Credentials, GivenLogin
 from aahcrawler.page import Headers, Page
 

@@ -1,6 +1,6 @@
 import gc
 
-from aahcrawler.crawl.health.process_memory import YOUNG, seldom_collected, spare, uncollected
+from aahcrawler.crawl.health.disk_space import YOUNG, seldom_collected, spare, uncollected
 
 
 def test_collecting_is_as_usual_again_afterwards() -> None:

@@ -13,7 +13,7 @@ from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.startup.store_opening import replayed_ranker
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Rescore, State
-from aahcrawler.pipeline.score import AT_ONCE
+from aahcrawler.pipeline.analysis import AT_ONCE
 from aahcrawler.scores import Findings, Leads, Lessons
 from aahcrawler.segments import DiskFullError, SegmentError
 from aahcrawler.wire.errors import ProtocolError

@@ -5,7 +5,7 @@ import pytest
 
 CODE = """
 import ctypes, sys, threading
-from aahcrawler.crawl.health.process_memory import share_one_arena
+from aahcrawler.crawl.health.disk_space import share_one_arena
 if sys.argv[1] == "shared":
     share_one_arena()
 libc = ctypes.CDLL(None)

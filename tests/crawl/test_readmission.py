@@ -6,9 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from aahcrawler.crawl.reload.scope_update import ScopeUpdate
+from aahcrawler.crawl.reload.config_reload import ScopeUpdate
 from aahcrawler.frontier.protocol import Offer, State
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 
 
 class Blocked:

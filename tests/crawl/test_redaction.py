@@ -8,7 +8,7 @@ from io import BytesIO
 
 import pytest
 
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Resource
 from aahcrawler.crawl.capture import archiver
 from aahcrawler.crawl.capture.archiver import NO_REDACTION, Redaction
 from aahcrawler.credentials.given import Credentials, GivenHeader, GivenLogin, Password

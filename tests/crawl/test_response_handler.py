@@ -17,20 +17,19 @@ from hypothesis import strategies as st
 
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import Former, History
-from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original, Resource
 from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.crawl.capture.archiver import LARGE
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
-from aahcrawler.crawl.core.context import CrawlContext
-from aahcrawler.crawl.core.stores import Stores
+from aahcrawler.crawl.core.stores import CrawlContext, Stores
 from aahcrawler.crawl.directory.crawl_runs import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.lease.lease_source import StoppedError
-from aahcrawler.crawl.response.handler import RequisiteBudgetError, rest_asked
+from aahcrawler.crawl.response.handler import rest_asked
+from aahcrawler.crawl.response.lease_ending import RequisiteBudgetError
 from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import (
@@ -249,7 +248,7 @@ class Bench:
         assert self.settled
 
     def fail(self, lease: Lease, error: Exception) -> None:
-        asyncio.run(self.response_handler.on_error(lease, error))
+        asyncio.run(self.response_handler.ending.on_error(lease, error))
         assert self.settled
 
 
@@ -633,7 +632,7 @@ def test_what_a_slow_archive_has_gets_its_score_back(bench: Bench) -> None:
     failed = Resolution(seconds=1.0, have_nothing=[cast("Source", object())])
     bench.fail(lease(score=0.7), NotTakenError(SOURCES_UNAVAILABLE, failed))
     for _ in range(2):
-        asyncio.run(bench.job.handler.on_late_answers(["http://a.test/", "http://never.test/"]))
+        asyncio.run(bench.job.handler.ending.on_late_answers(["http://a.test/", "http://never.test/"]))
     assert bench.recorder.rescored == [Rescore("http://a.test/", UNSCORED), Rescore("http://a.test/", 0.7)]
 
 

@@ -18,8 +18,7 @@ from redis import Redis
 from aahcrawler.crawl.health import outages
 from aahcrawler.crawl.health.outages import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
-from aahcrawler.crawl.lease.lease_source import LeaseSource
-from aahcrawler.crawl.lease.renewal import LeaseRenewer
+from aahcrawler.crawl.lease.lease_source import LeaseRenewer, LeaseSource
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierUnavailableError, Lease
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.binary import REDIS_URL

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, DevToolsError, PageCrashedError
-from aahcrawler.crawl.browsing.look_places import (
+from aahcrawler.crawl.browsing.crawl_visits import (
     BARRED_FROM,
     CRASHES,
     FIRST_PAUSE,

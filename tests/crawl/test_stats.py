@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from aahcrawler.crawl.capture.description import count
+from aahcrawler.crawl.capture.archiver import count
 from aahcrawler.crawl.capture.recrawl import RecrawlComparison
 from aahcrawler.crawl.stats.collector import GROUPS, SINGLE, Stats
 from aahcrawler.helper.assistance import FailedAction, Failure

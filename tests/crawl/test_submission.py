@@ -10,7 +10,7 @@ from aahcrawler.crawl.cluster.submission import RegisteredDefinition, Submission
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
-from aahcrawler.frontier.redis.shared_server import Server, connected
+from aahcrawler.frontier.redis.registry import Server, connected
 from aahcrawler.frontier.registry import Worker
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.crawl.crawling import write_icd

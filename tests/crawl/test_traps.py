@@ -12,7 +12,7 @@ import pytest
 
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.layout import TRAPS
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.soft_errors import PROBE
 from aahcrawler.traps.traps import Seen, Traps
 from online_analysis.icd.sections import Traps as Section

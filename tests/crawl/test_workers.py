@@ -11,7 +11,7 @@ from signal import SIGKILL
 import pytest
 
 from aahcrawler.crawl.cluster.submission import submit
-from aahcrawler.frontier.redis.shared_server import Server, connected
+from aahcrawler.frontier.redis.registry import Server, connected
 from aahcrawler.frontier.registry import CrawlState
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.crawl.articles import article, english, path

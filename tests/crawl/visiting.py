@@ -17,7 +17,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
-from aahcrawler.browser.visits.visit_order import Cookie
+from aahcrawler.browser.visits.rendered_page import Cookie
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.annotations import REFINES, Annotation, CaptureAnnotations, Kind, annotation_iri, annotations_of
+from aahcrawler.annotations.annotation import read_annotations
 from aahcrawler.annotations.annotation_index import AnnotationIndex, Annotations
-from aahcrawler.annotations.annotation_statements import read_annotations
 from aahcrawler.layout import ANNOTATIONS, NQUADS
 from aahcrawler.segments import SegmentWriter, Series
 from tests.offline.shapes import violations

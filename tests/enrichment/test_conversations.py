@@ -8,9 +8,8 @@ import pytest
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.objects import vocabulary as v
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.conversations import Conversation, Conversations
+from offline.enrichment.conversations import Conversation, Conversations, Edges, communities, influence
 from offline.enrichment.reply_ties import MAX_ANSWERED, Answer, TieKind
-from offline.enrichment.social_graph import Edges, communities, influence
 
 
 def post(name: str, author: str, text: str = "The dike held.", **more: str) -> ObjectText:

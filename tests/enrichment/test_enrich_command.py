@@ -14,7 +14,7 @@ from aahcrawler.annotations.annotation import annotating
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, ARCHIVE, INDEXES, STORE
-from aahcrawler.search.text_vectors import TextVectors
+from aahcrawler.search.likeness import TextVectors
 from aahcrawler.takedown.removal import TakedownError, WantedRemoval, remove
 from offline.enrichment import entity_annotator
 from offline.store.local import reading

@@ -12,7 +12,7 @@ import pytest
 from aahcrawler.annotations import Annotation, Kind, annotations_of
 from aahcrawler.annotations.annotation import AnnotationsBusyError, annotating
 from aahcrawler.layout import ANNOTATIONS
-from aahcrawler.objects.readings import Method, Reading
+from aahcrawler.objects.writer import Method, Reading
 from offline.enrichment.enriching import StepResult, enrich
 from offline.enrichment.steps import EnrichError, EnrichmentStep
 from tests.enrichment.annotators import BROKEN, FREQUENT, NEWER, UNSOUND, WORDS

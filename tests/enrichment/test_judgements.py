@@ -10,8 +10,17 @@ from threading import Thread
 
 import pytest
 
-from aahcrawler.annotations.judgements import Grade, Said, Seen, judge, judgements_of
-from aahcrawler.annotations.membership import MemberAnswer, MemberDecision, decide_membership, membership_of
+from aahcrawler.annotations.judgements import (
+    Grade,
+    MemberAnswer,
+    MemberDecision,
+    Said,
+    Seen,
+    decide_membership,
+    judge,
+    judgements_of,
+    membership_of,
+)
 from aahcrawler.annotations.web_annotations import AnnotationFileError, rewrite
 from aahcrawler.layout import JUDGEMENTS, MEMBERSHIP
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.near_duplicates import NearDuplicates
+from offline.enrichment.related_texts import NearDuplicates
 
 WORDS = """
 dike water harbour council mayor evening sandbag street crane bridge letter rain pump school ferry market lamp

@@ -10,8 +10,8 @@ import pytest
 
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.layout import INDEXES
+from aahcrawler.search.likeness import TextVectors, Vectors, nearest
 from aahcrawler.search.search_entry import number_of, object_thing
-from aahcrawler.search.text_vectors import TextVectors, Vectors, nearest
 from offline.enrichment import related_texts
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.related_texts import RelatedTexts

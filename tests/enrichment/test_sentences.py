@@ -6,8 +6,15 @@ import pytest
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.language_models import parts_of, reading_words
-from offline.enrichment.sentences import SentenceAnnotator, lemmas_in, noun_phrases, phrases_in, sentences_in
+from offline.enrichment.sentences import (
+    SentenceAnnotator,
+    lemmas_in,
+    noun_phrases,
+    parts_of,
+    phrases_in,
+    reading_words,
+    sentences_in,
+)
 from offline.enrichment.steps import chosen_steps
 from online_analysis.analysers.gazetteer import WordForm
 

@@ -11,8 +11,7 @@ from scipy.sparse import csr_matrix
 from aahcrawler.annotations import Annotation
 from offline.enrichment import topic_texts
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.topic_coherence import coherence, ranked_terms
-from offline.enrichment.topic_texts import Formulas
+from offline.enrichment.topic_texts import Formulas, coherence, ranked_terms
 from offline.enrichment.topics import KnownTopics, Topics
 
 SUBJECTS = {

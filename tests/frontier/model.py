@@ -5,9 +5,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.control import Place, Queued, Revisit, Standing, Swept, Timed
-from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus, Wish
+from aahcrawler.frontier.control import (
+    BLOCKED_FROM_OUTSIDE,
+    Effect,
+    Place,
+    Post,
+    Posted,
+    Queued,
+    Revisit,
+    Rule,
+    RuleKind,
+    Standing,
+    Swept,
+    Timed,
+    UrlStatus,
+    Wish,
+)
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
     MIN_LEASES,

@@ -6,9 +6,21 @@ from typing import Protocol
 
 import pytest
 
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.control import Blocking, Browsing, Pausing, Place, Queued, Revisit, Revisiting, Standing
-from aahcrawler.frontier.posting import Post, Posting, Wish
+from aahcrawler.frontier.control import (
+    Blocking,
+    Browsing,
+    Pausing,
+    Place,
+    Post,
+    Posting,
+    Queued,
+    Revisit,
+    Revisiting,
+    Rule,
+    RuleKind,
+    Standing,
+    Wish,
+)
 from aahcrawler.frontier.protocol import UNSCORED, Frontier, Kind, Offer, Outcome, QueueCounts, Rescore, State
 from tests.frontier.conftest import Clock
 

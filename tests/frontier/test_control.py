@@ -9,9 +9,20 @@ from typing import Protocol
 
 import pytest
 
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.control import Blocking, Pausing, Revisit, Revisiting
-from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, UrlStatus, Wish
+from aahcrawler.frontier.control import (
+    Blocking,
+    Effect,
+    Pausing,
+    Post,
+    Posted,
+    Posting,
+    Revisit,
+    Revisiting,
+    Rule,
+    RuleKind,
+    UrlStatus,
+    Wish,
+)
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Kind, Lease, Offer, Offered, Outcome, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.frontier import RedisFrontier

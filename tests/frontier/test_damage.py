@@ -14,8 +14,7 @@ from redis import Redis
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnreadableError, Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.file_mending import damages, sound_length
-from aahcrawler.frontier.server.file_sync import FileSums, intact, keep
+from aahcrawler.frontier.server.file_mending import FileSums, damages, intact, keep, sound_length
 from tests.crawl.crawling import until
 
 PAGES = 60

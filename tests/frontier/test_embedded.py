@@ -16,7 +16,7 @@ from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, Fr
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server import embedded
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.file_sync import FileSync
+from aahcrawler.frontier.server.file_mending import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim
 from tests.crawl.crawling import PATIENCE, until
 from tests.forking import forked
@@ -25,7 +25,7 @@ CRAWLER = """
 import sys
 from pathlib import Path
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.file_sync import FileSync
+from aahcrawler.frontier.server.file_mending import FileSync
 from aahcrawler.frontier.protocol import FrontierSettings, Offer
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 folder, start = Path(sys.argv[1]), int(sys.argv[2])

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, UrlStatus, Wish
+from aahcrawler.frontier.control import Effect, Post, Posted, Posting, UrlStatus, Wish
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Offered, Rescore, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect

@@ -8,10 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis import Redis
 
-from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect
-from aahcrawler.frontier.redis.registry import RedisRegistry
-from aahcrawler.frontier.redis.shared_server import RedisEventLog
+from aahcrawler.frontier.redis.registry import RedisEventLog, RedisPresence, RedisRegistry
 from aahcrawler.frontier.registry import (
     LARGEST,
     CrawlState,

@@ -16,9 +16,8 @@ from aahcrawler.frontier.protocol import (
 )
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server import binary
-from aahcrawler.frontier.server.binary import SERVER
+from aahcrawler.frontier.server.binary import SERVER, ServerVersion, Written, remember, snapshots
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.server_version import ServerVersion, Written, remember, snapshots
 from tests.crawl.crawling import until
 
 pytestmark = pytest.mark.starts

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.control import Revisit, SnapshotError
-from aahcrawler.frontier.posting import Post, Wish
+from aahcrawler.frontier.control import Post, Revisit, Rule, RuleKind, SnapshotError, Wish
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, State
 from aahcrawler.frontier.redis import snapshots, url_records
 from aahcrawler.frontier.redis.control import RedisControl

@@ -20,9 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
-from aahcrawler.frontier.control import Revisit
-from aahcrawler.frontier.posting import Post, Wish
+from aahcrawler.frontier.control import Post, Revisit, Rule, RuleKind, Wish
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offer, Outcome, Rescore, State, Update
 from aahcrawler.frontier.redis import keyspace
 from aahcrawler.frontier.redis.control import RedisControl

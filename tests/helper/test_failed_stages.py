@@ -6,7 +6,7 @@ import trafilatura.core
 from aahcrawler.helper import ApplicationAwareHelper, Assistance, Failure, generic_reading
 from aahcrawler.helper.application.scripted import Scripted
 from aahcrawler.helper.assistance import RaisedTally, raised
-from aahcrawler.helper.parts import generic_splitting
+from aahcrawler.helper.parts import splitting
 from aahcrawler.induction import article, article_text, generic_objects
 from aahcrawler.page import Page, claims, embedded_markup, generic, requisites, schemaorg
 from knowledge_base.model import KnowledgeBase
@@ -68,7 +68,7 @@ def broken(*_: object, **__: object) -> object:
         (generic, "published"),
         (generic, "language"),
         (requisites, "of_page"),
-        (generic_splitting, "split"),
+        (splitting, "split"),
         (generic_reading, "Contexts"),
         (generic_reading, "References"),
     ],

@@ -13,7 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
-from aahcrawler.imports.import_notes import ImportCounts
+from aahcrawler.imports.import_writer import ImportCounts
 from aahcrawler.layout import ARCHIVE, WARC
 
 PAGE = (

@@ -16,8 +16,8 @@ from aahcrawler.archive.checking import Tally, check
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.imports import archive_import
 from aahcrawler.imports.archive_import import ArchiveImport, ImportFault
-from aahcrawler.imports.import_notes import PlaceNote, entries
-from aahcrawler.imports.read_ahead import read_ahead
+from aahcrawler.imports.import_writer import PlaceNote, entries
+from aahcrawler.imports.kept_records import read_ahead
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEX, INDEXES
 from aahcrawler.replay.recorded_responses import RecordedResponses
 from aahcrawler.takedown.removal import WantedRemoval, lift, remove

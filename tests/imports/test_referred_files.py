@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from aahcrawler.archive.checking import Tally, check
+from aahcrawler.archive.checking import Tally, check, repair
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import rebuild
-from aahcrawler.archive.repair import repair
 from aahcrawler.archive.scanning import Problem
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.imports.archive_import import sources_in

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from aahcrawler.page import Page
 from knowledge_base.loader import FOLDER, LoadError, load_files
-from knowledge_base.matching import HEAD, TAIL, Detector, Sight, find_level, still_holds
+from knowledge_base.matching import HEAD, TAIL, Candidates, Detector, Sight, find_level, still_holds
 from knowledge_base.model import KnowledgeBase, Pattern, Strength
-from knowledge_base.pattern_filter import Candidates
 from tests.helper.saved_pages import html_page, saved_pages
 from tests.shipped import shipped
 

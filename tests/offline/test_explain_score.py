@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from aahcrawler.frontier.posting import Post, Wish
+from aahcrawler.frontier.control import Post, Wish
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
@@ -19,8 +19,7 @@ from aahcrawler.frontiers import NoCrawlError
 from aahcrawler.scores import Findings, Leads, Lessons, ScoreLog, Source
 from aahcrawler.segments import DamageError
 from offline.explanation.report import write_json, write_tables
-from offline.explanation.score_explanation import Explanation, UnknownUrlError, explain
-from offline.explanation.url_events import Happened
+from offline.explanation.score_explanation import Explanation, Happened, UnknownUrlError, explain
 from online_analysis.aggregation import Revision, ScoredLink, Scores
 from online_analysis.document import Document, Outlink
 from online_analysis.ranking import link_ranker

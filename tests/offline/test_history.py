@@ -21,8 +21,7 @@ from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.webobject import Container, WebObject
 from offline.store.loading import load
 from offline.store.local import LocalStore
-from offline.store.page_objects import objects_of, page_objects
-from offline.store.queries import ready_query
+from offline.store.queries import objects_of, page_objects, ready_query
 from tests.offline.crawls import BEGUN, THREAD, capture, graph, post, writer
 from tests.offline.shapes import crawl_violations
 

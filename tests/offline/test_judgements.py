@@ -9,9 +9,7 @@ import pyoxigraph as ox
 import pytest
 from typer.testing import CliRunner, Result
 
-from aahcrawler.annotations.judgements import Grade, judgements_of
-from aahcrawler.annotations.judging_samples import samples_of
-from aahcrawler.annotations.membership import MemberAnswer, decide_membership
+from aahcrawler.annotations.judgements import Grade, MemberAnswer, decide_membership, judgements_of, samples_of
 from aahcrawler.cli import app
 from tests.offline.test_selection import SITE, World
 

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from aahcrawler.annotations import Annotation, CaptureAnnotations, Kind
+from aahcrawler.annotations.judgements import MemberAnswer, decide_membership
 from aahcrawler.annotations.keep_decisions import KeepAnswer, KeepDecision, decide, decisions_of
-from aahcrawler.annotations.membership import MemberAnswer, decide_membership
 from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS
 from aahcrawler.segments import SegmentWriter, Series

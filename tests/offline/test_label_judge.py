@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from offline.simulation import label_judge
-from offline.simulation.measures import Row
-from offline.simulation.report import gap_rows
+from offline.simulation.report import Row, gap_rows
 from offline.simulation.sample import WorldError
 from tests.offline.simulated_world import COOKING, SOLAR, with_reference, write_world
 

@@ -14,7 +14,7 @@ import pytest
 from aahcrawler.annotations.keep_decisions import KeepAnswer, decide
 from aahcrawler.layout import DECISIONS
 from aahcrawler.segments import OPEN
-from aahcrawler.segments.members import Members
+from aahcrawler.segments.reader import Members
 from aahcrawler.tombstones import Tombstone, write_tombstones
 from offline.store.endpoint import LEDGER, Endpoint
 from offline.store.loading import Destination, Loaded, LoadError, load

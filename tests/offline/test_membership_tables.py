@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from aahcrawler.annotations.membership import MemberAnswer, decide_membership, membership_of
+from aahcrawler.annotations.judgements import MemberAnswer, decide_membership, membership_of
 from aahcrawler.cli import app
 from offline.evaluation.membership_table import read_decisions
 from offline.evaluation.relevance_metrics import EvaluationError

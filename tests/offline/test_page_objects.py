@@ -9,7 +9,7 @@ from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.webobject import Reference, WebObject
 from offline.store.loading import load
 from offline.store.local import LocalStore
-from offline.store.page_objects import captures_of, objects_of, page_objects
+from offline.store.queries import captures_of, objects_of, page_objects
 from tests.offline.crawls import THREAD, capture, graph, post, writer
 
 

@@ -13,15 +13,13 @@ from aahcrawler.captures.crawl_statements import CrawlStatements
 from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import object_rows, page_rows, statements
-from aahcrawler.objects.readings import Method, Reading, Readings, reading
 from aahcrawler.objects.versions import Changes
-from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
+from aahcrawler.objects.writer import CaptureDescription, Method, ObjectWriter, Reading, Readings, reading
 from aahcrawler.segments import OPEN, Members, recover
 from offline.store.endpoint import Endpoint
 from offline.store.loading import Destination, load
 from offline.store.local import LocalStore
-from offline.store.page_objects import objects_of, page_objects
-from offline.store.queries import ask
+from offline.store.queries import ask, objects_of, page_objects
 from tests.offline.crawls import BEGUN, THREAD, capture, graph, post, segments_of, writer
 from tests.offline.endpoints import endpoint
 from tests.offline.shapes import crawl_violations

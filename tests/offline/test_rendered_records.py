@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Resource
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures
 from offline.selection.warc_selection import SelectedCaptures

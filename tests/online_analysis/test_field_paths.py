@@ -17,9 +17,9 @@ from pydantic.fields import FieldInfo
 from aahcrawler.definitions import from_meaning
 from online_analysis.icd import ANALYSERS, CaptureSource, Icd, changes
 from online_analysis.icd.connections import ProxySection
+from online_analysis.icd.mistakes import Section
 from online_analysis.icd.scoping import Condition, Rule
 from online_analysis.icd.secrets import Secret, Value
-from online_analysis.icd.section import Section
 from online_analysis.icd.sections import Endpoint, Event
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc", "Co", "Cn", "Zl", "Zp")), min_size=1, max_size=20).filter(

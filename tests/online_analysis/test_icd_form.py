@@ -13,7 +13,7 @@ from online_analysis.icd.explanations import model_in
 from online_analysis.icd.field_words import CHOICE_WORDS, FIELD_WORDS
 from online_analysis.icd.form import YAML_ONLY, Kind, form_fields, form_sections
 from online_analysis.icd.form_view import FormView, form_changes, form_view
-from online_analysis.icd.text_check import MAX_BYTES, checked
+from online_analysis.icd.text_check import MAX_BYTES, checked_definition
 from tests.online_analysis.definitions import SMALLEST
 from tests.online_analysis.test_icd_docs import example, field_names
 
@@ -131,7 +131,7 @@ def test_mistakes_are_at_their_fields() -> None:
         SMALLEST
         + "limits: {pages: -1, time: soon}\nscope:\n  dney: [x]\npoliteness: {domains: {a.example: {delay: x}}}\n"
     )
-    found = checked(text)
+    found = checked_definition(text)
     assert {"limits.pages", "limits.time", "politeness.domains"} <= set(found.by_field)
     assert [mistake.field for mistake in found.elsewhere] == ["scope.dney"]
     assert found.icd is None
@@ -141,7 +141,7 @@ def test_mistakes_are_at_their_fields() -> None:
     assert [bool(field.mistakes) for field in limits.fields[:3]] == [True, False, True]
     (polite,) = [section for section in view.sections if section.section.name == "politeness"]
     assert polite.yaml_only[0].mistakes
-    missing = checked("id: a\nseeds: [https://a.example/]\ntopic: {}\n")
+    missing = checked_definition("id: a\nseeds: [https://a.example/]\ntopic: {}\n")
     assert "contact" in missing.by_field
     view = form_view("id: a\ncontact: a@b.example\nseeds: [https://a.example/]\ntopic: {keywords: [the]}\n")
     (group,) = [section for section in view.sections if section.section.name == "topic"]
@@ -187,29 +187,29 @@ def test_a_text_cannot_tell_what_files_there_are(tmp_path: Path, path: str, monk
     (inside / "link.txt").symlink_to(tmp_path / "secret.txt")
     text = probing(path)
     for folder in (None, inside):
-        found = checked(text, folder)
+        found = checked_definition(text, folder)
         assert found.mistakes == (), folder
         assert set(found.unread) == {path.replace("\\\\", "\\")}
         assert found.icd is not None
         assert not found.icd.file_texts
     monkeypatch.setattr(Path, "open", None)
     monkeypatch.setattr(os, "open", None)
-    assert checked(text).unread
+    assert checked_definition(text).unread
 
 
 def test_files_beside_the_definition_are_read_where_there_is_a_folder_for_them(tmp_path: Path) -> None:
     (tmp_path / "sun.txt").write_text("photovoltaics and solar power", encoding="utf-8")
     text = SMALLEST.replace("[solar power]}", "[sun], documents: [sun.txt, moon.txt]}")
-    found = checked(text, tmp_path)
+    found = checked_definition(text, tmp_path)
     assert [mistake.field for mistake in found.by_field["topic.documents"]] == ["topic.documents[1]"]
     assert "does not exist" in found.mistakes[0].problem
     assert {mistake.file for mistake in found.mistakes} == {"icd.yaml"}
-    assert checked(text.replace(", moon.txt", ""), tmp_path).unread == ()
+    assert checked_definition(text.replace(", moon.txt", ""), tmp_path).unread == ()
 
 
 def test_a_definition_is_checked_while_somebody_types() -> None:
     text = example()
-    checked(text)
+    checked_definition(text)
     begun = time.process_time()
     for _ in range(5):
         form_view(text)

@@ -11,8 +11,7 @@ from online_analysis.analysers import RelevanceAnalyser
 from online_analysis.icd import Icd, Relevance
 from online_analysis.pair_frequencies import PairCounter, PairFrequencies, PairsError
 from online_analysis.reference_vector import Weighting
-from online_analysis.term_arrays import Vocabulary
-from online_analysis.term_counts import Counting
+from online_analysis.term_arrays import Counting, Vocabulary
 from online_analysis.terms import Frequencies, Language, Lexicon
 from online_analysis.topic import build_topic
 from tests.online_analysis.definitions import SMALLEST, only_mistake

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.icd import Icd, Post, changes
-from online_analysis.icd.postings import read_posts
+from online_analysis.icd.reference_files import read_posts
 from tests.online_analysis.definitions import SMALLEST, mistakes_in
 
 DEFINITION = SMALLEST.replace("keywords: [solar power]", "keywords: [solar power], posts: posts.jsonl")

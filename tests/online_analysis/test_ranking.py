@@ -12,9 +12,17 @@ from online_analysis.aggregation import BudgetLeft, LinkRanker, ScoredLink, Scor
 from online_analysis.document import Document, Outlink
 from online_analysis.icd.scoring import Scoring
 from online_analysis.ranking import LearningRanker, Standing, link_ranker
-from online_analysis.ranking.link_statistics import text_words, title_words, url_steps, url_words
-from online_analysis.ranking.queued_urls import Gone, Update, Waiting
-from online_analysis.ranking.regression import Ridge, Row, Rows, Weights
+from online_analysis.ranking.link_statistics import (
+    Ridge,
+    Row,
+    Rows,
+    Weights,
+    text_words,
+    title_words,
+    url_steps,
+    url_words,
+)
+from online_analysis.ranking.ranker import Gone, Update, Waiting
 from online_analysis.ranking.url_model import bounded
 
 GOOD, BAD = "https://solar.test", "https://cooking.test"

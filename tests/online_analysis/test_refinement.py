@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.analysers import TextAnalyser
-from online_analysis.page_notes import PageNote, note_of
-from online_analysis.refinement import MAX_TERMS, RefinementOutcome, Trusted, refine
+from online_analysis.refinement import MAX_TERMS, PageNote, RefinementOutcome, Trusted, note_of, refine
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
 from tests.online_analysis.topical_world import KEYWORDS, document, naming, other, speaking

@@ -8,8 +8,7 @@ from aahcrawler.frontier.hops import LETTERS
 from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd, IcdError
-from online_analysis.icd.scope_rules import Facts, ScopeRules, hops_off_site
-from online_analysis.icd.scoping import HOPS, Rule
+from online_analysis.icd.scoping import HOPS, Facts, Rule, ScopeRules, hops_off_site
 from online_analysis.media_types import type_by_url
 from tests.online_analysis.definitions import with_lines
 from tests.pace import at_most

@@ -20,8 +20,7 @@ from online_analysis.similarity import (
     Measured,
     counts_closeness,
 )
-from online_analysis.term_arrays import Vocabulary
-from online_analysis.term_counts import Counting, words_of
+from online_analysis.term_arrays import Counting, Vocabulary, words_of
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
 

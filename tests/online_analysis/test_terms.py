@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.private_cache import FOLDER
-from online_analysis.terms import Lexicon, TermVector, idf_of, listed_idf, tokenize
-from online_analysis.word_lists import listed_languages, word_groups
+from online_analysis.terms import Lexicon, TermVector, idf_of, listed_idf, listed_languages, tokenize, word_groups
 
 LEXICON = Lexicon()
 

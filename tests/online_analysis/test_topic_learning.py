@@ -7,8 +7,7 @@ import pytest
 
 from online_analysis.analysers import TextAnalyser
 from online_analysis.icd import Icd
-from online_analysis.page_notes import PageNote
-from online_analysis.refinement import RefinementOutcome
+from online_analysis.refinement import PageNote, RefinementOutcome
 from online_analysis.terms import Frequencies, Lexicon
 from online_analysis.topic_learning import (
     LANGUAGE_PAGES,

@@ -21,13 +21,12 @@ from aahcrawler.layout import ARCHIVE, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import Link, LinkType, Metadata, write
 from aahcrawler.objects.vocabulary import NAME
 from aahcrawler.overview.archive_overview import GatheredArchives
-from aahcrawler.overview.link_graph import strongest
+from aahcrawler.overview.link_graph import SiteLinks, strongest
 from aahcrawler.overview.overview_report import report_archives
 from aahcrawler.overview.overview_sections import bars
-from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.search import Question, search
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.views.held_archives import HeldArchives, held_archives, parts_held
+from aahcrawler.service.views.collected_view import HeldArchives, held_archives, parts_held
 from aahcrawler.service.views.object_list import ObjectFilter, object_list
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_list import PageFilter, page_list

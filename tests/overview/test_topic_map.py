@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from lxml import etree
 
-from aahcrawler.overview.topic_map import MOST, TopicArea, topic_map
+from aahcrawler.overview.spoken_pictures import MOST, TopicArea, topic_map
 from aahcrawler.report.chart import WIDTH
 
 Box = tuple[float, float, float, float]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.linked_files import MAX_LINKS, foreign_links
+from aahcrawler.page.requisites import MAX_LINKS, foreign_links
 
 
 def page(body: str) -> Page:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.linked_files import media_file
+from aahcrawler.page.requisites import media_file
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 640, 480) + b"\x08\x02\0\0\0" + b"\0" * 99
 GIF = b"GIF89a" + struct.pack("<HH", 20, 10) + b"\0" * 20

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page import Headers, Page, sitemaps
-from aahcrawler.page.sitemaps import Sitemap, SitemapEntry
+from aahcrawler.page import Headers, Page, feeds
+from aahcrawler.page.feeds import Sitemap, SitemapEntry
 from tests.pace import at_most
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -124,8 +124,8 @@ def test_what_is_no_sitemap_leads_nowhere_and_costs_little(body: bytes | str | C
 
 @pytest.mark.slow
 def test_no_more_is_read_than_a_sitemap_may_have() -> None:
-    body = gzip.compress(urlset(*map(url, range(sitemaps.MAX_ENTRIES + 10))).encode(), 1)
-    assert sum(1 for _ in Sitemap(answer(body))) == sitemaps.MAX_ENTRIES
+    body = gzip.compress(urlset(*map(url, range(feeds.MAX_SITEMAP_ENTRIES + 10))).encode(), 1)
+    assert sum(1 for _ in Sitemap(answer(body))) == feeds.MAX_SITEMAP_ENTRIES
 
 
 @pytest.mark.slow
@@ -250,5 +250,5 @@ def test_hostile_markup_takes_linear_time(body: str) -> None:
 
 
 def test_lines_of_a_list_that_are_empty_take_no_step_each() -> None:
-    lines = sitemaps._lines(["http://a.test/1\r\n" + "\r" * 50_000, "\n" * 50_000 + " http://a.test/2 \n"])
+    lines = feeds._lines(["http://a.test/1\r\n" + "\r" * 50_000, "\n" * 50_000 + " http://a.test/2 \n"])
     assert list(lines) == ["http://a.test/1", "http://a.test/2"]

@@ -2,7 +2,7 @@
 
 from lxml.etree import tostring
 
-from aahcrawler.page.xml_names import as_xml_allows
+from aahcrawler.page.markup import as_xml_allows
 from tests.page.building import page_of
 
 

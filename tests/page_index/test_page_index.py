@@ -16,11 +16,10 @@ from aahcrawler.layout import INDEXES, NQUADS, OBJECTS, PAGES, SCORES
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow, read_statements
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import object_rows, page_rows
-from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
-from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
+from aahcrawler.objects.writer import CaptureDescription, Method, ObjectWriter, Reading
 from aahcrawler.page_index import EXCERPT, MAX_POINTS, Course, PageIndex, captures_in, member_at, url_key
 from aahcrawler.segments import OPEN, Members
 from aahcrawler.webobject import Person, Value, WebObject

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
-from aahcrawler.archive.records import CrawlInfo, Original
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import CrawlInfo, Original, Resource
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.exchange import Truncation
 from aahcrawler.replay.addresses import Address, Modifier

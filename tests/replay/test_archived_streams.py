@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 from playwright.sync_api import Browser
 
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Resource
 from aahcrawler.metadata import Link, LinkType, Metadata, write
 from aahcrawler.replay.addresses import Modifier
 from aahcrawler.replay.archived_streams import MAX_QUALITIES

@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from aahcrawler.replay.replay_access import ReplayAccess
-from aahcrawler.replay.replay_app import FixedFolders, replay_app
+from aahcrawler.replay.replay_app import FixedFolders, ReplayAccess, replay_app
 from tests.browsing import patient
 from tests.replay.archived import MOMENT, URL, Archived
 from tests.replay.serving import serving

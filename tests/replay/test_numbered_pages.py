@@ -15,10 +15,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.replay.numbered_pages import MarkedPage, MarkedPages, marked_markup
-from aahcrawler.replay.page_marks import Mark, MarkKind, numbered_elements
-from aahcrawler.replay.replay_access import ReplayAccess
-from aahcrawler.replay.replay_app import FixedFolders, replay_app
+from aahcrawler.replay.page_marks import Mark, MarkedPage, MarkedPages, MarkKind, marked_markup, numbered_elements
+from aahcrawler.replay.replay_app import FixedFolders, ReplayAccess, replay_app
 from tests.browsing import patient
 from tests.replay.serving import serving
 from tests.replay.test_hostile_captures import EVIL, HOSTILE

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Resource
 from aahcrawler.page import Page
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import CaptureLookup

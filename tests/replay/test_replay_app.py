@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from aahcrawler.replay.link_format import links_in
-from aahcrawler.replay.replay_access import MAX_TICKETS, ReplayAccess, Tickets
-from aahcrawler.replay.replay_app import FixedFolders, replay_app
+from aahcrawler.replay.replay_app import MAX_TICKETS, FixedFolders, ReplayAccess, Tickets, replay_app
 from aahcrawler.replay.replay_server import RefusedToReplayError, folders_of, serve
 from tests.replay.archived import MOMENT, URL, Archived
 from tests.replay.serving import Replay, serving

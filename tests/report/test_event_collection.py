@@ -12,7 +12,7 @@ import pyoxigraph as ox
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from aahcrawler.annotations.membership import MemberAnswer, decide_membership
+from aahcrawler.annotations.judgements import MemberAnswer, decide_membership
 from aahcrawler.definitions import read_definition
 from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.overview.overview_report import report_archives

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.annotations.judgements import Grade, Judgement, Seen
-from aahcrawler.annotations.judging_samples import FramePage, Order, Sample, Wanted, draw
+from aahcrawler.annotations.judgements import FramePage, Grade, Judgement, Order, Sample, Seen, Wanted, draw
 from aahcrawler.report.judged_collection import (
     Agreement,
     Evaluation,

@@ -15,8 +15,7 @@ from aahcrawler.revisits.change_log import ChangeLog
 from aahcrawler.revisits.visit_budget import PRICES, Objective
 from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import CrawlFolders
-from aahcrawler.schedule.page_intervals import Demand
-from aahcrawler.schedule.page_rhythms import due_pages
+from aahcrawler.schedule.page_rhythms import Demand, due_pages
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import (
@@ -25,9 +24,13 @@ from aahcrawler.schedule.schedule_plan import (
     fitting_pages,
     fitting_rhythm,
     planned,
+    upcoming,
+    visit_rows,
     whole_seconds,
+    write_plan,
+    write_upcoming,
+    write_visits,
 )
-from aahcrawler.schedule.schedule_tables import upcoming, visit_rows, write_plan, write_upcoming, write_visits
 from aahcrawler.schedule.visit_log import Found, LogError, Outcome, VisitLog
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)

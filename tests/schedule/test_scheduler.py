@@ -19,8 +19,7 @@ from aahcrawler.revisits.change_log import ChangeLog
 from aahcrawler.revisits.visit_budget import PRICES, Objective
 from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import Child, CrawlFolders, CrawlTold, SeedTold
-from aahcrawler.schedule.page_intervals import Demand
-from aahcrawler.schedule.page_rhythms import PageRhythm
+from aahcrawler.schedule.page_rhythms import Demand, PageRhythm
 from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.visit_log import ALL, Outcome, Visit, VisitLog, Wish
 from aahcrawler.schedule.visit_scheduler import Notice, Scheduler

@@ -11,8 +11,8 @@ from aahcrawler.cli import app
 from aahcrawler.derived_index import transaction
 from aahcrawler.layout import INDEXES, VECTORS
 from aahcrawler.search import QueryError
+from aahcrawler.search.likeness import KeptVector, TextVectors
 from aahcrawler.search.search_entry import number_of, object_thing
-from aahcrawler.search.text_vectors import KeptVector, TextVectors
 from tests.search.archives import SITE, found, names, post, running
 
 TEXTS = {

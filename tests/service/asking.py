@@ -20,7 +20,7 @@ from aahcrawler.layout import FRONTIER
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, server_config
-from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
+from aahcrawler.service.web.entrance import UnfinishedHeads
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE
 from tests.validators import validate_alike

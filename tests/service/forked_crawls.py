@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from aahcrawler.service.steering import crawl_process, reporting_process
+from aahcrawler.service.steering import crawl_process
 from tests.forking import Forked
 
 _REDIRECTED = """
@@ -36,7 +36,7 @@ def crawls_forked() -> Iterator[None]:
     reporting = SimpleNamespace(Popen=_Reporting, DEVNULL=None, PIPE=None, STDOUT=None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crawl_process, "Popen", _Begun)
-        patch.setattr(reporting_process, "subprocess", reporting)
+        patch.setattr(crawl_process, "subprocess", reporting)
         yield
 
 

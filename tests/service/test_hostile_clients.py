@@ -13,8 +13,8 @@ import pytest
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.service_log import MAX_PATH_LENGTH
-from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, UnfinishedHeads, most_connections
+from aahcrawler.service.web.entrance import HEAD_BYTES, UnfinishedHeads, most_connections
+from aahcrawler.service.web.noted_acts import MAX_PATH_LENGTH
 from tests.crawl.crawling import PATIENCE, until
 from tests.service.asking import Service, serving
 

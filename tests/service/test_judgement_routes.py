@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.annotations.judgements import judgements_of
-from aahcrawler.annotations.judging_samples import frame_of
-from aahcrawler.annotations.membership import MemberAnswer, decide_membership, membership_of
+from aahcrawler.annotations.judgements import MemberAnswer, decide_membership, frame_of, judgements_of, membership_of
 from aahcrawler.layout import REMOVING
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.views.judged_pages import framed_pages

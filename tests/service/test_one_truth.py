@@ -14,7 +14,7 @@ from aahcrawler.refusals import failures, read_refusals
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.cockpit.rendering import Pages
+from aahcrawler.service.cockpit.site import Pages
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.tallies import NOT_COUNTED, CrawlCounts, said

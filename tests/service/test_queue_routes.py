@@ -25,9 +25,8 @@ from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import EventsPage, LiveFeed, LogLines
 from aahcrawler.service.views.queue_pages import QueuePage
 from aahcrawler.service.views.refused_links import FailedPage, RefusedPage
-from aahcrawler.service.views.score_histories import ScoreHistory
 from aahcrawler.service.views.site_pages import SitePage, SitesPage
-from aahcrawler.service.views.url_story import UrlStory
+from aahcrawler.service.views.url_story import ScoreHistory, UrlStory
 from aahcrawler.service.web.problems import ProblemError
 from tests.crawl.crawling import PATIENCE, until
 from tests.pace import at_most

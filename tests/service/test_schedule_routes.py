@@ -10,8 +10,8 @@ from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.web.noted_acts import Damage, ServiceLog, read_entries
 from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
-from aahcrawler.service.web.service_log import Damage, ServiceLog, read_entries
 from aahcrawler.service_client import ServiceClient, ServiceError
 from tests.cockpit.shown_crawl import CRAWL, scheduled
 from tests.service.asking import begun, serving

@@ -20,9 +20,16 @@ from aahcrawler.layout import POSTED, SERVICE_LOG, STEERING
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.web.entrance import UNLIMITED
-from aahcrawler.service.web.noted_acts import LONGEST, MAX_REFUSALS
+from aahcrawler.service.web.noted_acts import (
+    LONGEST,
+    MAX_FORMER,
+    MAX_REFUSALS,
+    Damage,
+    NotNotedError,
+    ServiceLog,
+    read_entries,
+)
 from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
-from aahcrawler.service.web.service_log import MAX_FORMER, Damage, NotNotedError, ServiceLog, read_entries
 from tests.crawl.crawling import until
 from tests.forking import forked
 from tests.service.asking import JSON, Service, begun, running, serving
@@ -147,7 +154,7 @@ def test_refused_strangers_fill_no_disk(tmp_path: Path) -> None:
 KILLED = """
 import sys, threading
 from pathlib import Path
-from aahcrawler.service.web.service_log import ServiceLog
+from aahcrawler.service.web.noted_acts import ServiceLog
 log = ServiceLog(Path(sys.argv[1]))
 print("ready", flush=True)
 def write():

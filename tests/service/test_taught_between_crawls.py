@@ -13,8 +13,8 @@ from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.objects.reader import object_changes, object_rows
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.cockpit.rendering import Pages
-from aahcrawler.service.views.object_history import object_history
+from aahcrawler.service.cockpit.site import Pages
+from aahcrawler.service.views.object_list import object_history
 from aahcrawler.service.views.page_indexes import PageIndexes
 from tests.adaptation.redesigned import Post, old, posts, thread
 from tests.crawl.crawling import aah, running, write_icd

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from urllib.parse import urljoin
 
 from aahcrawler.replay.link_format import as_http_date, http_date, link
-from aahcrawler.sources.unrewriting import RAW, MementoAddress
+from aahcrawler.sources.remote_captures import RAW, MementoAddress
 from tests.crawl.site import Reply, Site, serving
 from tests.sources.dated import Dated
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Resource
 from aahcrawler.editor.rules.page_sample import (
     LARGEST,
     MAX_ADDED,

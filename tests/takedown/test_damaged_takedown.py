@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive.gzip_members import members
-from aahcrawler.archive.scanning import Scanned, scan
+from aahcrawler.archive.scanning import Scanned, members, scan
 from aahcrawler.exits import NOT_WHOLE
 from aahcrawler.layout import REMOVING
 from aahcrawler.takedown.removal import WantedRemoval, finish, remove

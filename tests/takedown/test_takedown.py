@@ -9,9 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.annotations.judgements import Grade, Said, Seen, judge, judgements_of
-from aahcrawler.annotations.judging_samples import FramePage, Wanted, draw, keep, samples_of
-from aahcrawler.annotations.membership import MemberAnswer, decide_membership, membership_of
+from aahcrawler.annotations.judgements import (
+    FramePage,
+    Grade,
+    MemberAnswer,
+    Said,
+    Seen,
+    Wanted,
+    decide_membership,
+    draw,
+    judge,
+    judgements_of,
+    keep,
+    membership_of,
+    samples_of,
+)
 from aahcrawler.layout import CHANGE_LOG, CHANGES, JUDGEMENTS, MEMBERSHIP, SAMPLES, STORE
 from aahcrawler.revisits.change_log import ChangeLog, visits
 from aahcrawler.revisits.visit_record import VisitRecord

@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.traps.bloom_filters import packed, unpacked
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.traps import Seen, Traps, TrapVerdict
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text

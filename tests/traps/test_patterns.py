@@ -3,8 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.traps.path_shape import Trap, misshapen
-from aahcrawler.traps.patterns import pattern_of
+from aahcrawler.traps.patterns import Trap, misshapen, pattern_of
 
 ALIKE = (
     ("/wiki/Foo_Bar", "/wiki/Solar_power_(physics)"),

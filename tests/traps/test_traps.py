@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.bloom_filters import packed, unpacked
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
+from aahcrawler.traps.session_ids import Aliases
 from aahcrawler.traps.soft_errors import PROBE, SoftErrors, is_probe
 from aahcrawler.traps.traps import NO_PAGE, Seen, Traps, TrapVerdict
 from online_analysis.icd.sections import Traps as Section

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.errors import HeaderLimitError, WireError
-from aahcrawler.wire.head import parse_head
-from aahcrawler.wire.reception import Bounds, Reception
-from aahcrawler.wire.spool import Spool
+from aahcrawler.wire.reception import Bounds, Reception, Spool, parse_head
 
 BOUNDS = Bounds(head_bytes=4096, head_lines=50, body_bytes=100_000, payload_bytes=50_000)
 

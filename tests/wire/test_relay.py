@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import Limits, ProxyUnavailableError, Timeouts, WireRequest, WireTimeoutError
-from aahcrawler.wire.reception import Bounds, Reception
+from aahcrawler.wire.reception import Bounds, Reception, Spool
 from aahcrawler.wire.relay import Relay
 from aahcrawler.wire.settings import Proxy, ProxyKind, Route, Routes
-from aahcrawler.wire.spool import Spool
 from tests.wire.serving import Server, answering, client, serving
 
 BOUNDS = Bounds(head_bytes=4096, head_lines=50, body_bytes=100_000, payload_bytes=10)

@@ -10,7 +10,7 @@ from aahcrawler.page import Page, dates
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
-from aahcrawler.wrapper_induction.proof import run
+from aahcrawler.wrapper_induction.induce import run
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import compile_selector

@@ -14,8 +14,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
-from aahcrawler.wrapper_induction.induce import induce
-from aahcrawler.wrapper_induction.proof import run
+from aahcrawler.wrapper_induction.induce import induce, run
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base import loader
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Run

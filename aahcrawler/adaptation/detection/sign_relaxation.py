@@ -16,7 +16,7 @@ from Stemmer import Stemmer
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import Page
-from aahcrawler.page.xml_names import name_of
+from aahcrawler.page.markup import name_of
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.literals import MIN_LITERAL_LENGTH, rarity, safe_literal
 from knowledge_base.matching import Detector

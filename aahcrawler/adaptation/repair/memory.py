@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aahcrawler.adaptation.repair.alignment import Held, Stretch, WordTable, held_words, placed, words
-from aahcrawler.adaptation.repair.value_places import ShownValues
+from aahcrawler.adaptation.repair.value_places import Held, ShownValues, Stretch, WordTable, held_words, placed, words
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.prepared_page import PreparedPage

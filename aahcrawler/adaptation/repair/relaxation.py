@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from statistics import mean
 
 from aahcrawler.adaptation.detection.sign_relaxation import Hint, Name, NameTable, hints_of
-from aahcrawler.adaptation.repair.page_structure import Structure, Structures, is_beside_article, left_out, less
+from aahcrawler.adaptation.repair.structure_induction import Structure, Structures, is_beside_article, left_out, less
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_sets import Byline, Region

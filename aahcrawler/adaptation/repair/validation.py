@@ -14,8 +14,7 @@ from statistics import median
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.detection.failure_detection import bare, body_of, body_text, end_alike
-from aahcrawler.adaptation.detection.former_values import same
+from aahcrawler.adaptation.detection.failure_detection import bare, body_of, body_text, end_alike, same
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction.extraction import BODY, Extracted, ObjectSketch
 from aahcrawler.induction.headings import Names

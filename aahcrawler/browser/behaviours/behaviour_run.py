@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from aahcrawler.browser.visits.rendered_page import BehaviourInfo
-from aahcrawler.browser.visits.visit_order import VisitBounds
+from aahcrawler.browser.visits.rendered_page import BehaviourInfo, VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 
 

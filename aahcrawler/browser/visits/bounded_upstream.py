@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError, Upstream
-from aahcrawler.browser.visits.rendered_page import RequestInfo
-from aahcrawler.browser.visits.visit_order import VisitOrder
+from aahcrawler.browser.visits.rendered_page import RequestInfo, VisitOrder
 from aahcrawler.wire.relay import Relay
 
 _NEVER_AWAITED = frozenset({"CSPViolationReport", "EventSource", "Media", "Other", "Ping", "Prefetch", "TextTrack"})

@@ -9,12 +9,16 @@ from typing import Any
 from aahcrawler.browser.behaviours.behaviour_run import run_behaviours
 from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, DevTools, DevToolsError
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
-from aahcrawler.browser.visits.captured_page import ActedPage, captured
-from aahcrawler.browser.visits.page_settling import PageNavigation, PageSettling
-from aahcrawler.browser.visits.rendered_page import BehaviourInfo, RenderedPage, VisitFailedError, VisitTally
-from aahcrawler.browser.visits.visit_order import Cookie, VisitOrder
+from aahcrawler.browser.visits.rendered_page import (
+    BehaviourInfo,
+    Cookie,
+    RenderedPage,
+    VisitFailedError,
+    VisitOrder,
+    VisitTally,
+)
 from aahcrawler.browser.visits.visit_targets import HEIGHT, RUN, WIDTH, TargetSetup, VisitTargets
-from aahcrawler.browser.visits.visited_page import VisitedPage
+from aahcrawler.browser.visits.visited_page import ActedPage, PageNavigation, PageSettling, VisitedPage, captured
 
 _TAKING = 0.2
 _TAKING_SECONDS = 6.0

@@ -9,8 +9,7 @@ from typing import Any
 
 from aahcrawler.browser.process.devtools_connection import DevTools
 from aahcrawler.browser.visits.bounded_upstream import RequestLog
-from aahcrawler.browser.visits.rendered_page import VisitTally
-from aahcrawler.browser.visits.visit_order import VisitOrder
+from aahcrawler.browser.visits.rendered_page import VisitOrder, VisitTally
 
 Command = tuple[str, Mapping[str, Any]]
 

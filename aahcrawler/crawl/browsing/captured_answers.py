@@ -16,8 +16,7 @@ from aahcrawler.archive.history import Former
 from aahcrawler.archive.payload import HttpPayload
 from aahcrawler.archive.records import warc_date
 from aahcrawler.browser.network.upstream import BrowserRequest
-from aahcrawler.crawl.core.context import CurrentContext
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, ends_with
@@ -25,7 +24,7 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
 from aahcrawler.streams import is_dash, is_hls
 from aahcrawler.wire.errors import ProtocolError
-from aahcrawler.wire.head import Head, parse_head
+from aahcrawler.wire.reception import Head, parse_head
 from aahcrawler.wire.relay import Relay
 from aahcrawler.wire.replay import replayed
 

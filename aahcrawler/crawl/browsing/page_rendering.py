@@ -13,21 +13,25 @@ from hashlib import sha1
 from typing import Final, Protocol
 
 from aahcrawler.archive.history import Former
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Resource
 from aahcrawler.browser.network.upstream import Upstream
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
 from aahcrawler.browser.process.devtools_connection import DevToolsError
-from aahcrawler.browser.visits.rendered_page import BehaviourInfo, ConsoleLine, RenderedPage, VisitFailedError
-from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
-from aahcrawler.crawl.browsing.crawl_visits import Visits
-from aahcrawler.crawl.browsing.data_pages import DataPages
-from aahcrawler.crawl.browsing.look_places import BrowserDeaths, LookPlace, OwnPage, RenderSlots, ends_browser
-from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
+from aahcrawler.browser.visits.rendered_page import (
+    BehaviourInfo,
+    ConsoleLine,
+    RenderedPage,
+    VisitBounds,
+    VisitFailedError,
+    VisitOrder,
+)
+from aahcrawler.crawl.browsing.crawl_visits import BrowserDeaths, LookPlace, OwnPage, RenderSlots, Visits, ends_browser
+from aahcrawler.crawl.browsing.routes import DataPages, Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
-from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.core.stores import CurrentContext
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.exchange import Exchange

@@ -28,7 +28,7 @@ from aahcrawler.crawl.browsing.captured_answers import (
 )
 from aahcrawler.crawl.browsing.visited_crawl import PageFetch, VisitedCrawl, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
-from aahcrawler.crawl.core.form_login import LoginFailedError
+from aahcrawler.crawl.core.site_sessions import LoginFailedError
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.health.outages import is_local

@@ -8,12 +8,10 @@ from urllib.parse import urlsplit
 
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.crawl.browsing.captured_answers import CapturedResponses
-from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.core.lifecycle import Lifecycle
-from aahcrawler.crawl.core.limits import DomainBudgetError, DomainBudgets, is_too_large
+from aahcrawler.crawl.core.lifecycle import DomainBudgetError, DomainBudgets, Lifecycle, is_too_large
 from aahcrawler.crawl.core.site_sessions import SiteSessions
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import Claim, VisitClaims
 from aahcrawler.frontier.hops import Hop, extended

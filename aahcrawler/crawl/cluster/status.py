@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aahcrawler.crawls import frontier_name
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, State
 from aahcrawler.frontier.redis.control import RedisControl
-from aahcrawler.frontier.redis.shared_server import Server
+from aahcrawler.frontier.redis.registry import Server
 from aahcrawler.frontier.registry import Registered, Worker, WorkerEvent
 from aahcrawler.tallies import CrawlCounts
 

@@ -29,21 +29,22 @@ from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.reload.config_reload import DefinitionFile
-from aahcrawler.crawl.reporting.exit_status import (
+from aahcrawler.crawl.reporting.live_display import Activity, Show, display, together
+from aahcrawler.crawl.reporting.summary import (
     DONE,
     FAILED,
     MISTAKE,
     ended_well,
     outcome,
+    recounted,
     say,
+    summary,
     tell_browser,
     tell_repeated,
     tell_seeds,
     tell_sources,
     tell_undelivered,
 )
-from aahcrawler.crawl.reporting.live_display import Activity, Show, display, together
-from aahcrawler.crawl.reporting.summary import recounted, summary
 from aahcrawler.crawl.scrapy.crawl_settings import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.store_opening import FrontierConnection, begin_delivery, open_frontier, repair_folder
@@ -52,12 +53,12 @@ from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
-from aahcrawler.frontier.redis.shared_server import Server, connected
+from aahcrawler.frontier.redis.registry import Server, connected
 from aahcrawler.frontier.registry import CrawlState, Doing, Registered, RegistryError
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
-from aahcrawler.sources.archive_imports import damaged
+from aahcrawler.sources.local_archives import damaged
 from knowledge_base.file_selection import folders_for
 from knowledge_base.loader import LoadError, load
 from online_analysis.icd import Icd, IcdError

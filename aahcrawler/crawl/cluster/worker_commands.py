@@ -49,7 +49,7 @@ def submit_definition(
     """Give a crawl to the workers of a shared server; again, to change its definition or to begin it anew."""
     from aahcrawler.crawl.cluster.submission import SubmissionRefusedError, submit
     from aahcrawler.frontier.protocol import FrontierUnavailableError
-    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.redis.registry import connected
     from aahcrawler.frontier.registry import RegistryError
     from online_analysis.icd import IcdError
 
@@ -63,7 +63,7 @@ def list_crawls(redis: Redis) -> None:
     """List the crawls of a shared server: state, counts, and number of workers."""
     from aahcrawler.crawl.cluster.status import crawl_lines
     from aahcrawler.frontier.protocol import FrontierUnavailableError
-    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.redis.registry import connected
     from aahcrawler.frontier.registry import RegistryError
 
     with exit_on_error(FrontierUnavailableError, RegistryError), connected(redis) as server:
@@ -76,7 +76,7 @@ def list_workers(redis: Redis) -> None:
     """List the workers of a shared server, and what each has done for each crawl since it was started."""
     from aahcrawler.crawl.cluster.status import worker_lines
     from aahcrawler.frontier.protocol import FrontierUnavailableError
-    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.redis.registry import connected
     from aahcrawler.frontier.registry import RegistryError
 
     with exit_on_error(FrontierUnavailableError, RegistryError), connected(redis) as server:
@@ -120,7 +120,7 @@ def show_events(
         raise typer.BadParameter(f"name the folder of a crawl, or a shared server with --redis or {REDIS_URL}")
     from aahcrawler.crawl.cluster.status import EventFilter
     from aahcrawler.frontier.protocol import FrontierUnavailableError
-    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.redis.registry import connected
     from aahcrawler.frontier.registry import RegistryError
 
     wanted, place = EventFilter(crawl, worker, grep), ""
@@ -191,7 +191,7 @@ def run_worker(
     from aahcrawler.crawl.cluster.worker import WorkerOptions, serve
     from aahcrawler.crawl.scrapy.run import project_settings
     from aahcrawler.frontier.protocol import FrontierUnavailableError
-    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.redis.registry import connected
     from aahcrawler.frontier.registry import RegistryError
 
     options = WorkerOptions(folder, tuple(only or ()), until_finished, definition, at_once, attached)

@@ -9,8 +9,15 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.client_settings import routes
 from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpClaims
 from aahcrawler.crawl.health.outages import ProxyOutage
-from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, Slots, StoppedError, capacity, worker_name
-from aahcrawler.crawl.lease.renewal import LeaseRenewer
+from aahcrawler.crawl.lease.lease_source import (
+    Backlog,
+    LeaseRenewer,
+    LeaseSource,
+    Slots,
+    StoppedError,
+    capacity,
+    worker_name,
+)
 from aahcrawler.crawl.reporting.live_display import Activity
 from aahcrawler.crawls import lease_seconds
 from aahcrawler.frontier.protocol import Lease

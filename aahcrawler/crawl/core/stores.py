@@ -1,4 +1,4 @@
-"""Hold the stores of a crawl, and write to them."""
+"""What a crawl in this process holds: its context, and its stores, to which a capture is written in order."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -13,8 +13,9 @@ from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, NO_REDACTION, Annotations, Archiver, Redaction
+from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.fetch.client_settings import MAX_REMAINS_LENGTH
+from aahcrawler.crawl.fetch.client_settings import MAX_REMAINS_LENGTH, request_headers
 from aahcrawler.crawl.health.disk_space import DiskSpace
 from aahcrawler.crawl.health.outages import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
@@ -24,12 +25,20 @@ from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.protocol import Frontier
 from aahcrawler.frontier.session_store import LocalSessionStore, SessionStore
+from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
+from aahcrawler.pipeline.links import LinkRules
 from aahcrawler.refusals import RefusalLog
 from aahcrawler.revisits.change_log import ChangeLog
-from aahcrawler.scores import ScoreLog
+from aahcrawler.scope import Scope
+from aahcrawler.scores import Lessons, ScoreLog
+from aahcrawler.traps.traps import Traps
 from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import WireError
+from online_analysis.aggregation import OnlineAnalyser
+from online_analysis.icd import Icd
+from online_analysis.icd import Traps as TrapsSection
+from online_analysis.topic import Topic
 
 ObjectWatcher = Callable[[CaptureDescription, Sequence[WebObject]], Awaitable[Mapping[str, float]]]
 """Is given the web objects of each page that was kept, and returns what became of them, as counts of the crawl."""
@@ -154,3 +163,74 @@ class StoreWriter:
         """Add to the crawl's counts what belongs to no lease."""
         self.stats.merge(amounts)
         await self.call(self.stores.frontier.count, amounts)
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlContext:
+    """A definition and what makes sense of pages and links; ``fingerprint`` identifies all that pages are analysed by.
+
+    ``ranker`` is the only part that learns from pages, None where the definition gives it no weight. ``topic`` is what
+    the analysers compare with; without it no batches are scored. ``topic_learner`` replaces topic and analysers when
+    it has learned more. ``traps`` is what pages have taught of traps.
+    """
+
+    icd: Icd
+    helped_by: Callable[[], ApplicationAwareHelper]
+    analysers: tuple[OnlineAnalyser, ...]
+    scope: Scope
+    fingerprint: str = ""
+    ranker: Lessons | None = None
+    topic: Topic | None = None
+    topic_learner: TopicLearner | None = None
+    traps: Traps = field(default_factory=lambda: Traps(TrapsSection()))
+
+    @property
+    def helper(self) -> ApplicationAwareHelper:
+        """The helper; a crawl that has just begun may wait for it."""
+        return self.helped_by()
+
+    @property
+    def request_headers(self) -> dict[str, str]:
+        """The headers of every request."""
+        return request_headers(self.icd)
+
+    @property
+    def obeys_robots(self) -> bool:
+        """Whether robots.txt is asked for and obeyed."""
+        return self.icd.politeness.robots == "obey"
+
+    @property
+    def attempts(self) -> int:
+        """The most attempts to fetch a URL."""
+        return self.icd.politeness.retries + 1
+
+    @property
+    def link_rules(self) -> LinkRules:
+        """The rules that decide which links are offered."""
+        limits = self.icd.limits
+        return LinkRules(
+            self.scope,
+            self.traps,
+            follows_feeds=self.icd.sources.feeds != "off",
+            obeys_nofollow=self.icd.politeness.nofollow == "obey",
+            follows_from=self.icd.scoring.follow,
+            requisites_per_page=limits.requisites_per_page,
+            requisites_per_style_sheet=limits.requisites_per_style_sheet,
+            parts_per_stream=limits.parts_per_stream,
+        )
+
+
+class CurrentContext:
+    """Holds the context that a crawl goes by from now on; it is only ever replaced as a whole."""
+
+    def __init__(self, context: CrawlContext) -> None:
+        self._now = context
+
+    @property
+    def now(self) -> CrawlContext:
+        """The newest context."""
+        return self._now
+
+    def use(self, context: CrawlContext) -> None:
+        """Go by another context from the next request and page on."""
+        self._now = context

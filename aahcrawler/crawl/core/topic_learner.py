@@ -20,7 +20,7 @@ from aahcrawler.layout import TOPIC_NOTES
 from aahcrawler.segments import no_link
 from aahcrawler.urls import queue_of
 from online_analysis.document import Document
-from online_analysis.page_notes import PageNote
+from online_analysis.refinement import PageNote
 from online_analysis.topic import Topic
 from online_analysis.topic_learning import KeptRefinement, News, TopicLearning, TopicState
 

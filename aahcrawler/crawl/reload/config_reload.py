@@ -1,33 +1,170 @@
-"""Read the definition of a crawl, again while it runs, and let a change take effect."""
+"""Read the definition of a crawl again while it runs, and judge what is queued, blocked and refused by it."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CrawlContext, CurrentContext, StoreWriter
 from aahcrawler.crawl.directory.crawl_runs import LOOK_EVERY, Stamps, stamps, write_whole
 from aahcrawler.crawl.health.outages import is_local
-from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
+from aahcrawler.crawl.lease.lease_source import LeaseSource
 from aahcrawler.crawls import frontier_settings
-from aahcrawler.frontier.protocol import Rescore, State
+from aahcrawler.frontier.control import Blocking, Revisiting, UrlStatus
+from aahcrawler.frontier.protocol import Offer, Offered, Rescore, State
 from aahcrawler.layout import REDEFINING
-from aahcrawler.scope import Scope
-from aahcrawler.scores import Lessons, Share, weighed
+from aahcrawler.refusals import Refused, read_refusals
+from aahcrawler.scope import RULE, SCOPE, Refusal, Scope
+from aahcrawler.scores import Lessons, Share, Source, weighed
 from aahcrawler.segments import DamageError
+from aahcrawler.traps.patterns import Trap
 from online_analysis.aggregation import OnlineAnalyser, Revision, Weighed
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd, IcdError, Part, Redefinition, redefined
 from online_analysis.ranking import link_ranker
 
 logger = logging.getLogger(__name__)
+
+JUDGED_AT_ONCE = 500
+
+_JUDGED = frozenset({*Refusal, *Trap})
+
+_LEARNED = frozenset({Trap.NOVELTY, Trap.BARREN, Trap.REPEATED})
+"""Reasons that pages fetched later may take back."""
+
+_T = TypeVar("_T")
+
+
+class BlockControl(Blocking, Revisiting, Protocol):
+    """Blocks and unblocks known URLs."""
+
+
+class ScopeUpdate:
+    """Brings a frontier into line with a crawl's scope.
+
+    Queued URLs that are refused now are blocked, with the scope's reason; those that were blocked for such a reason
+    and are admitted now are queued again, with the score that they had; and links that were refused are offered if
+    they are admitted now. It may be done again without harm. Nothing is leased meanwhile.
+    """
+
+    def __init__(
+        self, context: CurrentContext, writer: StoreWriter, leases: LeaseSource, control: BlockControl
+    ) -> None:
+        self._context = context
+        self._writer = writer
+        self._leases = leases
+        self._control = control
+
+    async def run(self) -> None:
+        """Judge everything again."""
+        self._leases.held = True
+        try:
+            done = await self._judge_known() + await self._judge_refused()
+        finally:
+            self._leases.held = False
+        counts = ", ".join(f"{what}: {n:,}" for what, n in done.items())
+        logger.info(
+            "what is queued has been brought into line with the scope; %s", counts or "nothing was to be changed"
+        )
+
+    async def readmit(self) -> bool:
+        """Offer links that were refused for what pages like theirs had brought, if these brought something later.
+
+        Return whether that was anything. It is to be called when nothing is left to be leased.
+        """
+        traps = self._context.now.traps
+        if not traps.reopened:
+            return False
+        traps.reopened = False
+        offered = (await self._judge_refused()).total() + await self._judge_blocked()
+        if offered:
+            logger.info("%d links are followed after all: pages like theirs have brought something", offered)
+        return offered > 0
+
+    async def _judge_blocked(self) -> int:
+        """Queue pages again that were blocked when they were leased, for what pages like theirs had brought till then.
+
+        Return how many.
+        """
+        statuses = self._control.scan((State.BLOCKED,))
+        count = 0
+        while part := await self._writer.call(_part, statuses):
+            judged = [each.offer for each in part if each.offer is not None and each.reason in _LEARNED]
+            back = [offer.url for offer in judged if self._context.now.link_rules.trap(offer) is None]
+            count += sum(await self._writer.call(self._control.unblock_urls, back)) if back else 0
+        return count
+
+    async def _judge_known(self) -> Counter[str]:
+        done: Counter[str] = Counter()
+        statuses = self._control.scan((State.QUEUED, State.BLOCKED))
+        while part := await self._writer.call(_part, statuses):
+            blocked: dict[str, list[str]] = {}
+            back: list[str] = []
+            for each in part:
+                self._judge(each, blocked, back)
+            for reason, urls in blocked.items():
+                answers = await self._writer.call(self._control.block_urls, urls, SCOPE + reason)
+                done[f"blocked for {reason}"] += sum(answers)
+            done["queued again"] += sum(await self._writer.call(self._control.unblock_urls, back)) if back else 0
+        return +done
+
+    def _judge(self, status: UrlStatus, blocked: dict[str, list[str]], back: list[str]) -> None:
+        offer = status.offer
+        if offer is None:
+            return
+        refusal = self._context.now.scope.admit(offer)
+        if status.state is State.BLOCKED:
+            if refusal is None and status.reason.startswith(SCOPE):
+                back.append(offer.url)
+        elif refusal is not None:
+            blocked.setdefault(refusal, []).append(offer.url)
+
+    async def _judge_refused(self) -> Counter[str]:
+        folder = self._writer.stores.folder
+        refused = read_refusals(folder.refused, folder.run.number)
+        done: Counter[str] = Counter()
+        try:
+            while part := await asyncio.to_thread(_part, refused):
+                done["offered after all"] += await self._offer(part)
+        except DamageError as error:
+            logger.error("%s; what it held stays refused", error)
+        return +done
+
+    async def _offer(self, part: Sequence[Refused]) -> int:
+        """Offer what is admitted now; return how many URLs were new."""
+        wanted = [each.offer for each in part if self._is_wanted(each)]
+        answers = await self._writer.call(self._writer.stores.frontier.offer, wanted) if wanted else ()
+        new = [offer for offer, answer in zip(wanted, answers, strict=True) if answer is Offered.ADDED]
+        await self._log(new)
+        return len(new)
+
+    def _is_wanted(self, refused: Refused) -> bool:
+        known, offer = self._context.now, refused.offer
+        if known.scope.admit(offer, refused.language) is not None:
+            return False
+        match refused.reason:
+            case Trap.NEAR_DUPLICATE:  # Of the page that the link stands on, as is the next one.
+                return self._context.now.icd.traps.duplicates == "follow"
+            case Trap.SOFT_404:
+                return self._context.now.icd.traps.soft_404 == "ignore"
+            case reason if reason in _JUDGED or reason.startswith(RULE):
+                return known.link_rules.trap(offer) is None
+        return False
+
+    async def _log(self, new: Sequence[Offer]) -> None:
+        pages = [(offer.url, offer.score) for offer in new if offer.kind == "page"]
+        await self._writer.write(self._writer.stores.scores.offered, Source.READMITTED, pages)
+
+
+def _part(items: Iterator[_T]) -> list[_T]:
+    return list(islice(items, JUDGED_AT_ONCE))
 
 
 class DefinitionSource(Protocol):
@@ -249,7 +386,7 @@ def actions(crawl: RunningCrawl, control: BlockControl) -> Mapping[Part, Action]
 
 MAX_IN_MEMORY = 200_000
 """URLs that are re-scored with one reading of the score log: some 100 MB."""
-AT_ONCE = 200
+RESCORED_AT_ONCE = 200
 """How many URLs are re-scored in one call of the frontier."""
 
 
@@ -283,7 +420,7 @@ class ScoreUpdate:
     async def _score(self, waiting: Mapping[str, Weighed]) -> int:
         context, frontier = self._context.now, self._writer.stores.frontier
         changed, left = 0, iter(waiting.items())
-        while part := list(islice(left, AT_ONCE)):
+        while part := list(islice(left, RESCORED_AT_ONCE)):
             rescores = [Rescore(url, now.score) for url, now in part]
             answers = await self._writer.call(frontier.rescore, rescores)
             taken = [Revision(each.url, each.score) for each, was in zip(rescores, answers, strict=True) if was]

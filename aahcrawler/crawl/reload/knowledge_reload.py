@@ -13,7 +13,7 @@ import cssselect
 from lxml import etree
 
 from aahcrawler.crawl.directory.crawl_runs import LOOK_EVERY, Stamps, stamps
-from aahcrawler.crawl.health.process_memory import spare, uncollected
+from aahcrawler.crawl.health.disk_space import spare, uncollected
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Adapter

@@ -1,4 +1,4 @@
-"""End leases: write, then queue, in an order that a crash cannot harm.
+"""Handle answers: write, then queue, in an order that a crash cannot harm.
 
 A page is understood first, and what was said of its links is logged. Then its response, its request and what was
 understood are archived, all or none, and added to the history; then come its triples, and then, in one atomic step of
@@ -18,8 +18,7 @@ from typing import Final
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, PageRendering, Rendering
-from aahcrawler.crawl.capture.archiver import Annotations, identified
-from aahcrawler.crawl.capture.description import count, description, object_counts
+from aahcrawler.crawl.capture.archiver import Annotations, count, description, identified, object_counts
 from aahcrawler.crawl.capture.recrawl import (
     UNCONDITIONAL,
     ConditionalRequest,
@@ -27,99 +26,46 @@ from aahcrawler.crawl.capture.recrawl import (
     RecrawlComparison,
     UnreadableCaptureError,
 )
-from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.core.form_login import LoginFailedError
-from aahcrawler.crawl.core.lifecycle import Lifecycle
-from aahcrawler.crawl.core.limits import DomainBudgetError, DomainBudgets, is_too_large
+from aahcrawler.crawl.core.lifecycle import DomainBudgets, Lifecycle, is_too_large
 from aahcrawler.crawl.core.site_sessions import SiteSessions
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
-from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.health.outages import is_full, is_local
-from aahcrawler.crawl.lease.lease_source import LostLeaseError, StoppedError
 from aahcrawler.crawl.peers import PeerExport
+from aahcrawler.crawl.response.lease_ending import FROM_SOURCES, LeaseEnding
 from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
-from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings
+from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings, UrlLists
 from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, with_look
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
 from aahcrawler.crawl.response.sparql_paging import SparqlPaging
-from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
-from aahcrawler.crawl.response.url_lists import UrlLists
+from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.visit_noting import AnswerVisit, ListedPages, VisitNoting
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Exchange, Truncation
-from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Outcome, Purpose, Rescore, State
+from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, State
 from aahcrawler.helper.links.page_links import is_long
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.linked_files import foreign_links
-from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
+from aahcrawler.page.requisites import foreign_links
+from aahcrawler.pipeline.analysis import PageAnalysis, ScoredPage, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
-from aahcrawler.pipeline.score import ScoredPage
-from aahcrawler.scope import SCOPE, Refusal, Spelling
-from aahcrawler.tallies import DENIED, FAILURE, NO_CAPTURE
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.scope import Refusal, Spelling
+from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.urls import queue_of
-from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
+from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.politeness import AGAIN, retry_after
-from aahcrawler.wire.robots_txt import RobotsDeniedError, RobotsUnreachableError
 
 logger = logging.getLogger(__name__)
 
 
-class RequisiteBudgetError(Exception):
-    """A requisite was leased, and ``limits.requisite_bytes`` has been used up since it was offered."""
-
-
-class ExcludedError(Exception):
-    """A page was leased that the institution excludes from its crawls."""
-
-
-class EndsSessionError(Exception):
-    """A URL was leased that would log out of its site."""
-
-
-class RequestReplacedError(Exception):
-    """A middleware gave another request in place of an answer."""
-
-
-class RequestIgnoredError(Exception):
-    """A middleware does not want the URL to be fetched, or its answer to be handled."""
-
-
-class UncapturedError(Exception):
-    """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
-
-
-FROM_SOURCES: Final = "from_sources"
-"""The count of captures that were taken from archives."""
-MAX_WAIT_FOR_SOURCES: Final = 15.0
-"""Seconds that the pages of a site wait at most for archives that failed: more would cost those that others have."""
-MAX_PUT_BEHIND: Final = 100_000
-"""URLs whose scores are known that wait behind others for an archive."""
-SHARE_FOR_SOURCES: Final = 0.05
-"""The part of a crawl's time for which its sites wait in all for archives that failed, while others can be asked."""
 _LATE: Final = timedelta(days=2)
 """How long after a change a list may begin to tell of it."""
-_NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
-"""Counts of a lease whose site was not asked for it."""
-_ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
-    RobotsDeniedError: (State.BLOCKED, "robots"),
-    EndsSessionError: (State.BLOCKED, "logout"),
-    ExcludedError: (State.BLOCKED, f"{SCOPE}{Refusal.EXCLUDED}"),
-    RequisiteBudgetError: (State.BLOCKED, "requisite_bytes"),
-    RequestIgnoredError: (State.BLOCKED, "ignored"),
-    RequestReplacedError: (State.FAILED, "replaced"),
-    UncapturedError: (State.FAILED, "uncaptured"),
-}
-"""What becomes of a URL, for an error that says all there is to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +137,7 @@ class AnswerRecord:
 
 
 class ResponseHandler:
-    """Ends leases, each exactly once; nothing that it meets on a page stops the crawl.
+    """Handles answers and finishes their leases; nothing that it meets on a page stops the crawl.
 
     A disk that is full makes it wait. What does stop a crawl are other errors of this machine, as ``is_local`` tells
     it: the lease stays out then, and its URL is fetched again when the crawl goes on.
@@ -211,8 +157,7 @@ class ResponseHandler:
         self._lifecycle = lifecycle
         self._steps = steps
         self._frontier = writer.stores.frontier
-        self._waited_for_sources = 0.0
-        self._put_behind: dict[str, float] = {}
+        self.ending = LeaseEnding(context, writer, fetching, lifecycle, steps)
 
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
@@ -263,7 +208,7 @@ class ResponseHandler:
             else:
                 await self._finish(lease, response, asked)
         except Exception as error:  # Whatever a page may provoke, the crawl goes on.
-            await self.on_error(lease, error)
+            await self.ending.on_error(lease, error)
         finally:
             response.exchange.close()
             if is_fetched:
@@ -298,152 +243,6 @@ class ResponseHandler:
             counts = {"requests": 1, "answers": 1, "bytes": exchange.response_size, f"status:{answer.status}": 1}
         await self._writer.count(counts)
 
-    async def on_error(self, lease: Lease, error: Exception) -> None:
-        """End a lease whose URL gave no answer: try again later, give up, or block."""
-        try:
-            if is_full(error):
-                await self._give_way(lease, error)
-            elif is_local(error):
-                raise error
-            else:
-                await self._end_without_answer(lease, error)
-        except Exception as failure:
-            if not is_local(failure):
-                raise
-            self._lifecycle.fail(failure)
-        finally:
-            if isinstance(error, WireError) and error.exchange is not None:
-                error.exchange.close()
-            self._fetching.leases.finished(lease)
-
-    # Without an answer
-
-    async def _give_way(self, lease: Lease, error: Exception) -> None:
-        """Give back a lease whose answer could not be kept for want of disk space.
-
-        An answer that alone is too large for the disk is not fetched for ever.
-        """
-        self._writer.disk_space.look()
-        if self._writer.disk_space.is_short or self._lifecycle.is_ending:
-            logger.warning("%s: given back, for %s", lease.url, error)
-            await self._give_back(lease)
-        else:
-            await self._retry(lease, "no room")
-
-    async def _end_without_answer(self, lease: Lease, error: Exception) -> None:
-        match error:
-            case WireError():
-                await self._end_with_wire_error(lease, error)
-            case LostLeaseError():
-                logger.warning("%s: its lease had run out before it was asked for", lease.url)
-            case StoppedError():
-                await self._give_back(lease)
-            case IpAddressBusyError():
-                await self._let_others_go_first(lease, error)
-            case GivesWayError(worth=worth):
-                await self._give_back(lease)
-                await self._writer.call(self._frontier.rescore, [Rescore(lease.url, lease.score * worth)])
-            case TrapError(trap=reason) | DomainBudgetError(reason=reason):
-                await self._end(lease, State.BLOCKED, reason)
-            case LoginFailedError(may_pass=may_pass):
-                await (self._retry(lease, "login") if may_pass else self._end(lease, State.FAILED, "login"))
-            case RobotsUnreachableError(cause=cause):
-                await self._retry(lease, "robots.txt", cause=cause)
-            case _:
-                await self._end_by_type(lease, error)
-
-    async def _end_by_type(self, lease: Lease, error: Exception) -> None:
-        if isinstance(error, NotTakenError):
-            await self._end_without_source(lease, error)
-        elif type(error) in _ENDINGS:
-            await self._end(lease, *_ENDINGS[type(error)])
-        else:
-            logger.error("%s: unforeseen error", lease.url, exc_info=error)
-            await self._end(lease, State.FAILED, type(error).__name__)
-
-    async def _end_without_source(self, lease: Lease, error: NotTakenError) -> None:
-        """End the lease of a URL that no source has, or look it up again later where some could not be asked.
-
-        One whose sources asked for a rest is given back, and the attempt not counted.
-        """
-        if error.reason == NO_CAPTURE:
-            self._put_behind.pop(lease.url, None)
-            await self._end(lease, State.FAILED, NO_CAPTURE)
-        elif error.seconds:
-            await self._fetching.leases.give_back_behind(lease)
-            # Others of its site go first and need not wait; links raise its score again.
-            goes_behind = error.is_answered and lease.is_page
-            delay = 0.0 if goes_behind and lease.is_scored else error.seconds
-            await self._writer.call(self._frontier.release, [lease], delay=delay)
-            if goes_behind:
-                if lease.is_scored and len(self._put_behind) < MAX_PUT_BEHIND:
-                    self._put_behind[lease.url] = lease.score
-                await self._writer.call(self._frontier.rescore, [Rescore(lease.url, UNSCORED)])
-        else:
-            await self._look_up_later(lease, error)
-
-    async def on_late_answers(self, urls: Sequence[str]) -> None:
-        """Give URLs their scores back that were put behind others until an archive answered, which it now has."""
-        scores = [Rescore(url, self._put_behind.pop(url)) for url in urls if url in self._put_behind]
-        if scores:
-            await self._writer.call(self._frontier.rescore, scores)
-
-    async def _look_up_later(self, lease: Lease, error: NotTakenError) -> None:
-        """Look a URL up again that could not be looked up everywhere, behind all others of its site.
-
-        Its site's other pages wait, too: where no source could be asked, for no longer than is worth a second try, and
-        where some could, for a small part of the crawl's time in all.
-        """
-        rest = min(error.rest, MAX_WAIT_FOR_SOURCES)
-        if error.is_answered:
-            rest = max(0.0, min(rest, SHARE_FOR_SOURCES * self._lifecycle.seconds - self._waited_for_sources))
-            self._waited_for_sources += rest
-        await self._retry(lease, error.reason, rest, backs_off=not error.is_answered)
-        await self._writer.call(self._frontier.rescore, [Rescore(lease.url, UNSCORED)])
-
-    async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
-        """Give back a lease whose IP address is being asked for others, until it may be claimed."""
-        logger.info("%s: given back, for %s", lease.url, error)
-        await self._fetching.leases.give_back_behind(lease)
-        await self._give_back(lease, error.seconds)
-        await self._writer.count({"address_busy": 1})
-
-    async def _give_back(self, lease: Lease, seconds: float = 0.0) -> None:
-        """Release a lease; its queue rests for some seconds, and for as long as what was asked of it demands."""
-        rest = max(seconds, self._fetching.politeness.rest_left(lease.url))
-        await self._writer.call(self._frontier.release, [lease], delay=rest)
-
-    async def _end_with_wire_error(self, lease: Lease, error: WireError) -> None:
-        self._fetching.politeness.fetch_ended(lease.url)
-        await self._writer.archive_remains(error)
-        if isinstance(error, ProxyUnavailableError):
-            await self._wait_for_proxy(lease, error)
-        elif isinstance(error, RefusedAddressError):
-            await self._end(lease, State.BLOCKED, "address")
-        elif error.retryable:
-            await self._retry(lease, error.reason)
-        else:
-            logger.warning("%s", error)
-            await self._end(lease, State.FAILED, error.reason)
-
-    async def _wait_for_proxy(self, lease: Lease, error: ProxyUnavailableError) -> None:
-        """Give back a lease whose proxy is away: neither the URL nor its site is the cause."""
-        seconds = self._fetching.proxy_outage.began(error.proxy, str(error))
-        logger.info("%s: given back, for %s", lease.url, error)
-        await self._fetching.leases.give_back_behind(lease)
-        await self._give_back(lease, seconds)
-
-    async def _end(self, lease: Lease, state: State, reason: str) -> None:
-        logger.info("%s %s: %s", lease.url, state, reason)
-        group = "blocked" if state is State.BLOCKED else "error"
-        is_failure = state is State.FAILED or reason in DENIED
-        kept = await self._keep_failed(lease, reason) if is_failure else {}
-        if state is State.FAILED and reason != NO_CAPTURE:
-            await self._steps.visit_noting.failed(lease, reason)
-        await self._steps.listings.failed(lease, reason)
-        counts = {f"{group}:{reason}": 1.0, **kept, **self._steps.seed_trail.failed(lease, state, reason)}
-        await self._commit(lease, state, (), Outcome(reason, counts))
-
     def _worth_another_try(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> bool:
         """Return whether asking again may help. A 304 to a request without conditions says nothing of its page."""
         unasked = response.status == HTTPStatus.NOT_MODIFIED and not asked.conditional
@@ -457,41 +256,7 @@ class ResponseHandler:
         self._lifecycle.check_limits()
         is_cut = response.exchange.truncated is Truncation.DISCONNECT and response.status not in AGAIN
         reason = "disconnect" if is_cut else f"status {response.status}"
-        await self._retry(lease, reason, rest_asked(response), page=_page(lease, response))
-
-    async def _retry(
-        self,
-        lease: Lease,
-        reason: str,
-        rest: float = 0.0,
-        cause: str = "",
-        page: Page | None = None,
-        *,
-        backs_off: bool = True,
-    ) -> None:
-        """Let the URL be fetched again; its queue rests longer with every attempt, except where it is said not to.
-
-        ``cause`` is what a seed's verdict is made of where that is not the reason, and ``page`` what was answered.
-        """
-        backed_off = max(self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
-        pause = max(rest, backed_off) if backs_off else rest
-        last = lease.attempt >= self._context.now.attempts
-        trail, told = self._steps.seed_trail, cause or reason
-        noted = trail.failed(lease, State.FAILED, told) if last else await trail.tried(lease, told, page)
-        learned = self._fetching.politeness.learned(lease.url)
-        kept = await self._keep_failed(lease, reason) if last else {}
-        if last:
-            await self._steps.visit_noting.failed(lease, reason)
-        outcome = Outcome(reason, {f"error:{reason}" if last else "retries": 1.0, **kept, **noted}, pause, learned)
-        logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
-        state = await self._writer.call(self._frontier.retry, lease, outcome)
-        if state is State.FAILED:
-            await self._steps.listings.failed(lease, reason)
-            await self._steps.link_ranking.ended(lease, state, reason)
-        await self._fetching.leases.give_back_behind(lease)
-        self._writer.stats.merge(outcome.stats)
-
-    # With an answer
+        await self.ending.retry(lease, reason, rest_asked(response), page=_page(lease, response))
 
     async def _finish(
         self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest, *, is_last: bool = True
@@ -545,7 +310,7 @@ class ResponseHandler:
         stats.merge(look.counts)
         status = (look.page or sent).status
         if status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
-            stats.merge(await self._keep_failed(lease, f"status {status}"))
+            stats.merge(await self.ending.keep_failed(lease, f"status {status}"))
         with_transcript = await self._steps.transcripts.read(lease, as_shown, stats)
         return await self._steps.analyser.recalled(lease, with_transcript), look
 
@@ -595,7 +360,7 @@ class ResponseHandler:
         """Offer where an answer leads, and finish its lease, in one step of the frontier."""
         found, discovered, batch_scoring = record.found, await self._listed(record), self._steps.batch_scoring
         offers, rest = batch_scoring.offers(found, discovered), max(rest_asked(record.response), record.look.rest)
-        if await self._commit(record.lease, State.DONE, offers, Outcome(stats=record.stats.counts), rest):
+        if await self.ending.commit(record.lease, State.DONE, offers, Outcome(stats=record.stats.counts), rest):
             if self._steps.peer_export is not None and found is not None:
                 self._steps.peer_export.links(
                     record.lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
@@ -608,11 +373,11 @@ class ResponseHandler:
             return False
         if self._is_too_large(lease, page, response):
             await self._writer.count({"requests": 1, "requisite_bytes": response.exchange.response_size})
-            await self._end(lease, State.BLOCKED, "requisite_file_bytes")
+            await self.ending.end(lease, State.BLOCKED, "requisite_file_bytes")
             return True
         refusal = self._context.now.scope.admit_type(lease, page.media_type)
         if refusal is not None:
-            await self._put_aside(lease, refusal)
+            await self.ending.block(lease, refusal)
         return refusal is not None
 
     def _is_too_large(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
@@ -643,24 +408,6 @@ class ResponseHandler:
             stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign.items()})
         return found
 
-    async def _put_aside(self, lease: Lease, refusal: str) -> None:
-        """Block a URL for what its answer is; it comes back when the scope changes."""
-        blocking, delay = self._writer.stores.blocking, self._fetching.politeness.delay_of(lease.url)
-        if blocking is None:
-            await self._end(lease, State.BLOCKED, refusal)
-            return
-
-        def at_once() -> bool:
-            self._frontier.release([lease], delay=delay)
-            return blocking.block_urls([lease.url], f"{SCOPE}{refusal}")[0]
-
-        await self._steps.listings.failed(lease, refusal)
-        if await self._writer.call(at_once):
-            logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
-            noted = self._steps.seed_trail.failed(lease, State.BLOCKED, refusal)
-            await self._writer.count({f"blocked:{refusal}": 1, **noted})
-            await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
-
     async def _finish_list(
         self, lease: Lease, response: CapturedResponse, page: Page, asked: ConditionalRequest
     ) -> None:
@@ -681,7 +428,7 @@ class ResponseHandler:
             contents = await self._steps.url_lists.offer(lease, listed, stats)
             await self._steps.listings.read(lease, page.status, contents)
         logger.info("%s %d %s", lease.url, page.status, lease.purpose)
-        await self._commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
+        await self.ending.commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
 
     async def _listed(self, record: AnswerRecord) -> DiscoveredLinks:
         """Return where an answer leads; go on with listings from a front page of an application, or one of them."""
@@ -708,12 +455,6 @@ class ResponseHandler:
         if log is not None and refused:
             language = None if found is None else found.metadata.language
             await self._writer.write(log.refused, lease.url, language, refused)
-
-    async def _keep_failed(self, lease: Lease, reason: str) -> Mapping[str, float]:
-        """Keep that a URL failed, for people to see, and return what that adds to the counts."""
-        if self._writer.stores.refusals is not None:
-            await self._writer.write(self._writer.stores.refusals.failed, lease.url, reason, lease.kind, lease.via)
-        return {f"{FAILURE}:{reason}": 1.0}
 
     async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
         """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""
@@ -748,29 +489,6 @@ class ResponseHandler:
         objects = () if comparison.remembered else found.metadata.objects
         await self._writer.describe(stated, objects, found.containers)
         return stated
-
-    async def _commit(
-        self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
-    ) -> bool:
-        """Finish a lease; False where it had been lost."""
-        politeness = self._fetching.politeness
-        delay = max(rest, politeness.delay_of(lease.url))
-        is_asked = state is not State.BLOCKED and outcome.reason != NO_CAPTURE and not outcome.stats.keys() & _NOT_ASKED
-        if not is_asked:  # Nothing of its site was asked for, robots.txt perhaps.
-            delay = politeness.rest_left(lease.url)
-        stats = {**outcome.stats, **self._steps.budgets.used(lease.url, outcome.stats)}
-        outcome = replace(outcome, stats=stats, delay=delay, learned=politeness.learned(lease.url))
-        held = await self._writer.call(self._frontier.finish, lease, state, outcome, links)
-        if held:
-            if state is State.DONE:
-                politeness.told(lease.url, delay)
-            self._writer.stats.merge(outcome.stats)
-            if state is not State.DONE:
-                await self._steps.link_ranking.ended(lease, state, outcome.reason)
-            self._lifecycle.check_limits()
-        else:
-            logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
-        return held
 
 
 def _dates(listed: Sequence[ScoredPage], former: Former | None) -> Mapping[str, datetime]:

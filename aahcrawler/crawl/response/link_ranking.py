@@ -8,14 +8,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from aahcrawler.crawl.core.context import CurrentContext
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.frontier.protocol import Lease, Offer, Offered, Rescore, State
-from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.analysis import AT_ONCE, EndedBatch, OpenBatch, PageAnalysis, finish, unscored
 from aahcrawler.pipeline.links import DiscoveredLinks
-from aahcrawler.pipeline.score import AT_ONCE, EndedBatch, OpenBatch, finish, unscored
 from aahcrawler.scores import Findings, Leads, never_wanted
 
 logger = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from typing import Final
 from aahcrawler.archive.history import Former
 from aahcrawler.crawl.browsing.page_rendering import Rendering
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
-from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
-from aahcrawler.crawl.core.limits import Budget
+from aahcrawler.crawl.core.lifecycle import Budget
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.core.stores import CrawlContext, CurrentContext
 from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.trap_detection import TrapDetection
@@ -28,15 +28,25 @@ from aahcrawler.helper.site_memory import SiteLesson
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, generic, requisites
-from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.page.onward import refresh
 from aahcrawler.page.page import FailedStage
+from aahcrawler.page.requisites import foreign_links
 from aahcrawler.pipeline import analysis
-from aahcrawler.pipeline.analysis import Beside, PageAnalysis, changes, is_doubtful
-from aahcrawler.pipeline.score import ScoredPage, contribution_of, rank, rank_error, score, understand
+from aahcrawler.pipeline.analysis import (
+    Beside,
+    PageAnalysis,
+    ScoredPage,
+    changes,
+    contribution_of,
+    is_doubtful,
+    rank,
+    rank_error,
+    score,
+    understand,
+)
 from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.streams import is_manifest
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.traps.traps import TrapVerdict
 from aahcrawler.urls import canonicalize

@@ -9,17 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from aahcrawler.archive.history import Former, History
-from aahcrawler.crawl.capture.description import page_counts
+from aahcrawler.crawl.capture.archiver import page_counts
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
-from aahcrawler.crawl.core.context import CurrentContext
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Metadata
-from aahcrawler.objects.readings import Method, Reading
-from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.objects.writer import CaptureDescription, Method, Reading
 from aahcrawler.pipeline.analysis import PageAnalysis
 
 MAX_PAGES = 2_000

@@ -7,8 +7,8 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from aahcrawler import seeds
-from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.core.stores import CurrentContext
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import redirects_in_a_row
 from aahcrawler.frontier.protocol import Lease, State
@@ -18,8 +18,7 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks
 from aahcrawler.scope import Refusal, Spelling
 from aahcrawler.seeds import Verdict
-from aahcrawler.seeds.trail import Trail
-from aahcrawler.seeds.verdicts import ROBOTS, main_reason
+from aahcrawler.seeds.verdicts import ROBOTS, Trail, main_reason
 from online_analysis.document import Document
 
 logger = logging.getLogger(__name__)

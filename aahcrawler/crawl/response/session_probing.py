@@ -6,11 +6,10 @@ from contextlib import closing
 from typing import Final
 
 from aahcrawler.crawl.capture.archiver import Annotations, identified
-from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.site_sessions import SiteSessions
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.health.outages import is_local

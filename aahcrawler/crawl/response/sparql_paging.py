@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from aahcrawler.crawl.capture.recrawl import RecrawlComparison
-from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import CurrentContext
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import is_rdf
 from aahcrawler.frontier.hops import Hop

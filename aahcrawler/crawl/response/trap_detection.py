@@ -11,20 +11,19 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
-from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading
+from aahcrawler.crawl.core.stores import CurrentContext
 from aahcrawler.crawl.directory.crawl_runs import write_whole
 from aahcrawler.crawl.response.listings import ListingStep
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.layout import TRAPS
 from aahcrawler.page import Page
-from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.analysis import PageAnalysis, ScoredPage
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
-from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, prose, shown_to_traps
 from aahcrawler.traps.bloom_filters import Arrays, packed, unpacked
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.traps import NO_PAGE, NO_SUCH_PAGE, Traps, TrapVerdict
 
 logger = logging.getLogger(__name__)

@@ -23,10 +23,17 @@ from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
-from aahcrawler.revisits.change_evidence import http_date
-from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, of_data, template_of
+from aahcrawler.revisits.page_comparison import (
+    Difference,
+    compared,
+    content_of,
+    http_date,
+    is_comparable,
+    of_data,
+    template_of,
+)
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord, milliseconds
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 from aahcrawler.webobject import WebObject
 
 logger = logging.getLogger(__name__)

@@ -15,15 +15,13 @@ from aahcrawler import urls
 from aahcrawler.crawl.browsing.visited_crawl import VISIT, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, Recrawl, UnreadableCaptureError
-from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.fetch.download_handler import MAX_BYTES, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
 from aahcrawler.crawl.response.listings import AnnouncedSitemaps
-from aahcrawler.crawl.scrapy.request_building import build_request
-from aahcrawler.crawl.scrapy.spider import AahSpider
+from aahcrawler.crawl.scrapy.spider import AahSpider, build_request
 from aahcrawler.page import Headers, Page
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules, ask

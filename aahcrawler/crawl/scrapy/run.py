@@ -14,10 +14,10 @@ from scrapy.settings import Settings
 from twisted.internet.error import ReactorNotRunning
 
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
-from aahcrawler.crawl.health.disk_space import LOOK_EVERY
+from aahcrawler.crawl.health.disk_space import LOOK_EVERY, seldom_collected, share_one_arena, uncollected
 from aahcrawler.crawl.health.outages import is_full
-from aahcrawler.crawl.health.process_memory import seldom_collected, share_one_arena, uncollected
-from aahcrawler.crawl.reporting.exit_status import (
+from aahcrawler.crawl.reporting.live_display import Show, display
+from aahcrawler.crawl.reporting.summary import (
     DONE,
     FAILED,
     MISTAKE,
@@ -31,7 +31,6 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_sources,
     tell_undelivered,
 )
-from aahcrawler.crawl.reporting.live_display import Show, display
 from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders, turn_log_on, without_effect
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import open_job

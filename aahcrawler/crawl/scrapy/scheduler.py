@@ -10,8 +10,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 
 from aahcrawler import urls
-from aahcrawler.crawl.core.context import CurrentContext
-from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Offer, Offered
 from aahcrawler.scores import Source

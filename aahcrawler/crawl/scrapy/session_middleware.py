@@ -16,13 +16,11 @@ from aahcrawler import urls
 from aahcrawler.crawl.browsing.visited_crawl import VISIT, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
-from aahcrawler.crawl.core.form_login import FormLogins, LoginStep
-from aahcrawler.crawl.core.site_sessions import SiteSession, set_cookies
+from aahcrawler.crawl.core.site_sessions import FormLogins, LoginStep, SiteSession, set_cookies
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.response.session_probing import UNKNOWN
-from aahcrawler.crawl.scrapy.request_building import build_request
-from aahcrawler.crawl.scrapy.spider import AahSpider
+from aahcrawler.crawl.scrapy.spider import AahSpider, build_request
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.credentials.given import is_among
 from aahcrawler.frontier.control import Revisit

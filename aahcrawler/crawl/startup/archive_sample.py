@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler import urls
-from aahcrawler.crawl.core.context import CrawlContext
+from aahcrawler.crawl.core.stores import CrawlContext
 from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures, open_sources
-from aahcrawler.crawl.startup.dry_reading import DryReading
+from aahcrawler.crawl.startup.dry_run import DryReading
 from aahcrawler.crawl.startup.store_opening import SEED_SCORE
 from aahcrawler.exchange import Memento
 from aahcrawler.frontier.protocol import Lease, Offer

@@ -17,28 +17,111 @@ from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.crawl.capture.recrawl import GONE
-from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
-from aahcrawler.crawl.core.page_reading import WorkEndedError
-from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.core.stores import CrawlContext, CurrentContext
+from aahcrawler.crawl.fetch.client_settings import notes, request_headers, wire_settings
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError, SourcedCaptures, open_sources
+from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
+from aahcrawler.crawl.response.page_analyser import embedded_links, scored_page
 from aahcrawler.crawl.response.seed_trail import SeedTrail
-from aahcrawler.crawl.startup.dry_reading import DryReading
-from aahcrawler.crawl.startup.store_opening import SEED_SCORE
+from aahcrawler.crawl.startup.factory import checked
+from aahcrawler.crawl.startup.reference_documents import Fetched, fetch_documents, reader
+from aahcrawler.crawl.startup.store_opening import SEED_SCORE, browser_notes
 from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.exchange import Memento
+from aahcrawler.exclusions import Exclusions
 from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
 from aahcrawler.page.onward import MAX_REDIRECTS
-from aahcrawler.pipeline import trap_evidence
-from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline import analysis, trap_evidence
+from aahcrawler.pipeline.analysis import Beside, PageAnalysis
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
-from aahcrawler.scope import ExternalUrl
+from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
-from aahcrawler.seeds.trail import Trail
-from aahcrawler.seeds.verdicts import links_in_words, none_followed, remedy
+from aahcrawler.seeds.verdicts import Trail, links_in_words, none_followed, remedy
 from aahcrawler.sources.source import SnapshotChoice
+from aahcrawler.tombstones import TakenDown
+from aahcrawler.traps.traps import Traps
 from aahcrawler.wire.client import WireClient, WireError
 from aahcrawler.wire.polite_client import Manners, NotFetchedError, PoliteClient
+from knowledge_base.file_selection import folders_for
+from online_analysis.analysers import analysers
+from online_analysis.icd import Icd
+from online_analysis.topic import build_topic
+
+
+class DryReading:
+    """Reads pages by the context that a crawl would begin with."""
+
+    def __init__(self, context: CrawlContext) -> None:
+        self._context = context
+        self._documents = DocumentReader()
+        self.pages = PageReading(asyncio.Event())
+
+    def close(self) -> None:
+        """End what reads documents."""
+        self._documents.close()
+
+    async def analysed(self, lease: Lease, page: Page) -> PageAnalysis:
+        """Return what is understood of an answer; whatever a page may provoke, it is told and others are read."""
+        if 300 <= page.status < 400 and not page.is_content:
+            return PageAnalysis(analysis.of_redirect(lease, page))
+        try:
+            if self._context.icd.sources.documents and page.status < 300 and is_document(page):
+                transcript = await asyncio.to_thread(self._documents.read, page)
+                page = replace(page, transcript=transcript)
+            return await self._understood(lease, page)
+        except Exception as error:  # Of any kind: pages are hostile.
+            return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
+
+    async def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
+        scored = await scored_page(page, self.pages, self._context)
+        assistance = scored.assistance
+        beside = Beside(embedded_links(page), assistance.failed_actions)
+        metadata = analysis.of_page(lease, page, scored, self._context.icd.relevant_at, beside)
+        return PageAnalysis(
+            metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDryRun:
+    """The context of a dry run, and what a person has to know of it."""
+
+    context: CrawlContext
+    notes: tuple[str, ...]
+
+
+def open_dry_run(path: Path, folders: tuple[Path, ...] = ()) -> OpenedDryRun:
+    """Read a definition, its knowledge base and its reference documents, those on the web as well.
+
+    Without ``folders`` the knowledge base is that which the crawl would have.
+
+    A document that cannot be had is left out, and said to be. Raise ``IcdError``, ``LoadError``, and ``DamageError``
+    where the takedowns of a crawl of the definition cannot be read.
+    """
+    icd = checked(Icd.load(path))
+    values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
+    helper = LiveKnowledgeBase(folders or folders_for(icd.output), values, adapt=False).helper
+    with tempfile.TemporaryDirectory(prefix="aah-") as spool:
+        fetched = fetch_documents(icd, Path(spool), lambda _: None, reader(helper.knowledge_base))
+    texts = {document.url: fetched.texts.get(document.url, "") for document in icd.document_urls()}
+    topic = build_topic(icd, texts)
+    scope = Scope(icd, taken_down=TakenDown.of(icd.output), exclusions=Exclusions.of(icd.output))
+    context = CrawlContext(icd, lambda: helper, analysers(icd, topic), scope, topic=topic, traps=Traps(icd.traps))
+    return OpenedDryRun(context, tuple(_notes(icd, fetched)))
+
+
+def _notes(icd: Icd, fetched: Fetched) -> Iterator[str]:
+    yield from notes(icd)
+    yield from browser_notes(icd)
+    yield from (f"{mistake}; scores are without it" for mistake in fetched.mistakes)
+    network = icd.network
+    if network.accounts or network.logins or network.headers or network.cookies_file:
+        yield "sites are asked without logins, accounts, headers and cookies of the ICD; the crawl uses them"
+    if icd.politeness.robots == "ignore":
+        yield "robots.txt is ignored, as politeness.robots says"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,7 @@ def try_seeds(
     from rich.console import Console
 
     from aahcrawler.crawl.startup.archive_sample import Sampling
-    from aahcrawler.crawl.startup.dry_run import DryRun, TriedSeed
-    from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
+    from aahcrawler.crawl.startup.dry_run import DryRun, TriedSeed, open_dry_run
     from aahcrawler.crawl.startup.dry_run_tables import lines_of, print_table, summary, tell_notes, tell_sample
     from aahcrawler.segments import DamageError
     from aahcrawler.sources.source import ArchiveFolderError

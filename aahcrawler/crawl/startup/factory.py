@@ -14,9 +14,8 @@ from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.target import target_mistakes
 from aahcrawler.archive.writer import WarcWriter
-from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.lifecycle import Background, Reporting, WorkerRole
-from aahcrawler.crawl.core.stores import Stores
+from aahcrawler.crawl.core.stores import CrawlContext, CurrentContext, Stores
 from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import Start, write_whole
@@ -26,16 +25,17 @@ from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures, open_source
 from aahcrawler.crawl.health.disk_space import synced
 from aahcrawler.crawl.lease.lease_source import Slots
 from aahcrawler.crawl.reload.config_reload import (
+    BlockControl,
     ConfigReload,
     DefinitionFile,
     DefinitionSource,
     RunningCrawl,
+    ScopeUpdate,
     actions,
     clear_pending,
     mark_pending,
 )
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
-from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.job import Job, JobOptions, assemble

@@ -14,27 +14,24 @@ from aahcrawler.crawl.browsing.page_rendering import Browser, PageRendering
 from aahcrawler.crawl.browsing.visited_crawl import RequestRules
 from aahcrawler.crawl.capture.archiver import Redaction
 from aahcrawler.crawl.capture.recrawl import Recrawl
-from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
-from aahcrawler.crawl.core.limits import Budget, DomainBudgets
+from aahcrawler.crawl.core.lifecycle import Background, Budget, DomainBudgets, Lifecycle, Reporting, WorkerRole
 from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.core.site_sessions import SiteSessions
-from aahcrawler.crawl.core.stores import Stores, StoreWriter
+from aahcrawler.crawl.core.stores import CrawlContext, CurrentContext, Stores, StoreWriter
 from aahcrawler.crawl.fetch.client_settings import wire_settings
 from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures
 from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
 from aahcrawler.crawl.lease.lease_source import Slots
 from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
 from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
-from aahcrawler.crawl.response.listings import AnnouncedFeeds, Listings
+from aahcrawler.crawl.response.listings import AnnouncedFeeds, Listings, UrlLists
 from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts
 from aahcrawler.crawl.response.repaired_pages import Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import SessionProbing
 from aahcrawler.crawl.response.sparql_paging import SparqlPaging
 from aahcrawler.crawl.response.trap_detection import TrapDetection
-from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.crawl.response.visit_noting import VisitNoting
 from aahcrawler.credentials.given import NONE as NO_CREDENTIALS
 from aahcrawler.credentials.given import Credentials

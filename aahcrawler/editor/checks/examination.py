@@ -15,10 +15,20 @@ from lxml import etree
 
 from aahcrawler.editor.checks import cost
 from aahcrawler.editor.checks.check_findings import Finding, LevelPages, Severity, error, warning
-from aahcrawler.editor.checks.contradictions import contradictions, open_guesses, rivalries
-from aahcrawler.editor.checks.fruitless_parts import common_signs, fruitless_parts, idle_behaviours, shared_signs
-from aahcrawler.editor.checks.short_bodies import short_bodies
-from aahcrawler.editor.checks.wrong_addresses import greedy_rules, narrow_addresses
+from aahcrawler.editor.checks.contradictions import (
+    contradictions,
+    greedy_rules,
+    narrow_addresses,
+    open_guesses,
+    rivalries,
+)
+from aahcrawler.editor.checks.fruitless_parts import (
+    common_signs,
+    fruitless_parts,
+    idle_behaviours,
+    shared_signs,
+    short_bodies,
+)
 from aahcrawler.editor.pages.saved_pages import SavedPage, SavedPageError, pages_folder, saved_pages
 from aahcrawler.editor.text.file_lines import EntryLines, FileLines, TextPlace, read_files
 from knowledge_base.file_selection import SHIPPED, chosen_files

@@ -11,9 +11,8 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.editor.drafting import annotated_xml
-from aahcrawler.editor.drafting.doubts import Change, Choice, Guesses, removal
-from aahcrawler.editor.drafting.labelling import with_wider_bodies, without_template
-from aahcrawler.editor.drafting.template_parts import TemplateParts
+from aahcrawler.editor.drafting.annotated_xml import Change, Choice, Guesses, removal
+from aahcrawler.editor.drafting.labelling import TemplateParts, with_wider_bodies, without_template
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.parts.splitting import body_of
 from aahcrawler.page import Page
@@ -21,8 +20,7 @@ from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import WebObject
 from aahcrawler.wrapper_induction.element_features import words_of_pages
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.induce import propose
-from aahcrawler.wrapper_induction.proof import run
+from aahcrawler.wrapper_induction.induce import propose, run
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.samples import text_of
 from aahcrawler.wrapper_induction.wrapper import Wrapper

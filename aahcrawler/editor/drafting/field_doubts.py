@@ -15,8 +15,7 @@ from aahcrawler.page import Page, dates
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.induce import propose
-from aahcrawler.wrapper_induction.proof import run
+from aahcrawler.wrapper_induction.induce import propose, run
 from aahcrawler.wrapper_induction.samples import SampleOutcome, comparable, compared, text_of
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import DateFormat, Extract, Field

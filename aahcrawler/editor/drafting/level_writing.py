@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.drafting import annotated_xml
 from aahcrawler.editor.drafting.address_groups import ROLES, Shape, literal
-from aahcrawler.editor.drafting.doubts import Change, Choice, Guesses, removal
+from aahcrawler.editor.drafting.annotated_xml import Change, Choice, Guesses, removal
 from aahcrawler.editor.drafting.extract_action import (
     Chosen,
     GenericReadings,
@@ -21,10 +21,9 @@ from aahcrawler.editor.drafting.extract_action import (
     written_extract,
 )
 from aahcrawler.editor.drafting.field_doubts import field_doubts
-from aahcrawler.editor.drafting.labelling import ways_of_answers, ways_of_repeated, ways_of_single
+from aahcrawler.editor.drafting.labelling import TemplateParts, ways_of_answers, ways_of_repeated, ways_of_single
 from aahcrawler.editor.drafting.level_plans import LevelPlan, Terms, crumbs, elements
 from aahcrawler.editor.drafting.pattern_drafting import MIN_NAME_LENGTH, Sign, bare, is_template_name
-from aahcrawler.editor.drafting.template_parts import TemplateParts
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.element_features import cost_of_word
 from aahcrawler.wrapper_induction.link_selectors import find_links

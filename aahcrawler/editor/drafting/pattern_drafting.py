@@ -20,7 +20,7 @@ from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase, Pattern, Signal, Strength
 from knowledge_base.selectors import MIN_LITERAL_LENGTH, compile_selector, safe_literal
-from online_analysis.word_lists import word_groups
+from online_analysis.terms import word_groups
 
 PLAIN_GROUPS = 540
 """Groups of the English word list, the most frequent ones, whose words anybody may name something."""

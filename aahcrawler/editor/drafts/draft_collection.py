@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.editor.drafting.doubts import Doubt
+from aahcrawler.editor.drafting.annotated_xml import Doubt
 from aahcrawler.editor.drafts.draft_folder import DraftFolder
 from aahcrawler.editor.drafts.draft_state import (
     DraftEditError,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.drafting.annotated_xml import Alternative, Doubt
 from aahcrawler.editor.entries.entry_files import digest
 from aahcrawler.editor.pages.saved_pages import Expectation
 from aahcrawler.editor.text.edits import Edit

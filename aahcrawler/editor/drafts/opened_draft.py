@@ -8,7 +8,7 @@ from typing import Final
 
 from lxml import etree
 
-from aahcrawler.editor.drafting.doubts import Doubt
+from aahcrawler.editor.drafting.annotated_xml import Doubt
 from aahcrawler.editor.drafts.draft_folder import DraftFolder
 from aahcrawler.editor.drafts.draft_state import (
     DraftEditError,

@@ -11,8 +11,8 @@ from aahcrawler.editor.drafts.draft_state import DraftEditError
 from aahcrawler.editor.drafts.opened_draft import OpenedDraft
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.staging import staged
-from aahcrawler.editor.pages.fetching import FetchError, fetch_page
 from aahcrawler.editor.pages.page_capture import kept_headers
+from aahcrawler.editor.pages.page_source import FetchError, fetch_page
 from aahcrawler.editor.pages.saved_pages import Expectation, header_lines, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page

@@ -26,7 +26,7 @@ from aahcrawler.editor.entries.entry_files import (
 )
 from aahcrawler.editor.text.printable_text import plain_line
 from aahcrawler.segments import no_link
-from aahcrawler.segments.series import sync_folder
+from aahcrawler.segments.reader import sync_folder
 from knowledge_base.file_selection import SHIPPED
 
 _READY = "ready.json"

@@ -27,7 +27,7 @@ from aahcrawler.helper.links.requests import no_values
 from aahcrawler.helper.site_memory import site_of
 from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES
 from aahcrawler.page import Page
-from aahcrawler.pipeline.score import Spelling, understand
+from aahcrawler.pipeline.analysis import Spelling, understand
 from aahcrawler.scope import Scope
 from aahcrawler.wire.replay import replayed
 from knowledge_base.file_selection import chosen_files

@@ -38,8 +38,7 @@ from knowledge_base.loader import load
 from knowledge_base.matching import Sight
 from knowledge_base.model import Action, Application, Extract, KnowledgeBase, Navigate, PageLevel
 from knowledge_base.parsing.attributes import selector
-from knowledge_base.parsing.extraction_actions import extract
-from knowledge_base.parsing.navigation_actions import navigate
+from knowledge_base.parsing.extraction_actions import extract, navigate
 from knowledge_base.selectors import Selector
 from knowledge_base.xml_reader import Notes
 

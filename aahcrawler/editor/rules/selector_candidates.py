@@ -13,7 +13,7 @@ from aahcrawler.editor.rules.marked_pages import Marked, Role, Search, WantedMar
 from aahcrawler.editor.rules.page_sample import SampledPage
 from aahcrawler.editor.text.printable_text import an
 from aahcrawler.helper.site_memory import site_of
-from aahcrawler.page.xml_names import name_of
+from aahcrawler.page.markup import name_of
 from aahcrawler.urls import resolve
 from aahcrawler.wrapper_induction.element_features import Feature, Features, Match, words_of_pages
 from aahcrawler.wrapper_induction.item_selectors import ItemInduction, ItemPage, SearchBudget

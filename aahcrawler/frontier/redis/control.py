@@ -8,12 +8,10 @@ from pathlib import Path
 
 from redis import Redis
 
-from aahcrawler.frontier.blocking_rules import Rule
-from aahcrawler.frontier.control import Place, Queued, Revisit, SnapshotError, Standing, Swept, Timed
-from aahcrawler.frontier.posting import UrlStatus
+from aahcrawler.frontier.control import Place, Queued, Revisit, Rule, SnapshotError, Standing, Swept, Timed, UrlStatus
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis import snapshots, url_records
-from aahcrawler.frontier.redis.browsed_partition import BrowsedPartition
+from aahcrawler.frontier.redis.controlled_partition import BrowsedPartition
 from aahcrawler.frontier.redis.frontier import PartitionedFrontier
 from aahcrawler.frontier.redis.snapshots import Entry, Head
 from aahcrawler.urls import queue_of

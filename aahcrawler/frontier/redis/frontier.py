@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar, cast
 
 from redis import Redis
 
-from aahcrawler.frontier.posting import Post, Posted, UrlStatus
+from aahcrawler.frontier.control import Post, Posted, UrlStatus
 from aahcrawler.frontier.protocol import (
     QUIET,
     Counts,

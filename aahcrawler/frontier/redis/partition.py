@@ -8,8 +8,7 @@ from uuid import uuid4
 
 from redis import Redis
 
-from aahcrawler.frontier.blocking_rules import Rule, RuleBook
-from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus
+from aahcrawler.frontier.control import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, Rule, RuleBook, UrlStatus
 from aahcrawler.frontier.protocol import (
     QUIET,
     RETRIES_USED_UP,
@@ -26,9 +25,8 @@ from aahcrawler.frontier.protocol import (
 )
 from aahcrawler.frontier.redis import url_records
 from aahcrawler.frontier.redis.keyspace import MICRO, PER_CALL, Keyspace, micros
-from aahcrawler.frontier.redis.posts import pack_posts, unpack_posted, unpack_status
 from aahcrawler.frontier.redis.redis_client import unavailable
-from aahcrawler.frontier.redis.url_records import Record
+from aahcrawler.frontier.redis.url_records import Record, pack_posts, unpack_posted, unpack_status
 
 _QUEUES_PER_CALL = 500
 

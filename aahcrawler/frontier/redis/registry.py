@@ -1,4 +1,4 @@
-"""The registry of crawls on a Redis-protocol server.
+"""What crawls and workers share on a Redis-protocol server: the registry of crawls, the register of workers, the log.
 
 Keys, all with one hash tag: ``crawls`` is a hash of JSON objects by the crawls' ids, ``definition:ID`` the compressed
 newest definition of one, ``topic:ID`` the state of its topic, ``format`` the version of all this.
@@ -7,9 +7,9 @@ newest definition of one, ``topic:ID`` the state of its topic, ``format`` the ve
 import base64
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -20,12 +20,20 @@ from redis.exceptions import WatchError
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.registry import (
     LARGEST,
+    LONGEST,
     MAX_CRAWLS,
+    SILENCE,
     CrawlState,
     Definition,
+    Doing,
+    EventLog,
+    Presence,
     Registered,
+    Registry,
     RegistryError,
     UnknownCrawlError,
+    Worker,
+    WorkerEvent,
 )
 
 TAG = "{aah}"
@@ -73,11 +81,11 @@ class RedisRegistry:
                     changed_at=known.changed_at if known.state is CrawlState.ACTIVE and not is_later else now,
                     begun_at=submitted.begun_at if is_later else known.begun_at,
                 )
-            elif pipeline.hlen(_key("crawls")) >= MAX_CRAWLS:
+            elif pipeline.hlen(_crawl_key("crawls")) >= MAX_CRAWLS:
                 raise RegistryError(f"the server knows {MAX_CRAWLS:,} crawls already; give some another server")
             pipeline.multi()
-            pipeline.hset(_key("crawls"), crawl, _written(submitted))
-            pipeline.set(_key(f"definition:{crawl}"), packed)
+            pipeline.hset(_crawl_key("crawls"), crawl, _written_crawl(submitted))
+            pipeline.set(_crawl_key(f"definition:{crawl}"), packed)
             return submitted
 
         return self._changed(crawl, change)
@@ -85,19 +93,21 @@ class RedisRegistry:
     def crawls(self) -> Sequence[Registered]:
         """See ``Registry.crawls``."""
         with unavailable():
-            found = cast("dict[bytes, bytes]", self._client.hgetall(_key("crawls")))
-        return tuple(sorted((_read(name.decode(), entry) for name, entry in found.items()), key=lambda each: each.id))
+            found = cast("dict[bytes, bytes]", self._client.hgetall(_crawl_key("crawls")))
+        return tuple(
+            sorted((_read_crawl(name.decode(), entry) for name, entry in found.items()), key=lambda each: each.id)
+        )
 
     def definition(self, crawl: str) -> tuple[int, Definition]:
         """See ``Registry.definition``."""
         with unavailable():
             pipeline = self._client.pipeline(transaction=True)
-            pipeline.hget(_key("crawls"), crawl)
-            pipeline.get(_key(f"definition:{crawl}"))
+            pipeline.hget(_crawl_key("crawls"), crawl)
+            pipeline.get(_crawl_key(f"definition:{crawl}"))
             entry, packed = pipeline.execute()
         if entry is None or packed is None:
             raise UnknownCrawlError(f"the server knows no crawl {crawl!r}; submit it first")
-        return _read(crawl, entry).version, _unpacked(crawl, packed)
+        return _read_crawl(crawl, entry).version, _unpacked(crawl, packed)
 
     def end(self, crawl: str, number: int, reason: str) -> bool:
         """See ``Registry.end``."""
@@ -107,7 +117,7 @@ class RedisRegistry:
             if known is None or (known.number, known.state) != (number, CrawlState.ACTIVE):
                 return False
             ended = replace(known, state=CrawlState.ENDED, reason=reason, changed_at=self._clock())
-            pipeline.hset(_key("crawls"), crawl, _written(ended))
+            pipeline.hset(_crawl_key("crawls"), crawl, _written_crawl(ended))
             return True
 
         return self._changed(crawl, change)
@@ -116,12 +126,12 @@ class RedisRegistry:
         """See ``Registry.keep_topic``."""
         content = json.dumps({"number": number, "topic": topic}).encode()
         with unavailable():
-            self._client.set(_key(f"topic:{crawl}"), zlib.compress(content))
+            self._client.set(_crawl_key(f"topic:{crawl}"), zlib.compress(content))
 
     def topic(self, crawl: str, number: int) -> str | None:
         """See ``Registry.topic``."""
         with unavailable():
-            packed = cast("bytes | None", self._client.get(_key(f"topic:{crawl}")))
+            packed = cast("bytes | None", self._client.get(_crawl_key(f"topic:{crawl}")))
         if packed is None:
             return None
         entry = _object(_inflated(crawl, packed), f"the topic of crawl {crawl!r}")
@@ -133,13 +143,13 @@ class RedisRegistry:
 
     def _changed(self, crawl: str, change: Callable[[Pipeline, Registered | None, bytes | None], _T]) -> _T:
         """Make a change atomically, repeating it where another client has changed the same crawl meanwhile."""
-        definition = _key(f"definition:{crawl}")
+        definition = _crawl_key(f"definition:{crawl}")
         with unavailable(), self._client.pipeline(transaction=True) as pipeline:
             while True:
-                pipeline.watch(_key("crawls"), definition)  # type: ignore[no-untyped-call]
-                entry = cast("bytes | None", pipeline.hget(_key("crawls"), crawl))
+                pipeline.watch(_crawl_key("crawls"), definition)  # type: ignore[no-untyped-call]
+                entry = cast("bytes | None", pipeline.hget(_crawl_key("crawls"), crawl))
                 kept = cast("bytes | None", pipeline.get(definition))
-                changed = change(pipeline, None if entry is None else _read(crawl, entry), kept)
+                changed = change(pipeline, None if entry is None else _read_crawl(crawl, entry), kept)
                 with suppress(WatchError):
                     pipeline.execute()
                     return changed
@@ -147,8 +157,8 @@ class RedisRegistry:
     def _check_format(self) -> None:
         with unavailable():
             pipeline = self._client.pipeline(transaction=True)
-            pipeline.set(_key("format"), FORMAT, nx=True)
-            pipeline.get(_key("format"))
+            pipeline.set(_crawl_key("format"), FORMAT, nx=True)
+            pipeline.get(_crawl_key("format"))
             kept = pipeline.execute()[1]
         if kept != str(FORMAT).encode():
             raise RegistryError(
@@ -157,7 +167,7 @@ class RedisRegistry:
             )
 
 
-def _key(name: str) -> str:
+def _crawl_key(name: str) -> str:
     return f"{TAG}:{name}"
 
 
@@ -202,7 +212,7 @@ def _damaged(what: str) -> RegistryError:
     return RegistryError(f"{what} cannot be read on the server; submit the crawl again")
 
 
-def _written(crawl: Registered) -> bytes:
+def _written_crawl(crawl: Registered) -> bytes:
     return json.dumps(
         {
             "number": crawl.number,
@@ -216,7 +226,7 @@ def _written(crawl: Registered) -> bytes:
     ).encode()
 
 
-def _read(crawl: str, content: bytes) -> Registered:
+def _read_crawl(crawl: str, content: bytes) -> Registered:
     entry = _object(content, f"the entry of crawl {crawl!r}")
     try:
         return Registered(
@@ -231,3 +241,191 @@ def _read(crawl: str, content: bytes) -> Registered:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(f"the entry of crawl {crawl!r}") from error
+
+
+class RedisPresence:
+    """Presence on a Redis-protocol server. ``silence`` is in seconds.
+
+    Keys: ``worker:NAME``, which expires, for each of the set ``workers``; ``office:OFFICE`` holds the name of a worker.
+    """
+
+    def __init__(self, server: Redis | str, silence: float = SILENCE) -> None:
+        self._client = connect(server) if isinstance(server, str) else server
+        self._milliseconds = round(silence * 1000)
+        self._roles: dict[str, set[str]] = {}
+        self._hold = self._client.register_script(_HOLD)
+        self._leave = self._client.register_script(_LEAVE)
+
+    def heartbeat(self, worker: Worker) -> None:
+        """See ``Presence.heartbeat``."""
+        with unavailable():
+            pipeline = self._client.pipeline(transaction=True)
+            pipeline.sadd(_worker_key("workers"), worker.name)
+            pipeline.set(_worker_key(f"worker:{worker.name}"), _written_worker(worker), px=self._milliseconds)
+            pipeline.execute()
+
+    def leave(self, name: str) -> None:
+        """See ``Presence.leave``."""
+        with unavailable():
+            pipeline = self._client.pipeline(transaction=True)
+            pipeline.srem(_worker_key("workers"), name)
+            pipeline.delete(_worker_key(f"worker:{name}"))
+            pipeline.execute()
+            for role in self._roles.pop(name, ()):
+                self._leave(keys=[_worker_key(f"office:{role}")], args=[name])
+
+    def workers(self) -> Sequence[Worker]:
+        """See ``Presence.workers``. Unreadable entries are left out."""
+        with unavailable():
+            names = sorted(cast("set[bytes]", self._client.smembers(_worker_key("workers"))))
+            if not names:
+                return ()
+            contents = cast(
+                "list[bytes | None]", self._client.mget([_worker_key("worker:").encode() + name for name in names])
+            )
+            silent = [name for name, content in zip(names, contents, strict=True) if content is None]
+            if silent:
+                self._client.srem(_worker_key("workers"), *silent)
+        found = (_read_worker(content) for content in contents if content is not None)
+        return tuple(worker for worker in found if worker is not None)
+
+    def hold(self, role: str, name: str) -> bool:
+        """See ``Presence.hold``."""
+        with unavailable():
+            held = bool(self._hold(keys=[_worker_key(f"office:{role}")], args=[name, self._milliseconds]))
+        if held:
+            self._roles.setdefault(name, set()).add(role)
+        return held
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+
+_HOLD = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+_LEAVE = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+
+
+def _worker_key(name: str) -> str:
+    return f"{TAG}:{name}"
+
+
+def _written_worker(worker: Worker) -> bytes:
+    return json.dumps(
+        {
+            "name": worker.name,
+            "host": worker.host,
+            "pid": worker.pid,
+            "started_at": worker.started_at,
+            "folder": worker.folder,
+            "software": worker.software,
+            "crawls": {crawl: dict(numbers) for crawl, numbers in worker.crawls.items()},
+            "doing": worker.doing,
+        }
+    ).encode()
+
+
+def _read_worker(content: bytes) -> Worker | None:
+    try:
+        fields: dict[str, Any] = json.loads(content)
+        doing = {crawl: Doing(tuple(sites), *more) for crawl, (sites, *more) in fields.pop("doing", {}).items()}
+        return Worker(**fields, doing=doing)
+    except (TypeError, ValueError, AttributeError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The services of a shared server that workers use; ``address`` is the URL where the frontiers of crawls are.
+
+    ``disconnect`` interrupts every call that waits for a response, with an unspecified error.
+    """
+
+    address: str
+    registry: Registry
+    presence: Presence
+    events: EventLog
+    disconnect: Callable[[], None] = lambda: None
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Server]:
+    """Connect to the server at a URL, for use by any number of threads within the context.
+
+    Raises ``FrontierUnavailableError`` where it cannot be reached, and ``RegistryError`` for a registry of another
+    version.
+    """
+    client = connect(address)
+    try:
+        yield Server(address, RedisRegistry(client), RedisPresence(client), RedisEventLog(client), client.close)
+    finally:
+        client.close()
+
+
+MOST = 100_000
+"""Events that are kept, about; the oldest go."""
+_AT_ONCE = 1000
+
+
+class RedisEventLog:
+    """Events on a Redis-protocol server, in the stream ``events``; at least ``most`` of them are kept."""
+
+    def __init__(self, server: Redis | str, most: int = MOST) -> None:
+        self._client = connect(server) if isinstance(server, str) else server
+        self._most = most
+
+    def put(self, events: Sequence[WorkerEvent]) -> None:
+        """See ``EventLog.put``."""
+        with unavailable():
+            pipeline = self._client.pipeline(transaction=False)
+            for event in events:
+                pipeline.xadd(_STREAM, dict(_event_fields(event)), maxlen=self._most, approximate=True)
+            pipeline.execute()
+
+    def read(self, after: str = "") -> Iterator[tuple[str, WorkerEvent]]:
+        """See ``EventLog.read``."""
+        while True:
+            with unavailable():
+                part = cast(
+                    "list[tuple[bytes, dict[bytes, bytes]]]",
+                    self._client.xrange(_STREAM, f"({after}" if after else "-", count=_AT_ONCE),
+                )
+            for place, fields in part:
+                after = place.decode()
+                yield after, _read_event(fields)
+            if len(part) < _AT_ONCE:
+                return
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+
+_STREAM = f"{TAG}:events"
+
+
+def _event_fields(event: WorkerEvent) -> Iterator[tuple[str, str]]:
+    yield from {
+        "at": f"{event.at.timestamp():.3f}",
+        "worker": event.worker,
+        "crawl": event.crawl,
+        "level": event.level,
+        "subsystem": event.subsystem,
+        "message": event.message[:LONGEST].encode("utf-8", "replace").decode(),
+    }.items()
+
+
+def _read_event(fields: Mapping[bytes, bytes]) -> WorkerEvent:
+    texts = {name.decode("utf-8", "replace"): value.decode("utf-8", "replace") for name, value in fields.items()}
+    try:
+        at = datetime.fromtimestamp(float(texts.get("at", "")), UTC)
+    except (ValueError, OverflowError, OSError):
+        at = datetime.fromtimestamp(0, UTC)
+    return WorkerEvent(at, *(texts.get(name, "") for name in ("worker", "crawl", "level", "subsystem", "message")))

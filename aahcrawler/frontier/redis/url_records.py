@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import zstandard
 
+from aahcrawler.frontier.control import Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.hops import LETTERS as HOPS
 from aahcrawler.frontier.hops import MAX_HOPS
 from aahcrawler.frontier.protocol import Kind, Lease, Offer, QueueCounts, Rescore, State
@@ -393,3 +394,40 @@ class _Codec(threading.local):
 @cache
 def _codec() -> _Codec:
     return _Codec()
+
+
+_HEAD = struct.Struct(">c12s4s")
+_LETTERS = {Wish.SCORE: b"s", Wish.FRONT: b"f", Wish.BLOCK: b"b"}
+_EFFECTS = {
+    "a": Effect.ADDED,
+    "r": Effect.RESCORED,
+    "b": Effect.BLOCKED,
+    "k": Effect.KNOWN,
+    "!": Effect.MISUSED,
+}
+
+
+def pack_posts(posts: Iterable[Post]) -> bytes:
+    """Pack posts one after another. Raises ValueError for an offer that a frontier cannot store."""
+    return b"".join(
+        _HEAD.pack(_LETTERS[post.wish], post.key, post.content) + pack_offers((post.offer,)) for post in posts
+    )
+
+
+def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
+    """Decode the response of ``lua/post.lua``: effect (in capitals if repeated) and state of each post."""
+    words = letters.decode()
+    return tuple(map(_posted, words[::2], words[1::2]))
+
+
+@cache
+def _posted(effect: str, state: str) -> Posted:
+    return Posted(_EFFECTS[effect.lower()], STATES.get(state.encode()), effect.isupper())
+
+
+def unpack_status(raw: bytes, reason: str = "") -> UrlStatus:
+    """Decode what the server stores of a URL; ``reason`` is why one that kept its record is blocked."""
+    if not is_record(raw):
+        return UrlStatus(state_of(raw), None, reason=reason_of(raw))
+    record = Record.unpack(raw)
+    return UrlStatus(record.state, record.offer(), record.is_at_front, reason)

@@ -20,11 +20,9 @@ from redis.exceptions import BusyLoadingError, RedisError
 from aahcrawler.frontier.protocol import FrontierUnavailableError, FrontierUnreadableError
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server import launch
-from aahcrawler.frontier.server.binary import ServerProgram, server_program
-from aahcrawler.frontier.server.file_mending import Arities, mend_commands, mend_manifest
-from aahcrawler.frontier.server.file_sync import FileSync
+from aahcrawler.frontier.server.binary import APPEND_ONLY, ServerProgram, remember, server_program
+from aahcrawler.frontier.server.file_mending import Arities, FileSync, mend_commands, mend_manifest
 from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
-from aahcrawler.frontier.server.server_version import APPEND_ONLY, remember
 from aahcrawler.segments import private
 
 _LOG = "frontier.log"

@@ -213,7 +213,7 @@ def _entries(control: HtmlElement, button: HtmlElement | None, codec: str) -> It
         if control.get("checked") is not None:
             yield name, control.get("value") or ("on" if control.get("value") is None else "")
     elif kind == "hidden" and name.lower() == "_charset_":
-        yield name, markup.name_of(codec)
+        yield name, markup.encoding_name(codec)
     else:
         yield name, control.get("value") or ""
 

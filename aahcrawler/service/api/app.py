@@ -13,9 +13,6 @@ from fastapi.requests import HTTPConnection
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
-from aahcrawler.service.api.change_routes import change_routes
-from aahcrawler.service.api.collection_routes import collection_routes
-from aahcrawler.service.api.definition_routes import definition_routes, managing_routes
 from aahcrawler.service.api.intake import (
     Batch,
     Intake,
@@ -32,22 +29,20 @@ from aahcrawler.service.api.intake import (
     read_whole,
 )
 from aahcrawler.service.api.judgement_routes import judgement_routes
-from aahcrawler.service.api.live_routes import live_routes, metric_routes
-from aahcrawler.service.api.overview import CrawlView, Overview, UrlView
+from aahcrawler.service.api.live_routes import CrawlView, Overview, UrlView, change_routes, live_routes, metric_routes
 from aahcrawler.service.api.page_routes import page_routes, search_routes, sparql_routes, spoken_routes
 from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.schedule_routes import holding_routes, schedule_routes
-from aahcrawler.service.api.specification_routes import specification_routes
-from aahcrawler.service.api.steering_routes import steering_routes
+from aahcrawler.service.api.specification_routes import collection_routes, specification_routes
+from aahcrawler.service.api.steering_routes import definition_routes, managing_routes, steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard, Rates, caller_of
-from aahcrawler.service.web.noted_acts import NotedActs, Noting
+from aahcrawler.service.web.noted_acts import AccessLog, NotedActs, Noting, ServiceLog
 from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, DescribedApp, ProblemError, problem_responses
 from aahcrawler.service.web.roles import Caller, Role, Tokens, needs
-from aahcrawler.service.web.service_log import AccessLog, ServiceLog
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8

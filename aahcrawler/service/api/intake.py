@@ -22,7 +22,7 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 
 from aahcrawler import urls
-from aahcrawler.frontier.posting import CONTENT_BYTES, KEY_BYTES, Effect, Post, Posted, Wish
+from aahcrawler.frontier.control import CONTENT_BYTES, KEY_BYTES, Effect, Post, Posted, Wish
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.layout import POSTED
 from aahcrawler.segments import private

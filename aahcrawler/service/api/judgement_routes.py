@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from aahcrawler.annotations.judgements import MAX_COMMENT, Grade
-from aahcrawler.annotations.judging_samples import MOST, USUAL, DrawnPage, Order, Wanted
-from aahcrawler.annotations.membership import MemberAnswer
+from aahcrawler.annotations.judgements import MAX_COMMENT, MOST, USUAL, DrawnPage, Grade, MemberAnswer, Order, Wanted
 from aahcrawler.report.judged_collection import Evaluation
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.judging import Opinion, change_membership, draw_sample, judge_page

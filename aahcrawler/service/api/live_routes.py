@@ -1,22 +1,183 @@
-"""Routes for those who follow crawls: events as they happen (server-sent events), and numbers for Prometheus."""
+"""Routes for those who follow crawls: states and counts, changes that visits found, events, numbers for Prometheus."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Header, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.requests import HTTPConnection
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 from starlette.types import Message, Send
 
+from aahcrawler.frontier.protocol import State
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, WantedVisits
+from aahcrawler.service.api.queue_routes import After, Part, example_of
+from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
+from aahcrawler.service.catalog.gateway import AskingAgain, Gateway
+from aahcrawler.service.views import change_list
+from aahcrawler.service.views.change_list import ChangeList, ChangesPage, ChangesQuery, asked_moment
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import LiveEvent, LiveFeed
 from aahcrawler.service.views.prometheus_text import MEDIA_TYPE, metrics_text
 from aahcrawler.service.web.entrance import BEARER, caller_of
-from aahcrawler.service.web.problems import ENTRANCE, NO_CRAWL, TOO_MANY_STREAMS, problem_responses
+from aahcrawler.service.web.problems import (
+    BAD_SEARCH,
+    BAD_URL,
+    DAMAGED,
+    ENTRANCE,
+    NO_CRAWL,
+    NO_URL,
+    TOO_MANY_STREAMS,
+    UNAVAILABLE,
+    ProblemError,
+    problem_responses,
+)
 from aahcrawler.service.web.roles import Role, Tokens, checked
+from aahcrawler.urls import MAX_LENGTH, canonicalize
+
+
+class CountsView(BaseModel):
+    """URLs by state, pages and requisites apart, and how many queues hold some."""
+
+    pages: Mapping[State, int]
+    requisites: Mapping[State, int]
+    queues: int
+    reasons: Mapping[str, int]
+
+
+class CrawlView(BaseModel):
+    """A crawl. ``reachable`` says whether URLs can be posted to it now; where not, ``detail`` says why."""
+
+    id: str
+    title: str
+    crawl: int
+    update: str
+    reachable: bool
+    detail: str = ""
+    counts: CountsView | None = None
+
+
+class UrlView(BaseModel):
+    """The state of a URL. Score, depth and ``via`` are null once it has ended; ``via`` is empty for a seed."""
+
+    url: str
+    state: State
+    score: float | None = None
+    depth: int | None = None
+    via: str | None = None
+    immediate: bool = False
+    reason: str = ""
+
+
+class Overview:
+    """Reads from frontiers. Blocks while they answer."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def crawl(self, crawl: Crawl) -> CrawlView:
+        """Return a crawl with its counts, as far as they can be had."""
+        shown = CrawlView(
+            id=crawl.id,
+            title=crawl.icd.title,
+            crawl=crawl.number,
+            update=crawl.icd.scoring.update,
+            reachable=False,
+        )
+        try:
+            with self._gateway.frontier(crawl) as frontier:
+                counts = frontier.counts()
+        except ProblemError as problem:
+            return shown.model_copy(update={"detail": problem.detail})
+        shown_counts = CountsView(
+            pages=counts.pages, requisites=counts.requisites, queues=counts.queues, reasons=counts.reasons
+        )
+        return shown.model_copy(update={"reachable": True, "counts": shown_counts})
+
+    def url(self, crawl: Crawl, text: str) -> UrlView:
+        """Return the state of a URL. Raise ``ProblemError`` for an invalid one, or one unknown to the crawl."""
+        target = crawl.admission.target(text)
+        if isinstance(target, Fault):
+            raise ProblemError(BAD_URL, "give a whole http or https URL, percent-encoded as a query parameter")
+        with self._gateway.frontier(crawl) as frontier:
+            status = frontier.status(target.url)
+        if status is None:
+            raise ProblemError(NO_URL, f"{target.url} was never offered to {crawl.id}")
+        shown = UrlView(url=target.url, state=status.state, immediate=status.at_front, reason=status.reason)
+        offer = status.offer
+        return shown.model_copy(
+            update={"score": offer.score if offer.score >= 0 else None, "depth": offer.depth, "via": offer.via}
+            if offer is not None
+            else {}
+        )
+
+
+ATOM: Final = "application/atom+xml"
+Moment = Annotated[
+    str, Query(max_length=40, description="In UTC, unless it says otherwise.", examples=["2026-11-26T10:00"])
+]
+_LOGS: Final = problem_responses(NO_CRAWL, BAD_SEARCH, DAMAGED, UNAVAILABLE)
+
+
+class AtomResponse(Response):
+    """A feed."""
+
+    media_type = ATOM
+
+
+def _wanted_visits(
+    url: Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])] = "",
+    text: Part = "",
+    since: Moment = "",
+    until: Moment = "",
+    state: Annotated[list[ChangeState] | None, Query(max_length=len(ChangeState), examples=[["changed"]])] = None,
+    kind: Annotated[list[ChangeKind] | None, Query(max_length=len(ChangeKind), examples=[["content"]])] = None,
+    telling: bool = False,
+) -> WantedVisits:
+    named = (canonicalize(url) or url) if url else None
+    return WantedVisits(
+        named,
+        asked_moment("since", since),
+        asked_moment("until", until),
+        frozenset(state or ()),
+        frozenset(kind or ()),
+        text,
+        telling,
+    )
+
+
+Wanted = Annotated[WantedVisits, Depends(_wanted_visits)]
+
+
+def change_routes(reach: CrawlRegistry) -> APIRouter:
+    """Return the routes, all below one crawl."""
+    router = APIRouter(prefix="/crawls/{crawl}", route_class=AskingAgain, tags=["changes"])
+
+    @router.get("/changes", responses={**example_of(ChangesPage), **_LOGS})
+    def list_changes(
+        crawl: str, wanted: Wanted, after: After = "", limit: Annotated[int, Query(ge=1, le=change_list.MOST)] = 50
+    ) -> ChangesPage:
+        """List visits of pages, the newest first: what each found, when that changed, and what it cost.
+
+        With `telling`, only those after which a page is another one for its readers. A search looks at a bounded number
+        of visits and answers what it found; `next` goes on with the rest.
+        """
+        return ChangeList(reach.crawl(crawl)).page(ChangesQuery(wanted, after, limit))
+
+    @router.get(
+        "/changes.atom",
+        responses={200: {"content": {ATOM: {}}}, **_LOGS},
+        response_class=AtomResponse,
+    )
+    def feed_changes(request: Request, crawl: str, wanted: Wanted) -> Response:
+        """Give the newest visits as an Atom feed (RFC 4287)."""
+        return AtomResponse(ChangeList(reach.crawl(crawl)).feed(wanted, str(request.url)))
+
+    return router
+
 
 EVENT_STREAM = "text/event-stream"
 _logger = logging.getLogger(__name__)

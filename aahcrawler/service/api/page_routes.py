@@ -11,12 +11,20 @@ from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
-from aahcrawler.service.views import capture_view, crawl_course, object_history, object_list, page_list, url_captures
+from aahcrawler.service.views import capture_view, crawl_findings, object_list, page_list
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
-from aahcrawler.service.views.crawl_course import CrawlCourse, PageCounts
-from aahcrawler.service.views.object_history import NO_OBJECT, ObjectHistory
-from aahcrawler.service.views.object_list import Lacking, ObjectCounts, ObjectFilter, ObjectList
+from aahcrawler.service.views.crawl_findings import CrawlCourse, PageCounts
+from aahcrawler.service.views.object_list import (
+    NO_OBJECT,
+    CaptureDifference,
+    Lacking,
+    ObjectCounts,
+    ObjectFilter,
+    ObjectHistory,
+    ObjectList,
+    UrlCaptures,
+)
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
 from aahcrawler.service.views.page_list import BAD_CURSOR, Level, PageFilter, PageList
 from aahcrawler.service.views.search_answers import NOT_ARCHIVED, SearchIndexes, SearchResults, answer, question_of
@@ -42,7 +50,6 @@ from aahcrawler.service.views.spoken_of import (
     enriched_of,
     spoken_of,
 )
-from aahcrawler.service.views.url_captures import CaptureDifference, UrlCaptures
 from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, ProblemError, problem_responses
 from aahcrawler.service.web.roles import Role, needs
 from aahcrawler.urls import MAX_LENGTH
@@ -101,13 +108,13 @@ def _add_captures(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes)
     def list_captures(crawl: str, url: Url) -> UrlCaptures:
         """List all captures of a URL, those that found it unchanged too, the newest first."""
         with indexes.asked(reach.crawl(crawl)) as asked:
-            return url_captures.url_captures(asked, url)
+            return object_list.url_captures(asked, url)
 
     @router.get("/captures/difference", responses={**_OF_INDEX, **problem_responses(NO_CAPTURE)})
     def compare_captures(crawl: str, before: Record, after: Record) -> CaptureDifference:
         """Show the text of two captures side by side, where it differs."""
         with indexes.asked(reach.crawl(crawl)) as asked:
-            return url_captures.capture_difference(asked, before, after)
+            return object_list.capture_difference(asked, before, after)
 
 
 def _add_objects(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -> None:
@@ -135,7 +142,7 @@ def _add_objects(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) 
     def list_versions(crawl: str, iri: Url) -> ObjectHistory:
         """Show the versions of an object, and what changed between them, word by word."""
         with indexes.asked(reach.crawl(crawl)) as asked:
-            return object_history.object_history(asked, iri)
+            return object_list.object_history(asked, iri)
 
 
 def _add_course(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -> None:
@@ -144,13 +151,13 @@ def _add_course(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -
         """Show harvest, relevance and speed of the latest crawl, or of the one of a number, in at most 400 points."""
         found = reach.crawl(crawl)
         with indexes.asked(found) as asked:
-            return crawl_course.crawl_course(asked, number or found.number)
+            return crawl_findings.crawl_course(asked, number or found.number)
 
     @router.get("/counts", responses=_OF_INDEX)
     def count_pages(crawl: str, number: Number = None) -> PageCounts:
         """Count captures by application and level, status and trap: of all crawls of the folder, or of one."""
         with indexes.asked(reach.crawl(crawl)) as asked:
-            return crawl_course.page_counts(asked, number or 0)
+            return crawl_findings.page_counts(asked, number or 0)
 
 
 _QUERY = "application/sparql-query"

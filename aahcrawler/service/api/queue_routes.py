@@ -16,9 +16,8 @@ from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import EventsPage
 from aahcrawler.service.views.queue_pages import QueuePage, QueueQuery
 from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery
-from aahcrawler.service.views.score_histories import ScoreHistories, ScoreHistory
 from aahcrawler.service.views.site_pages import SiteOrder, SitePage, SiteQuery, SitesPage
-from aahcrawler.service.views.url_story import UrlStory, url_story
+from aahcrawler.service.views.url_story import ScoreHistories, ScoreHistory, UrlStory, url_story
 from aahcrawler.service.web.problems import (
     BAD_SEARCH,
     BAD_URL,

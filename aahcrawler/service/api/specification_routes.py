@@ -1,4 +1,4 @@
-"""Routes of collections out of archives: a specification comes in, a collection comes out."""
+"""Routes of collections: named sets of crawls and imports, and collections out of archives by a specification."""
 
 import asyncio
 import time
@@ -10,12 +10,12 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import Field
 from starlette.responses import StreamingResponse
 
-from aahcrawler.overview.link_graph import write_graphml
-from aahcrawler.overview.site_links import SiteLinks
+from aahcrawler.overview.link_graph import SiteLinks, write_graphml
 from aahcrawler.service.api.page_routes import Cursor, Limit
-from aahcrawler.service.api.steering_routes import Operator
+from aahcrawler.service.api.steering_routes import CollectionAsked, Operator
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.steering import crawl_management
 from aahcrawler.service.steering.collection_specifications import (
     MAX_SAMPLE,
     NAME,
@@ -27,7 +27,7 @@ from aahcrawler.service.steering.collection_specifications import (
 from aahcrawler.service.steering.long_jobs import UNDER_WAY, Jobs, JobView
 from aahcrawler.service.steering.packaging import KeptFile, Packing
 from aahcrawler.service.steering.starting_crawls import Starting
-from aahcrawler.service.views.collected_view import collection_of, graphml
+from aahcrawler.service.views.collected_view import CollectionView, collection, collection_of, collections, graphml
 from aahcrawler.service.views.crawl_state import CrawlStatus
 from aahcrawler.service.views.downloads import package, page_table, statements
 from aahcrawler.service.views.judged_pages import gained_members, membership_in
@@ -36,6 +36,43 @@ from aahcrawler.service.views.page_list import BAD_CURSOR, PageFilter, PageList,
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.noted_acts import note_did
 from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown, problem_responses
+
+_COLLECTION_FOUND = problem_responses(problems.NO_COLLECTION)
+_CHANGED = problem_responses(problems.NO_COLLECTION, problems.BAD_COLLECTION)
+CollectionName = Annotated[str, Path(max_length=100, description="The name of the collection.", examples=["floods"])]
+
+
+def collection_routes(instruments: Instruments) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(prefix="/collections", tags=["collections"])
+    reach, states = instruments.reach, instruments.states
+
+    @router.get("")
+    def list_collections() -> Sequence[CollectionView]:
+        """List the collections in the folder of crawls, each with its crawls and what they count."""
+        return collections(reach, states)
+
+    @router.get("/{name}", responses=_COLLECTION_FOUND)
+    def show_collection(name: CollectionName) -> CollectionView:
+        """Return a collection; crawls of it that are gone are told as such."""
+        return collection(reach, states, name)
+
+    @router.put("/{name}", responses={**_CHANGED, 201: {"description": "Made", "model": CollectionView}})
+    def put_collection(
+        name: CollectionName, asked: CollectionAsked, response: Response, _caller: Operator
+    ) -> CollectionView:
+        """Make a collection what is sent; what is left out is empty then. No crawl is changed."""
+        if crawl_management.put_collection(reach, name, asked):
+            response.status_code = 201
+        return collection(reach, states, name)
+
+    @router.delete("/{name}", status_code=204, responses=_CHANGED)
+    def delete_collection(name: CollectionName, _caller: Operator) -> None:
+        """Delete a collection, and no crawl."""
+        crawl_management.delete_collection(reach, name)
+
+    return router
+
 
 _FOUND: Final = problem_responses(problems.NO_SPECIFICATION, CONFLICT)
 _ASKED: Final = problem_responses(problems.BAD_DEFINITION, CONFLICT)

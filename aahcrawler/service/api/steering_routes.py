@@ -1,25 +1,36 @@
-"""Routes that steer crawls: pause, stop, start, exclude, score."""
+"""Routes that steer crawls: begun, described, changed, paused, given scores, excluded from, deleted."""
 
 import asyncio
+import json
 import time
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
 
 from aahcrawler.crawl_collections import Collection
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
+from aahcrawler.frontier.control import Rule, RuleKind
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.gateway import AskingAgain
-from aahcrawler.service.steering import exclusion_rules, pausing, starting_crawls, url_scores
-from aahcrawler.service.steering.crawl_management import Description
-from aahcrawler.service.steering.exclusion_rules import MAX_RULES, Excluded, Exclusions, Readmitted, rule_of
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.steering import crawl_management, redefining, starting_crawls, url_scores
+from aahcrawler.service.steering.crawl_management import Deleted, Description
 from aahcrawler.service.steering.long_jobs import UNDER_WAY, JobView
-from aahcrawler.service.steering.pausing import Paused
-from aahcrawler.service.steering.starting_crawls import MAX_WORKERS, Ending, Starting
+from aahcrawler.service.steering.redefining import Redefined, Section, preview_scope, preview_weights
+from aahcrawler.service.steering.starting_crawls import MAX_WORKERS, Created, Ending, Starting
 from aahcrawler.service.steering.steering_log import MAX_ACTS, Acts, read_acts
 from aahcrawler.service.steering.steering_service import SteeringService
-from aahcrawler.service.steering.url_scores import MAX_WAIT, Admission, UrlDone
+from aahcrawler.service.steering.url_scores import (
+    MAX_RULES,
+    MAX_WAIT,
+    Admission,
+    Excluded,
+    Exclusions,
+    Paused,
+    Readmitted,
+    UrlDone,
+    rule_of,
+)
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.problems import Shown, problem_responses
 from aahcrawler.service.web.roles import Caller, Role, needs
@@ -208,22 +219,22 @@ def _add_pausing(router: APIRouter, helm: SteeringService) -> None:
     @router.post("/pause", responses=OF_CRAWLS)
     def pause(crawl: str, caller: Operator) -> Paused:
         """Fetch nothing more of a crawl until it is resumed; what is being fetched is brought to its end."""
-        return pausing.pause(reach, reach.crawl(crawl), caller.name)
+        return url_scores.pause(reach, reach.crawl(crawl), caller.name)
 
     @router.post("/resume", responses=OF_CRAWLS)
     def resume(crawl: str, caller: Operator) -> Paused:
         """Have a paused crawl go on."""
-        return pausing.resume(reach, reach.crawl(crawl), caller.name)
+        return url_scores.resume(reach, reach.crawl(crawl), caller.name)
 
     @router.post("/sites/pause", responses={**OF_CRAWLS, **problem_responses(problems.BAD_SITE)})
     def pause_site(crawl: str, asked: Site, caller: Operator) -> Paused:
         """Fetch nothing more of a site, in all crawls that share the server."""
-        return pausing.pause_site(reach, reach.crawl(crawl), caller.name, asked.site)
+        return url_scores.pause_site(reach, reach.crawl(crawl), caller.name, asked.site)
 
     @router.post("/sites/resume", responses={**OF_CRAWLS, **problem_responses(problems.BAD_SITE)})
     def resume_site(crawl: str, asked: Site, caller: Operator) -> Paused:
         """Fetch from a paused site again."""
-        return pausing.resume_site(reach, reach.crawl(crawl), caller.name, asked.site)
+        return url_scores.resume_site(reach, reach.crawl(crawl), caller.name, asked.site)
 
     @router.get("/steering", responses=problem_responses(problems.NO_CRAWL))
     def steering(crawl: str, number: Annotated[int, Query(ge=1, le=MAX_ACTS)] = 100) -> Acts:
@@ -260,13 +271,13 @@ def _add_exclusions(router: APIRouter, helm: SteeringService) -> None:
     @router.get("/exclusions", responses=OF_CRAWLS)
     def list_exclusions(crawl: str) -> Exclusions:
         """List the rules that keep URLs from being fetched."""
-        return exclusion_rules.exclusions(reach, reach.crawl(crawl))
+        return url_scores.exclusions(reach, reach.crawl(crawl))
 
     @router.post("/exclusions", responses=_OF_RULES)
     def exclude(crawl: str, asked: RulesAsked, caller: Operator) -> Excluded:
         """Put rules in force; what they name is not fetched, whether it waits or is found later."""
         found = reach.crawl(crawl)
-        return exclusion_rules.exclude(reach, found, caller.name, _rules(found, asked))
+        return url_scores.exclude(reach, found, caller.name, _rules(found, asked))
 
     @router.delete("/exclusions", responses={**_OF_RULES, **problem_responses(problems.NO_RULE)})
     def readmit(
@@ -274,13 +285,13 @@ def _add_exclusions(router: APIRouter, helm: SteeringService) -> None:
     ) -> Readmitted:
         """Take a rule back; what it kept out waits again, with the scores that it had."""
         found = reach.crawl(crawl)
-        return exclusion_rules.readmit(reach, found, caller.name, [rule_of(found, kind, text)])
+        return url_scores.readmit(reach, found, caller.name, [rule_of(found, kind, text)])
 
     @router.post("/exclusions/preview", status_code=202, responses=_OF_RULES)
     def preview(crawl: str, asked: RulesAsked, caller: Operator) -> JobView:
         """Find out what rules would match, in a job; its result counts what waits and what was fetched."""
         found = reach.crawl(crawl)
-        return exclusion_rules.preview(reach, helm.jobs, found, caller.name, _rules(found, asked))
+        return url_scores.preview(reach, helm.jobs, found, caller.name, _rules(found, asked))
 
 
 def _add_jobs(router: APIRouter, helm: SteeringService) -> None:
@@ -333,3 +344,105 @@ def _add_urls(router: APIRouter, helm: SteeringService) -> None:
 
 def _rules(crawl: Crawl, asked: RulesAsked) -> tuple[Rule, ...]:
     return tuple(dict.fromkeys(rule_of(crawl, rule.kind, rule.text) for rule in asked.rules))
+
+
+_MISTAKES = {**OF_CRAWLS, **problem_responses(problems.BAD_DEFINITION)}
+
+_OF_JOBS = {**_MISTAKES, 202: {"description": "A preview has begun, in a job", "model": JobView}}
+Preview = Annotated[bool, Query(description="Change nothing; say what would change.")]
+
+
+def definition_routes(helm: SteeringService) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(prefix="/crawls", tags=["definitions"])
+    _add_whole(router, helm)
+    _add_fields(router, helm)
+    return router
+
+
+def _add_whole(router: APIRouter, helm: SteeringService) -> None:
+    reach = helm.reach
+
+    @router.post("", status_code=201, responses={**_MISTAKES, **problem_responses(problems.NOT_STARTED)})
+    def create(asked: DefinitionAsked, caller: Operator) -> Created:
+        """Create a crawl from a definition, which must have no mistakes, and start it if that is asked for."""
+        given = asked.definition
+        # JSON is YAML: what is sent as an object is kept as it would be written by hand.
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=1) + "\n"
+        return starting_crawls.create(reach, helm.definitions, helm.processes, caller, text, begin=asked.start)
+
+    @router.get("/{crawl}/definition", responses=_MISTAKES)
+    def show_definition(crawl: str) -> DefinitionText:
+        """Return the text of a definition as it is written, comments included."""
+        held = helm.definitions.read(reach.crawl(crawl))
+        return DefinitionText(text=held.text, digest=held.digest)
+
+    @router.put("/{crawl}/definition", responses=_MISTAKES)
+    def replace_definition(crawl: str, asked: TextAsked, caller: Operator) -> Redefined:
+        """Write a definition anew, if nobody has changed it since it was read."""
+        return redefining.replace(reach, helm.definitions, reach.crawl(crawl), caller, asked.text, asked.digest)
+
+
+def _add_fields(router: APIRouter, helm: SteeringService) -> None:
+    reach, definitions = helm.reach, helm.definitions
+
+    @router.put("/{crawl}/limits", responses=_MISTAKES)
+    def change_limits(crawl: str, asked: LimitsAsked, caller: Operator, preview: Preview = False) -> Redefined:
+        """Change limits; with `preview` only say what would change, and what is left then."""
+        fields = asked.model_dump(exclude_unset=True)
+        found = reach.crawl(crawl)
+        return redefining.change(reach, definitions, found, caller.name, Section.LIMITS, fields, preview=preview)
+
+    @router.put("/{crawl}/weights", responses=_OF_JOBS)
+    def change_weights(
+        crawl: str, asked: WeightsAsked, caller: Operator, response: Response, preview: Preview = False
+    ) -> Redefined | JobView:
+        """Change weights; with `preview` begin a job that tells the order of the queue before and after."""
+        found, fields = reach.crawl(crawl), dict(asked.root)
+        if preview:
+            response.status_code = 202
+            return preview_weights(reach, helm.jobs, definitions, found, caller.name, fields)
+        return redefining.change(reach, definitions, found, caller.name, Section.WEIGHTS, fields)
+
+    @router.put("/{crawl}/scope", responses=_OF_JOBS)
+    def change_scope(
+        crawl: str, asked: ScopeAsked, caller: Operator, response: Response, preview: Preview = False
+    ) -> Redefined | JobView:
+        """Change the scope; with `preview` begin a job that counts what would be blocked, and what would come back."""
+        found, fields = reach.crawl(crawl), asked.model_dump(mode="json", exclude_unset=True)
+        if preview:
+            response.status_code = 202
+            return preview_scope(reach, helm.jobs, definitions, found, caller.name, fields)
+        return redefining.change(reach, definitions, found, caller.name, Section.SCOPE, fields)
+
+
+def managing_routes(instruments: Instruments) -> APIRouter:
+    """Return the routes, all of one crawl."""
+    router = APIRouter(prefix="/crawls/{crawl}", tags=["managing"])
+    helm, reach = instruments.helm, instruments.reach
+
+    @router.get("/description", responses=OF_CRAWLS)
+    def show_description(crawl: str) -> Description:
+        """Return what a crawl is called and described by, in the terms of Dublin Core."""
+        return Description.of(reach.crawl(crawl).icd)
+
+    @router.put("/description", responses=_MISTAKES)
+    def describe(crawl: str, asked: DescriptionAsked, caller: Operator) -> Description:
+        """Write another description into the definition of a crawl; what is left out is empty then."""
+        return crawl_management.describe(helm.definitions, reach.crawl(crawl), caller.name, asked)
+
+    @router.post("/copy", status_code=201, responses=_MISTAKES)
+    def copy(crawl: str, asked: CopyAsked, caller: Operator) -> Created:
+        """Create a crawl that is defined as this one, under another title; it is not started."""
+        return crawl_management.copy(helm, reach.crawl(crawl), caller, asked.title)
+
+    @router.delete("", responses=OF_CRAWLS)
+    def delete(
+        crawl: str,
+        _caller: Operator,
+        confirm: Annotated[str, Query(max_length=100, description="The id of the crawl once more.")],
+    ) -> Deleted:
+        """Delete a crawl that does not run, with all that it has archived."""
+        return crawl_management.delete(helm, reach.crawl(crawl), confirm, instruments.forget)
+
+    return router

@@ -23,7 +23,7 @@ from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd import Icd, IcdError
-from online_analysis.icd.text_check import MAX_BYTES, checked
+from online_analysis.icd.text_check import MAX_BYTES, checked_definition
 
 PRIVATE = "private_address"
 """The reason for refusing a URL that leads to an IP address the crawl must not connect to."""
@@ -305,7 +305,7 @@ def _as_described(icd: Icd, file: Path) -> Icd:
             text = opened.read(MAX_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return icd
-    now = checked(text).icd
+    now = checked_definition(text).icd
     if now is None or now.id != icd.id:
         return icd
     return icd.model_copy(update={"title": now.title, "metadata": now.metadata})

@@ -23,8 +23,8 @@ from aahcrawler.frontier.protocol import (
     FrontierUnreadableError,
 )
 from aahcrawler.frontier.redis.control import RedisControl
-from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
+from aahcrawler.frontier.redis.registry import RedisPresence
 from aahcrawler.frontier.registry import Worker
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.embedded import EmbeddedServer

@@ -13,36 +13,27 @@ from starlette.types import ASGIApp
 
 from aahcrawler.service.cockpit import (
     alike_pages,
-    all_spoken_pages,
     archive_pages,
     captured_pages,
-    change_page,
-    collected_page,
     collection_pages,
-    conversation_pages,
     definition_pages,
     judge_page,
     keep_page,
     live_page,
     manage_page,
-    new_collection_page,
     new_crawl_page,
-    package_pages,
-    picture_pages,
     queue_page,
     schedule_page,
     search_page,
     sign_in_page,
     spoken_pages,
-    steer_page,
 )
 from aahcrawler.service.cockpit.origins import Hosts
 from aahcrawler.service.cockpit.site import COOKIE, NotSignedInError, Site, said_of, then
 from aahcrawler.service.cockpit.studio_loading import StudioRoutes
-from aahcrawler.service.web.noted_acts import Noting, note_said
+from aahcrawler.service.web.noted_acts import Noting, ServiceLog, note_said
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.roles import Caller
-from aahcrawler.service.web.service_log import ServiceLog
 from online_analysis.icd.explanations import in_words
 
 _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -56,26 +47,26 @@ ROUTES: Final = (
     captured_pages.routes,
     captured_pages.object_routes,
     archive_pages.routes,
-    collected_page.routes,
-    all_spoken_pages.routes,
+    archive_pages.collected_routes,
+    spoken_pages.all_spoken_routes,
     spoken_pages.routes,
-    conversation_pages.routes,
+    spoken_pages.conversation_routes,
     alike_pages.routes,
-    picture_pages.routes,
+    captured_pages.picture_routes,
     keep_page.routes,
     judge_page.routes,
     captured_pages.finding_routes,
-    change_page.routes,
+    captured_pages.change_routes,
     queue_page.exclusion_routes,
     manage_page.log_routes,
-    new_collection_page.routes,
+    new_crawl_page.new_collection_routes,
     new_crawl_page.routes,
     manage_page.routes,
-    package_pages.routes,
+    collection_pages.package_routes,
     collection_pages.routes,
     schedule_page.routes,
     definition_pages.routes,
-    steer_page.routes,
+    manage_page.steer_routes,
     queue_page.act_routes,
 )
 _logger = logging.getLogger(__name__)

@@ -1,22 +1,75 @@
-"""What is archived: by one crawl or import, by all of them together, and which of them hold a part."""
+"""What is archived, by one crawl or all of them, and what a crawl collected about an event."""
 
 import time
 from collections.abc import Sequence
 from functools import partial
 from threading import Lock
 from typing import Annotated, Final, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Response
 from markupsafe import Markup
 
-from aahcrawler.overview.event_table import event_table
-from aahcrawler.overview.overview_sections import Leads, OverviewSection, sections
+from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.overview.overview_sections import Leads, OverviewSection, event_table, sections
 from aahcrawler.overview.periods import PERIOD, worded
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.cockpit.collected_page import capture_lead
-from aahcrawler.service.cockpit.rendering import visible
-from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.views.held_archives import HeldArchives, held_archives, parts_held
+from aahcrawler.service.cockpit.site import Reading, Site, address, visible
+from aahcrawler.service.cockpit.spoken_pages import as_csv
+from aahcrawler.service.views.collected_view import (
+    HeldArchives,
+    Lead,
+    collection_of,
+    graphml,
+    held_archives,
+    parts_held,
+)
+
+
+def collected_routes(site: Site) -> APIRouter:
+    """Return the routes of collections."""
+    router = APIRouter(prefix="/crawls/{crawl}/collected")
+    views = site.instruments.collected
+
+    @router.get("")
+    def show(session: Reading, crawl: str) -> Response:
+        found = site.crawl(crawl)
+        lead = capture_lead(found)
+        told, is_whole = views.of(found, lead)
+        shown = () if told is None else (("The course of the crawl", told.course), *told.sections)
+        sections = [(name, Markup(visible(html))) for name, html in shown]  # noqa: S704 (it is escaped there)
+        values = {"told": told, "is_whole": is_whole, "sections": sections, "lead": lead}
+        return site.crawl_page(session, found, "collected", "collected.html", **values)
+
+    @router.get("/pages.csv")
+    def download_pages(_: Reading, crawl: str) -> Response:
+        return as_csv(f"{crawl}-collected", collection_of(site.crawl(crawl)).table())
+
+    @router.get("/pages.graphml")
+    def download_graph(_: Reading, crawl: str) -> Response:
+        content = graphml(collection_of(site.crawl(crawl)))
+        return Response(content, media_type="application/xml", headers=_named(f"{crawl}-collected.graphml"))
+
+    @router.get("/missing.txt")
+    def download_missing(_: Reading, crawl: str) -> Response:
+        missing = "".join(f"{url}\n" for url in collection_of(site.crawl(crawl)).missing)
+        return Response(missing, media_type="text/plain; charset=utf-8", headers=_named(f"{crawl}-missing.txt"))
+
+    return router
+
+
+def capture_lead(crawl: Crawl) -> Lead:
+    """Return what gives the addresses of the captures of a crawl."""
+
+    def lead(row: PageRow) -> str:
+        return address("crawls", crawl.id, "captures", row.capture)
+
+    return lead
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+
 
 _Period = Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")]
 By = Literal["captured", "published", "site", "application", "media"]

@@ -1,23 +1,29 @@
-"""Pages of what a crawl captured: pages, captures beside one another, web objects; and of what it did not."""
+"""Pages of what a crawl captured: pages, captures beside one another, objects, pictures, changes between visits."""
 
 from contextlib import suppress
 from datetime import datetime
+from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from aahcrawler.annotations.membership import MemberDecision, membership_of
+from aahcrawler.annotations.judgements import MemberDecision, membership_of
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
-from aahcrawler.overview.periods import PERIOD
+from aahcrawler.overview.overview_sections import columns
+from aahcrawler.overview.periods import PERIOD, periods
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
 from aahcrawler.replay.page_marks import FIRST_WORD
+from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, WantedVisits
+from aahcrawler.service.api.page_routes import Span
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.alike_pages import GROUPS, marking
 from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address
+from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
+from aahcrawler.service.cockpit.spoken_sections import chosen_in, shown_markup
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.alike_texts import alike_beside
 from aahcrawler.service.views.capture_view import (
@@ -28,19 +34,34 @@ from aahcrawler.service.views.capture_view import (
     capture_row,
     capture_view,
 )
-from aahcrawler.service.views.crawl_course import page_counts
-from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
-from aahcrawler.service.views.object_history import object_history
-from aahcrawler.service.views.object_list import Lacking, ObjectFilter, object_counts, object_list
+from aahcrawler.service.views.change_list import ChangeList, ChangesQuery, asked_moment
+from aahcrawler.service.views.crawl_findings import page_counts, repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.object_list import (
+    Lacking,
+    ObjectFilter,
+    capture_difference,
+    object_counts,
+    object_history,
+    object_list,
+    url_captures,
+)
 from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list
 from aahcrawler.service.views.page_pictures import Pictured, PicturesBusyError
+from aahcrawler.service.views.picture_gallery import (
+    Gallery,
+    ShrunkenPictures,
+    folded,
+    shown_pictures,
+    table_of_pictures,
+)
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
-from aahcrawler.service.views.spoken_of import enriched_of, is_enriched
-from aahcrawler.service.views.url_captures import capture_difference, url_captures
+from aahcrawler.service.views.spoken_of import Enriched, TimeSpan, enriched_of, is_enriched
 from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.urls import canonicalize
+
+Text = Annotated[str, Query(max_length=2_000)]
 
 Word = Annotated[str, Query(max_length=200)]
-Text = Annotated[str, Query(max_length=2_000)]
 
 Period = Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")]
 ROWS: Final = 25
@@ -293,5 +314,149 @@ def finding_routes(site: Site) -> APIRouter:
         return site.crawl_page(
             session, found, "failures", "failures.html", listed=listed, asked=asked, more=more, **values
         )
+
+    return router
+
+
+ATOM: Final = "application/atom+xml; charset=utf-8"
+CHANGE_ROWS: Final = 15
+"""Visits that the list shows at once: more would be longer than three screens."""
+Moment = Annotated[str, Query(max_length=40)]
+VisitSpan = tuple[datetime | None, datetime | None]
+Place = Annotated[str, Query(max_length=100)]
+
+
+def change_routes(site: Site) -> APIRouter:
+    """Return the routes of changes."""
+    router = APIRouter(prefix="/crawls/{crawl}")
+
+    @router.get("/changes")
+    def list_changes(
+        session: Reading,
+        crawl: str,
+        text: Text = "",
+        url: Text = "",
+        state: ChangeState | Literal[""] = "",
+        kind: ChangeKind | Literal[""] = "",
+        since: Moment = "",
+        until: Moment = "",
+        every: Annotated[bool, Query(alias="all")] = False,
+        after: Place = "",
+    ) -> Response:
+        found = site.crawl(crawl)
+        span = asked_moment("since", since.strip()), asked_moment("until", until.strip())
+        wanted = _wanted(text, url, state, kind, span, every=every)
+        listed = ChangeList(found).page(ChangesQuery(wanted, after, CHANGE_ROWS))
+        asked = {"text": text, "url": url, "state": state, "kind": kind, "since": since, "until": until}
+        asked["all"] = "true" if every else ""
+        more = address("crawls", crawl, "changes", **asked, after=listed.next) if listed.next else ""
+        values = {
+            "states": _choices(ChangeState),
+            "kinds": _choices(ChangeKind),
+            "feed": address("crawls", crawl, "changes.atom"),
+        }
+        return site.crawl_page(
+            session, found, "changes", "changes.html", listed=listed, asked=asked, more=more, **values
+        )
+
+    @router.get("/changes.atom")
+    def feed_changes(request: Request, _: Reading, crawl: str) -> Response:
+        document = ChangeList(site.crawl(crawl)).feed(WantedVisits(telling=True), str(request.url))
+        return Response(document, media_type=ATOM)
+
+    return router
+
+
+def _wanted(text: str, url: str, state: str, kind: str, span: VisitSpan, *, every: bool) -> WantedVisits:
+    """Return what is wanted; where nothing is asked for, what matters to readers alone."""
+    states = frozenset(map(ChangeState, filter(None, (state,))))
+    kinds = frozenset(map(ChangeKind, filter(None, (kind,))))
+    is_plain = not (every or url or states or kinds)
+    return WantedVisits(canonicalize(url) or url or None, *span, states, kinds, text.strip(), is_plain)
+
+
+def _choices(words: type[StrEnum]) -> list[tuple[str, str]]:
+    return [(word.value, word.value) for word in words]
+
+
+TILES: Final = 24
+"""Pictures that are shown at once: more would be longer than three screens."""
+OfSite = Annotated[str, Query(max_length=300, alias="site")]
+Group = Annotated[str, Query(max_length=300)]
+
+
+def _gallery(enriched: Enriched, _: TimeSpan) -> Gallery:
+    return Gallery.of(enriched.annotations)
+
+
+def picture_routes(site: Site) -> APIRouter:
+    """Return the routes of pictures."""
+    router = APIRouter(prefix="/crawls/{crawl}/archive/pictures")
+    indexes, counted, made = site.instruments.indexes, Counted(_gallery), ShrunkenPictures()
+    site.instruments.endings.callback(made.close)
+
+    @router.get("")
+    def show(
+        session: Reading,
+        crawl: str,
+        span: Span,
+        of_site: OfSite = "",
+        alike: Group = "",
+        after: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    ) -> Response:
+        found = site.crawl(crawl)
+        if not is_enriched(found):
+            return site.crawl_page(session, found, "archive", "pictures.html", gallery=None)
+        with enriched_of(indexes, found) as enriched:
+            gallery = counted.of(found, enriched)
+            entries = gallery.chosen(of_site, span.since, span.until, alike)
+            tiles = [(each, 1) for each in entries] if alike else folded(entries)
+            shown = shown_pictures(enriched, tiles[after : after + TILES])
+            note = enriched.note
+
+        def moved(place: int) -> str:
+            asked = {"site": of_site, "since": span.since, "until": span.until, "alike": alike}
+            return address("crawls", crawl, "archive", "pictures", **asked, after=max(0, place) or "")
+
+        times = periods(gallery.months(of_site, alike)).counts
+        drawn = columns("Pictures over time", times, lambda _: "", "pictures", chosen_in(span)) if times else ""
+        values = {
+            "gallery": gallery,
+            "shown": shown,
+            "note": note,
+            "total": len(entries),
+            "tiles": len(tiles),
+            "after": after,
+            "span": span,
+            "of_site": of_site,
+            "alike": alike,
+            "picture": shown_markup(drawn),
+            "before": moved(after - TILES) if after else "",
+            "following": moved(after + TILES) if after + TILES < len(tiles) else "",
+            "unspanned": address("crawls", crawl, "archive", "pictures", site=of_site, alike=alike),
+            "csv": address(
+                "crawls", crawl, "archive", "pictures", "list.csv", site=of_site, since=span.since, until=span.until
+            ),
+        }
+        return site.crawl_page(session, found, "archive", "pictures.html", **values)
+
+    @router.get("/list.csv")
+    def download(_: Reading, crawl: str, span: Span, of_site: OfSite = "") -> Response:
+        found = site.crawl(crawl)
+        with enriched_of(indexes, found) as enriched:
+            entries = counted.of(found, enriched).chosen(of_site, span.since, span.until, "")
+            rows = [*table_of_pictures(enriched, entries)]
+        return as_csv(f"{crawl}-pictures", rows)
+
+    @router.get("/{record}/{size}")
+    def show_one(
+        _: Reading, crawl: str, record: Annotated[str, Path(max_length=200)], size: Literal["small", "large"]
+    ) -> Response:
+        try:
+            content = made.picture(indexes, site.crawl(crawl), record, size)
+        except PicturesBusyError as error:
+            text = "other pictures are being made; ask again in a moment"
+            raise ProblemError(BUSY, text, headers={"Retry-After": "2"}) from error
+        return Response(content, media_type="image/jpeg")
 
     return router

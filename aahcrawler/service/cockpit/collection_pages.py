@@ -1,17 +1,160 @@
-"""Collections: their list, and a page for each with what describes it, its crawls, and its package."""
+"""Collections, their list and a page for each, and the packages of crawls and collections."""
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Response
+from starlette.responses import StreamingResponse
 
 from aahcrawler.crawl_collections import LISTS, Collection
-from aahcrawler.service.cockpit.package_pages import collection_package
+from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.search_page import MAX_CRAWLS
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
-from aahcrawler.service.steering import collecting
-from aahcrawler.service.views.collection_view import collection, collection_file, collections, folders_to_add
+from aahcrawler.service.steering import crawl_management
+from aahcrawler.service.steering.long_jobs import JobView
+from aahcrawler.service.steering.packaging import Packing
+from aahcrawler.service.views.collected_view import (
+    CollectionView,
+    collection,
+    collection_file,
+    collections,
+    folders_to_add,
+)
+from aahcrawler.service.views.downloads import Download, package
+from aahcrawler.service.views.page_indexes import NO_FOLDER
+from aahcrawler.service.web.noted_acts import note_did
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
+
+PATIENCE: Final = 0.2
+"""Seconds that a page waits for a job, so that a short one is there at once."""
+_MEDIA_TYPES: Final = {".wacz": "application/wacz"}
+JobName = Annotated[str, Path(max_length=100)]
+Range = Annotated[str, Header(alias="range", max_length=200)]
+
+
+def package_routes(site: Site) -> APIRouter:
+    """Return the routes of packages."""
+    router = APIRouter()
+    _add_of_crawls(router, site)
+    _add_of_collections(router, site)
+    return router
+
+
+def _add_of_crawls(router: APIRouter, site: Site) -> None:
+    helm = site.instruments.helm
+
+    @router.post("/crawls/{crawl}/package")
+    def make(session: Operating, crawl: str, _: Sent) -> Response:
+        found = site.crawl(crawl)
+        pages = site.instruments.states.status(found).fetched
+        begun = helm.packages.make(helm.jobs, _packing(found), session.caller.name, pages)
+        note_did(found.id, "package")
+        return then(session, address("crawls", found.id, "manage", job=begun.id))
+
+    @router.get("/crawls/{crawl}/package/{job}")
+    def go_on(session: Reading, crawl: str, job: JobName) -> Response:
+        return site.part(session, "package.html", **crawl_package(site, site.crawl(crawl), job))
+
+    @router.get("/crawls/{crawl}/files/archive.wacz")
+    def hand_out(_: Reading, crawl: str, asked: Range = "") -> Response:
+        return part_of(_packing(site.crawl(crawl)), asked)
+
+
+def _add_of_collections(router: APIRouter, site: Site) -> None:
+    helm, states = site.instruments.helm, site.instruments.states
+
+    @router.post("/collections/{name}/package")
+    def make(session: Operating, name: str, _: Sent) -> Response:
+        shown = collection(helm.reach, states, name)
+        begun = helm.packages.make(helm.jobs, _packing_of(site, shown), session.caller.name, shown.pages)
+        note_did(name, "package_collection")
+        return then(session, address("collections", name, job=begun.id))
+
+    @router.get("/collections/{name}/package/{job}")
+    def go_on(session: Reading, name: str, job: JobName) -> Response:
+        return site.part(session, "package.html", **collection_package(site, collection(helm.reach, states, name), job))
+
+    @router.get("/collections/{name}/collection.wacz")
+    def hand_out(_: Reading, name: str, asked: Range = "") -> Response:
+        return part_of(_packing_of(site, collection(helm.reach, states, name)), asked)
+
+
+def shown_package(site: Site, packing: Packing, job: str) -> Mapping[str, object]:
+    """Return the file of a packing that is there, and how far the making of one is, where that is what a job does."""
+    shown = _job(site, packing, job)
+    return {"job": shown if shown is not None and shown.kind == packing.kind else None, **_packed(packing)}
+
+
+def crawl_package(site: Site, crawl: Crawl, job: str) -> Mapping[str, object]:
+    """Return what is shown of a crawl's package: the one that is there, and how far the making of one is."""
+    packing = Packing.of_crawl(crawl)
+    if packing is None:
+        return {"job": None, "packed": None}
+    here = ("crawls", crawl.id)
+    shown = _job(site, packing, job)
+    at = {"packed_at": address(*here, "files", "archive.wacz"), "make_at": address(*here, "package")}
+    return {"job": shown, "job_at": address(*here, "package", job), **_packed(packing), **at}
+
+
+def collection_package(site: Site, shown: CollectionView, job: str) -> Mapping[str, object]:
+    """Return the same of a collection."""
+    packing, here = _packing_of(site, shown), ("collections", shown.name)
+    at = {"packed_at": address(*here, "collection.wacz"), "make_at": address(*here, "package")}
+    return {"job": _job(site, packing, job), "job_at": address(*here, "package", job), **_packed(packing), **at}
+
+
+def handed_out(download: Download, media_type: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return bytes of a known number that a browser saves."""
+    told = {"Content-Length": str(download.size), **(headers or {})}
+    if download.part is None:
+        return saved(download.name, download.pieces, media_type, told)
+    if not download.size:
+        return Response(status_code=416, headers={"Content-Range": f"bytes */{download.whole}"})
+    told["Content-Range"] = download.part.told(download.whole)
+    return saved(download.name, download.pieces, media_type, told, 206)
+
+
+def saved(
+    name: str, pieces: Iterator[bytes], media_type: str, headers: Mapping[str, str] | None = None, status: int = 200
+) -> Response:
+    """Return bytes that a browser saves and does not show; ids and names of files have no quotes in them."""
+    told = {"Content-Disposition": f'attachment; filename="{name}"', **(headers or {})}
+    return StreamingResponse(pieces, status, media_type=media_type, headers=told)
+
+
+def part_of(packing: Packing, asked: str) -> Response:
+    """Return the file of a packing, or the part of it that is asked for. Raise ``ProblemError`` where there is none."""
+    made = packing.offered()
+    if made is None:
+        raise ProblemError(CONFLICT, "no package is made yet, or something was taken down since; have it made")
+    headers = {"Accept-Ranges": "bytes", "ETag": f'"{made.at:.6f}-{made.size}"'}
+    media_type = _MEDIA_TYPES.get(made.path.suffix, "application/warc")
+    return handed_out(package(made, packing.folders, asked), media_type, headers)
+
+
+def _packing(crawl: Crawl) -> Packing:
+    found = Packing.of_crawl(crawl)
+    if found is None:
+        raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder; ask the service of one that has")
+    return found
+
+
+def _packing_of(site: Site, shown: CollectionView) -> Packing:
+    if shown.described is None:
+        raise ProblemError(CONFLICT, f"the collection's file has to be mended first: {shown.problem}")
+    return Packing.of_collection(collection_file(site.instruments.reach, shown.name), shown.described)
+
+
+def _job(site: Site, packing: Packing, job: str) -> JobView | None:
+    return site.instruments.helm.jobs.wait(packing.key, job, PATIENCE) if job else None
+
+
+def _packed(packing: Packing) -> Mapping[str, object]:
+    made = packing.offered()
+    return {"packed": made, "packed_on": datetime.fromtimestamp(made.at, UTC) if made is not None else None}
+
 
 LABELS = {
     "creator": ("Made by", "Persons or bodies, one a line."),
@@ -42,7 +185,7 @@ def routes(site: Site) -> APIRouter:
         file = collection_file(reach, name, is_new=True)
         if file.path.exists():
             raise ProblemError(CONFLICT, f"there is a collection {name} already; write another name")
-        collecting.put_collection(reach, name, collecting.described_by(form.fields))
+        crawl_management.put_collection(reach, name, crawl_management.described_by(form.fields))
         return then(session, address("collections", name), Said(f"{name}: add crawls to it now"))
 
     @router.get("/{name}")
@@ -63,17 +206,17 @@ def routes(site: Site) -> APIRouter:
         here = address("collections", name)
         match act:
             case "describe":
-                described: Collection = collecting.described_by(form.fields)
-                collecting.describe(reach, name, described.model_dump(mode="json"))
+                described: Collection = crawl_management.described_by(form.fields)
+                crawl_management.describe_collection(reach, name, described.model_dump(mode="json"))
                 return then(session, here, Said("The description is written."))
             case "add":
-                collecting.add_to_collection(reach, name, form.get("folder"))
+                crawl_management.add_to_collection(reach, name, form.get("folder"))
                 return then(session, here, Said(f"{form.get('folder')} is in the collection."))
             case "remove":
-                collecting.remove(reach, name, form.get("folder"))
+                crawl_management.remove(reach, name, form.get("folder"))
                 return then(session, here, Said(f"{form.get('folder')} is not in the collection any more; it stays."))
             case "delete":
-                collecting.delete(reach, name)
+                crawl_management.delete_collection(reach, name)
                 return then(session, "/collections", Said(f"The collection {name} is deleted; its crawls stay."))
         raise ProblemError(BAD_SEARCH, "there is no such act")
 

@@ -5,9 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
-from aahcrawler.annotations.judgements import MAX_COMMENT, Grade
-from aahcrawler.annotations.judging_samples import MOST, USUAL, Order, Wanted
-from aahcrawler.annotations.membership import MemberAnswer
+from aahcrawler.annotations.judgements import MAX_COMMENT, MOST, USUAL, Grade, MemberAnswer, Order, Wanted
 from aahcrawler.layout import JUDGEMENTS
 from aahcrawler.replay.addresses import Modifier
 from aahcrawler.report.judged_collection import figures

@@ -13,13 +13,12 @@ from aahcrawler.overview.overview_sections import table
 from aahcrawler.overview.periods import worded
 from aahcrawler.overview.spoken_pictures import Spread, spread
 from aahcrawler.service.catalog.crawl_catalog import Crawl, argument_of
-from aahcrawler.service.cockpit.package_pages import PATIENCE, JobName, Range, part_of, shown_package
+from aahcrawler.service.cockpit.collection_pages import PATIENCE, JobName, Range, part_of, shown_package
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.spoken_pages import as_csv
 from aahcrawler.service.cockpit.spoken_sections import shown_markup
-from aahcrawler.service.steering.keep_proposing import propose
-from aahcrawler.service.steering.packaging import KeptFile, Packing
+from aahcrawler.service.steering.packaging import KeptFile, Packing, propose
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.views.proposed_pages import (
     MOST,

@@ -21,10 +21,19 @@ from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.crawl_management import Description, terms
 from aahcrawler.service.steering.redefining import is_running
-from aahcrawler.service.views.crawl_course import CoursePoint, CrawlCourse, crawl_course, page_counts
-from aahcrawler.service.views.crawl_findings import matters, repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.crawl_findings import (
+    CoursePoint,
+    CrawlCourse,
+    crawl_course,
+    imported,
+    matters,
+    notes_of,
+    page_counts,
+    repairs_of,
+    seeds_page,
+    traps_of,
+)
 from aahcrawler.service.views.crawl_state import read_summary
-from aahcrawler.service.views.imported_files import imported, notes_of
 from aahcrawler.service.views.object_list import object_counts
 from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.views.page_list import PageFilter, page_list

@@ -12,21 +12,19 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator
 from starlette.responses import RedirectResponse
 
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
+from aahcrawler.frontier.control import Rule, RuleKind
 from aahcrawler.frontier.protocol import State
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, then
-from aahcrawler.service.steering import pausing, starting_crawls, url_scores
-from aahcrawler.service.steering.exclusion_rules import RuleView, exclude, exclusions, preview, readmit, rule_of
+from aahcrawler.service.steering import starting_crawls, url_scores
 from aahcrawler.service.steering.steering_service import SteeringService
-from aahcrawler.service.steering.url_scores import admission
+from aahcrawler.service.steering.url_scores import RuleView, admission, exclude, exclusions, preview, readmit, rule_of
+from aahcrawler.service.views.object_list import url_captures
 from aahcrawler.service.views.queue_pages import QueueQuery, queue_page
-from aahcrawler.service.views.score_histories import ScoreHistories
 from aahcrawler.service.views.site_pages import SiteOrder, SiteQuery, site_page, sites_page
-from aahcrawler.service.views.url_captures import url_captures
-from aahcrawler.service.views.url_story import url_story
+from aahcrawler.service.views.url_story import ScoreHistories, url_story
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 Text = Annotated[str, Query(max_length=2_000)]
@@ -223,12 +221,12 @@ class _Acts:
 
     def by_name(self) -> Mapping[str, _Act]:
         return {
-            "pause": self._on_crawl(pausing.pause),
-            "resume": self._on_crawl(pausing.resume),
+            "pause": self._on_crawl(url_scores.pause),
+            "resume": self._on_crawl(url_scores.resume),
             "stop": self._stop,
             "start": self._start,
-            "pause-site": self._on_site(pausing.pause_site),
-            "resume-site": self._on_site(pausing.resume_site),
+            "pause-site": self._on_site(url_scores.pause_site),
+            "resume-site": self._on_site(url_scores.resume_site),
             "fetch": self._on_url(url_scores.fetch_now),
             "revisit": self._on_url(url_scores.revisit),
             "unblock": self._on_url(url_scores.unblock),
@@ -236,10 +234,10 @@ class _Acts:
             "rescore": self._rescore,
         }
 
-    def _on_crawl(self, act: Callable[..., pausing.Paused]) -> _Act:
+    def _on_crawl(self, act: Callable[..., url_scores.Paused]) -> _Act:
         return lambda crawl, by, _form: Said(act(self._reach, crawl, by).detail)
 
-    def _on_site(self, act: Callable[..., pausing.Paused]) -> _Act:
+    def _on_site(self, act: Callable[..., url_scores.Paused]) -> _Act:
         return lambda crawl, by, form: Said(act(self._reach, crawl, by, form.get("site")).detail)
 
     def _on_url(self, act: Callable[..., url_scores.UrlDone]) -> _Act:

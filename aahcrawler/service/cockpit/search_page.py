@@ -17,6 +17,7 @@ from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionHandlers
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering.unfound_searches import MIN_ASKERS
+from aahcrawler.service.views.object_list import UrlCaptures, url_captures
 from aahcrawler.service.views.search_answers import (
     FACETS,
     HAS_PARQUET,
@@ -28,7 +29,6 @@ from aahcrawler.service.views.search_answers import (
     handed_out,
     question_of,
 )
-from aahcrawler.service.views.url_captures import UrlCaptures, url_captures
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.urls import MAX_LENGTH, canonicalize
 

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from aahcrawler.service.web.noted_acts import note_said
+from aahcrawler.service.web.noted_acts import access_log, note_said
 from aahcrawler.service.web.roles import Caller
-from aahcrawler.service.web.service_log import access_log
 
 SIGNS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 """What codes are made of: no sign that is easily taken for another."""

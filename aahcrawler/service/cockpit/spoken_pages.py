@@ -1,15 +1,17 @@
-"""What crawls speak of: one of them, all of them together, and each topic, organisation, place and event by itself."""
+"""What crawls speak of, one of them or all together, and who answers whom on their sites."""
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Annotated, Final, Generic, TypeVar
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from aahcrawler.annotations import Kind
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
+from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, matrix, over_time, table
+from aahcrawler.overview.spoken_pictures import TopicArea, topic_map
 from aahcrawler.service.api.page_routes import Meant, Span
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site, address
@@ -22,15 +24,22 @@ from aahcrawler.service.cockpit.spoken_sections import (
     sections_of_one,
     shown_sections,
 )
+from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.spoken_of import (
     ALL_TIMES,
+    AllSpokenOf,
     Enriched,
+    Quoted,
+    SpokenOfByAll,
     TimeSpan,
+    all_spoken_of,
+    crawl_names,
     crawl_spoken_of,
     enriched_of,
     is_enriched,
     spoken_of,
     table_of,
+    table_of_all,
     table_of_one,
 )
 
@@ -132,3 +141,217 @@ def as_csv(name: str, rows: Iterable[Sequence[object]]) -> Response:
 
 def _as_text(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+_TITLES: Final = {
+    Kind.ORGANISATION: "Organisations",
+    Kind.PLACE: "Places",
+    Kind.PERSON: "People",
+    Kind.KEYWORD: "Keywords",
+    Kind.NAME: "Names of which is not known what bears them",
+}
+_TOPIC_BARS, _ROWS, _MAPPED = 8, 50, 40
+
+
+def all_spoken_routes(site: Site) -> APIRouter:
+    """Return the routes of what all crawls speak of."""
+    router = APIRouter(prefix="/archive")
+    reach, indexes, counted = site.instruments.reach, site.instruments.indexes, Counted(crawl_names)
+
+    def found_in(span: TimeSpan) -> AllSpokenOf:
+        crawls = [crawl for crawl in reach.crawls() if crawl.folder is not None]
+        return all_spoken_of(indexes, crawls, lambda crawl, enriched: counted.of(crawl, enriched, span))
+
+    @router.get("/spoken")
+    def show(session: Reading, span: Span) -> Response:
+        found = found_in(span)
+        values = {
+            "found": found,
+            "sections": shown_sections(_overview_sections(found, span, chosen_in(span))),
+            "span": span,
+            "unspanned": address("archive", "spoken"),
+        }
+        return site.page(session, "all_spoken.html", **values)
+
+    @router.get("/spoken.csv")
+    def download(_: Reading, span: Span) -> Response:
+        return as_csv("spoken-of", table_of_all(found_in(span)))
+
+    @router.get("/spoken/of")
+    def show_one(session: Reading, kind: Kind, of: Meant, span: Span) -> Response:
+        found = found_in(span)
+        name = next((each for each in found.names.get(kind, ()) if each.of == of), None)
+        crawls = {crawl.id: crawl for crawl in found.crawls}
+        parts = (
+            []
+            if name is None
+            else [(crawls[each], n, _page(crawls[each], name, span)) for each, n in name.crawls.items()]
+        )
+        values = {"name": name, "label": LABELS.get(kind, kind), "parts": parts, "span": span}
+        values["back"] = address("archive", "spoken", since=span.since, until=span.until)
+        return site.page(session, "all_spoken_one.html", **values)
+
+    return router
+
+
+def _page(crawl: Crawl, name: SpokenOfByAll, span: TimeSpan) -> str:
+    return Leads(crawl.id, AnnotationSettings.of(crawl.folder), span).page(name.kind, name.of, name.label)
+
+
+def _overview_sections(found: AllSpokenOf, span: TimeSpan, chosen: Chosen) -> list[OverviewSection]:
+    def part_of(period: str) -> str:
+        return address("archive", "part", by="published", period=period)
+
+    sections = [over_time("times", "Publications over time", found.published, part_of, "web objects", 0, chosen)]
+    if found.topics:
+        sections.insert(0, _topics(found, span))
+    sections += [
+        _ranked(kind, title, found.names[kind], span) for kind, title in _TITLES.items() if kind in found.names
+    ]
+    return sections
+
+
+def _topics(found: AllSpokenOf, span: TimeSpan) -> OverviewSection:
+    def page(crawl: Crawl, of: str, label: str) -> str:
+        return Leads(crawl.id, AnnotationSettings.of(crawl.folder), span).page(Kind.TOPIC, of, label)
+
+    shown = [
+        (crawl, TopicArea(each.label, each.objects, each.terms, page(crawl, each.of, each.label)))
+        for crawl, each in found.topics[:_MAPPED]
+    ]
+    rows = [
+        (each.label, each.address, (crawl.icd.title or crawl.id, each.weight, ", ".join(each.terms)))
+        for crawl, each in shown
+    ]
+    note = "<p>Each crawl has topics of its own; those that share terms lie together, whichever crawl they are of.</p>"
+    drawn = topic_map("Topics of all crawls", [each for _, each in shown])
+    return OverviewSection(
+        "map", "Topics", drawn + note + table(("Topic", "crawl", "objects", "stems of its terms"), rows)
+    )
+
+
+def _ranked(kind: Kind, title: str, names: Sequence[SpokenOfByAll], span: TimeSpan) -> OverviewSection:
+    def lead(of: str) -> str:
+        return address("archive", "spoken", "of", kind=kind, of=of, since=span.since, until=span.until)
+
+    labels: Mapping[str, str] = {each.of: each.label for each in names}
+    picture = bars(title, {each.of: each.objects for each in names[:_TOPIC_BARS]}, labels, lead, "objects")
+    rows = [(each.label, lead(each.of), (each.objects, len(each.crawls))) for each in names[:_ROWS]]
+    return OverviewSection(kind, title, picture + table((title, "objects", "crawls"), rows))
+
+
+OfSite = Annotated[str, Query(max_length=300, alias="site")]
+Name = Annotated[str, Query(max_length=300)]
+_BARS: Final = 8
+_NAMED: Final = 3
+
+
+def conversation_routes(site: Site) -> APIRouter:
+    """Return the routes of conversations."""
+    router = APIRouter(prefix="/crawls/{crawl}/archive")
+    indexes = site.instruments.indexes
+
+    def talk_of(crawl: str, of: str, span: TimeSpan, who: str = "", whom: str = "") -> tuple[Talk, tuple[Quoted, ...]]:
+        found = site.crawl(crawl)
+        with enriched_of(indexes, found) as enriched:
+            talk = Talk(enriched, of, named=AnnotationSettings.of(found.folder).people, span=span)
+            return talk, talk.answers(enriched, who, whom) if who and whom else ()
+
+    @router.get("/conversations")
+    def show(
+        session: Reading,
+        crawl: str,
+        span: Span,
+        of: OfSite = "",
+        who: Name = "",
+        whom: Name = "",
+    ) -> Response:
+        found = site.crawl(crawl)
+        if not is_enriched(found):
+            return site.crawl_page(session, found, "archive", "conversations.html", told=None)
+        talk, answers = talk_of(crawl, of, span, who, whom)
+        told, settings = talk.told(), AnnotationSettings.of(found.folder)
+        asked = {"site": of, "since": span.since, "until": span.until}
+        values = {
+            "told": told,
+            "settings": settings,
+            "sections": shown_sections(_conversation_sections(talk, told, crawl, asked, chosen_in(span))),
+            "answers": answers,
+            "who": who,
+            "whom": whom,
+            "span": span,
+            "leads": Leads(crawl, settings),
+            "unspanned": address("crawls", crawl, "archive", "conversations", site=of),
+        }
+        return site.crawl_page(session, found, "archive", "conversations.html", **values)
+
+    @router.get("/conversations.graphml")
+    def download_graph(_: Reading, crawl: str, span: Span, of: OfSite = "") -> Response:
+        named = {"Content-Disposition": f'attachment; filename="{crawl}-conversations.graphml"'}
+        return Response(talk_of(crawl, of, span)[0].graphml(), media_type="application/xml", headers=named)
+
+    @router.get("/conversations.csv")
+    def download_voices(_: Reading, crawl: str, span: Span, of: OfSite = "") -> Response:
+        head = ("name", "influence", "answers", "answered", "community")
+        rows = (
+            (each.name, each.influence, each.answers, each.answered, each.community or "")
+            for each in talk_of(crawl, of, span)[0].voices()
+        )
+        return as_csv(f"{crawl}-conversations", (head, *rows))
+
+    return router
+
+
+def _conversation_sections(
+    talk: Talk, told: Conversation, crawl: str, asked: Mapping[str, str], chosen: Chosen
+) -> list[OverviewSection]:
+    if not told.answers:
+        return []
+
+    def lead(name: str) -> str:
+        words = name.replace('"', " ")
+        return address("search", q=f'author:"{words}"', crawl=crawl) if told.named else ""
+
+    def between(one: str, other: str) -> str:
+        if not told.named:  # Together, the words of answers would tell who somebody is.
+            return ""
+        return f"{address('crawls', crawl, 'archive', 'conversations', who=one, whom=other, **asked)}#answers"
+
+    graph = talk.strongest()
+    title = "Who answers whom"
+    note = f"<p>From those in rows to those in columns: the {len(graph.names):,} with the most of {told.people:,}.</p>"
+    rows = [(f"{one} → {other}", between(one, other), (n,)) for one, other, n in told.links]
+    picture = matrix(title, graph, lead, "answer", "people", between)
+    voices = {each.name: round(1_000 * each.influence) for each in told.voices[:_BARS]}
+    lines = [
+        (each.name, lead(each.name), (f"{each.influence:.3f}", each.answered, each.answers, each.community or "–"))
+        for each in told.voices
+    ]
+    influence = bars("Influence", voices, {}, lead, "thousandths")
+    months = dict(talk.months())
+    undated = months.pop("", 0)
+    return [
+        OverviewSection("graph", title, picture + note + table(("From and to", "answers"), rows)),
+        OverviewSection(
+            "influence",
+            "Influence, in thousandths",
+            influence + table(("Who", "influence", "is answered", "answers", "community"), lines),
+        ),
+        *_communities(talk),
+        over_time("times", "Answers over time", months, lambda _: "", "answers", undated, chosen),
+    ]
+
+
+def _communities(talk: Talk) -> list[OverviewSection]:
+    members: dict[int, list[str]] = {}
+    for name, number in talk.community.items():
+        if number:
+            members.setdefault(number, []).append(talk.shown[name])
+    if not members:
+        return []
+    counts = {str(number): len(names) for number, names in sorted(members.items())}
+    labels = {str(number): f"{number}: {', '.join(names[:_NAMED])}" for number, names in members.items()}
+    rows = [(f"Community {number}", "", (len(names), ", ".join(names))) for number, names in sorted(members.items())]
+    picture = bars("Communities", counts, labels, lambda _: "", "people")
+    note = "<p>Those who answer one another more than others; named by the members with the most influence.</p>"
+    return [OverviewSection("communities", "Communities", picture + note + table(("Community", "people", "who"), rows))]

@@ -11,10 +11,8 @@ from aahcrawler.annotations import Kind
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars, columns, over_time, table
 from aahcrawler.overview.periods import periods, worded
-from aahcrawler.overview.spoken_pictures import Row, balance, shares
-from aahcrawler.overview.topic_map import TopicArea, topic_map
-from aahcrawler.service.cockpit.rendering import visible
-from aahcrawler.service.cockpit.site import address
+from aahcrawler.overview.spoken_pictures import Row, TopicArea, balance, shares, topic_map
+from aahcrawler.service.cockpit.site import address, visible
 from aahcrawler.service.views.spoken_of import (
     ALL_TIMES,
     CrawlSpokenOf,

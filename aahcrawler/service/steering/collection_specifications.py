@@ -24,11 +24,14 @@ from aahcrawler.layout import EXCLUSIONS, SPECIFICATION
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry, KnowledgeFolders
-from aahcrawler.service.steering.crawl_process import Processes
-from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
-from aahcrawler.service.steering.held_definitions import HeldDefinitions, refused
+from aahcrawler.service.steering.crawl_process import Processes, ReportingProcess
+from aahcrawler.service.steering.held_definitions import (
+    HeldDefinitions,
+    refuse_machine_fields,
+    refuse_widening,
+    refused,
+)
 from aahcrawler.service.steering.long_jobs import Jobs, JobView, Progress, Task
-from aahcrawler.service.steering.reporting_process import ReportingProcess
 from aahcrawler.service.steering.starting_crawls import NewCrawl, Starting, establish, folder_for, start
 from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, NO_SPECIFICATION, MistakeView, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller, Role, checked
@@ -275,7 +278,7 @@ class Specifications:
         files = {each: content.encode("utf-8", "replace") for each, content in texts.items()}
         try:
             own = frozenset((*files, *archives, *map(str, archives.values())))
-            plain = text_check.checked(text).icd
+            plain = text_check.checked_definition(text).icd
             if plain is not None:  # Else the mistakes are told, with those of its texts and archives.
                 refuse_machine_fields(plain, own=own)
             icd = _read(text, files, archives)

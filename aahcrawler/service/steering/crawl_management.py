@@ -1,4 +1,4 @@
-"""A crawl is described, copied and deleted, with all that it has archived."""
+"""A crawl, or a collection of crawls, is described, copied and deleted."""
 
 import logging
 import os
@@ -7,22 +7,25 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from aahcrawler.crawl_collections import LISTS, TERMS, Collection, CollectionError, CollectionFile, mistakes
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontiers import kept_out
 from aahcrawler.layout import DELETED
-from aahcrawler.segments.series import sync_folder
+from aahcrawler.segments.reader import sync_folder
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, refused
 from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.steering.starting_crawls import Created, create, free_id
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.steering.steering_service import SteeringService
+from aahcrawler.service.views.collected_view import collection_file
 from aahcrawler.service.web.noted_acts import note_did, note_said
-from aahcrawler.service.web.problems import CONFLICT, ProblemError, Shown
+from aahcrawler.service.web.problems import BAD_COLLECTION, CONFLICT, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
@@ -31,7 +34,7 @@ from online_analysis.icd.new_definition import suggested_id
 
 Value = Annotated[str, Field(max_length=1000)]
 Values = Annotated[tuple[Value, ...], Field(max_length=100)]
-LISTS: Final = ("creator", "publisher", "rights", "language", "subject", "coverage")
+MULTIPLE_TERMS: Final = ("creator", "publisher", "rights", "language", "subject", "coverage")
 """The terms that may have several values."""
 
 
@@ -57,12 +60,12 @@ class Description(BaseModel):
     @property
     def has_terms(self) -> bool:
         """Whether it says more than a title."""
-        return any(getattr(self, name) for name in ("description", *LISTS))
+        return any(getattr(self, name) for name in ("description", *MULTIPLE_TERMS))
 
 
 def terms() -> Mapping[str, FormField]:
     """Return the fields of a definition that a crawl is described by, beside its title, by the names of the terms."""
-    return {name: form_fields()[f"metadata.{name}"] for name in ("description", *LISTS)}
+    return {name: form_fields()[f"metadata.{name}"] for name in ("description", *MULTIPLE_TERMS)}
 
 
 def describe(definitions: HeldDefinitions, crawl: Crawl, by: str, wanted: Description) -> Description:
@@ -198,3 +201,76 @@ def _size(path: Path) -> int | None:
         return path.lstat().st_size
     except OSError:
         return None
+
+
+T = TypeVar("T")
+
+
+def put_collection(reach: CrawlRegistry, name: str, wanted: Collection) -> bool:
+    """Make a collection what is wanted; return whether it is new. Raise ``ProblemError``.
+
+    Crawls that are gone may stay in it, and no other that is none can be added.
+    """
+    file = collection_file(reach, name, is_new=True)
+
+    def done() -> bool:
+        known = file.read().crawls if file.path.exists() else ()
+        file.check([file.folder(crawl) for crawl in wanted.crawls if crawl not in known])
+        if not file.path.exists():
+            file.create(wanted)
+            return True
+        file.change({term: getattr(wanted, term) for term in (*TERMS, "crawls")})
+        return False
+
+    is_new = _told(file, done)
+    note_did(name, "collect")
+    return is_new
+
+
+def describe_collection(reach: CrawlRegistry, name: str, changes: Mapping[str, JsonValue]) -> None:
+    """Change what a collection is described by. Raise ``ProblemError`` with each mistake."""
+    file = collection_file(reach, name)
+    _told(file, lambda: file.change({term: changes[term] for term in TERMS if term in changes}))
+    note_did(name, "describe_collection")
+
+
+def add_to_collection(reach: CrawlRegistry, name: str, folder: str) -> None:
+    """Add the folder of a crawl. Raise ``ProblemError``."""
+    file = collection_file(reach, name)
+    _told(file, lambda: file.add([file.folder(folder)]))
+    note_did(name, "add_to_collection")
+    note_said(f"{folder} is in {name}", refused=False)
+
+
+def remove(reach: CrawlRegistry, name: str, folder: str) -> None:
+    """Take the folder of a crawl out of a collection. Raise ``ProblemError``."""
+    file = collection_file(reach, name)
+    _told(file, lambda: file.remove([file.folder(folder)]))
+    note_did(name, "remove_from_collection")
+    note_said(f"{folder} is not in {name} any more", refused=False)
+
+
+def delete_collection(reach: CrawlRegistry, name: str) -> None:
+    """Delete a collection, and no crawl. Raise ``ProblemError``."""
+    file = collection_file(reach, name)
+    _told(file, file.delete)
+    note_did(name, "delete_collection")
+
+
+def described_by(fields: Mapping[str, str]) -> Collection:
+    """Return what the fields of a form say, a line for each value of a list. Raise ``ProblemError``."""
+    lists = {name: [line.strip() for line in fields.get(name, "").splitlines() if line.strip()] for name in LISTS}
+    said = {name: " ".join(fields.get(name, "").split()) for name in ("title", "description", "date")}
+    try:
+        return Collection.model_validate({**said, **lists})
+    except ValidationError as error:
+        raise ProblemError(BAD_COLLECTION, ". ".join(mistakes(error))) from None
+
+
+def _told(file: CollectionFile, act: Callable[[], T]) -> T:
+    try:
+        return act()
+    except CollectionError as error:
+        raise ProblemError(
+            BAD_COLLECTION, str(error).replace(f"{file.path}: ", "").replace(f"{file.place}/", "")
+        ) from None

@@ -2,9 +2,19 @@
 
 from dataclasses import dataclass
 
-from aahcrawler.annotations.judgements import MAX_COMMENT, Grade, Said, Seen, judge
-from aahcrawler.annotations.judging_samples import Sample, Wanted, draw, keep
-from aahcrawler.annotations.membership import MemberAnswer, decide_membership
+from aahcrawler.annotations.judgements import (
+    MAX_COMMENT,
+    Grade,
+    MemberAnswer,
+    Said,
+    Sample,
+    Seen,
+    Wanted,
+    decide_membership,
+    draw,
+    judge,
+    keep,
+)
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.judged_pages import OF_PAGE, as_problems, folder_to_judge, framed_pages, judging
 from aahcrawler.service.views.page_indexes import PageIndexes

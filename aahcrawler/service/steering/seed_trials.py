@@ -13,8 +13,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
-from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
-from aahcrawler.service.steering.reporting_process import ReportingProcess
+from aahcrawler.service.steering.crawl_process import ReportingProcess
+from aahcrawler.service.steering.held_definitions import refuse_machine_fields, refuse_widening
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd

@@ -18,8 +18,15 @@ from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.steering.crawl_process import Launched, Processes, failure
-from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
-from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of, unread
+from aahcrawler.service.steering.held_definitions import (
+    HeldDefinitions,
+    definition_file,
+    refuse_machine_fields,
+    refuse_widening,
+    refused,
+    registry_of,
+    unread,
+)
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, ProblemError, Shown
 from aahcrawler.service.web.roles import Caller

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 import pyoxigraph as ox
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from aahcrawler.archive.index_entry import Place
+from aahcrawler.archive.index import Place
 from aahcrawler.archive.payload import beginning_of
 from aahcrawler.archive.record_access import (
     MAX_METADATA_LENGTH,
@@ -26,7 +26,7 @@ from aahcrawler.archive.record_access import (
     records_at,
     rendered_in,
 )
-from aahcrawler.archive.resources import DOM, THUMBNAIL, VIEW
+from aahcrawler.archive.records import DOM, THUMBNAIL, VIEW
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.metadata import MEDIA_TYPE

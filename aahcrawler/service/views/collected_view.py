@@ -1,9 +1,9 @@
-"""What a crawl collected about an event or from archives: figures and drawings as in its report, and files of them."""
+"""What crawls collected about an event, what collections of crawls hold, and what all of them hold together."""
 
 import io
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Unfinished
 from contextlib import closing, suppress
@@ -14,14 +14,29 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from pydantic import Field
+
+from aahcrawler.crawl_collections import Collection, CollectionError, CollectionFile
 from aahcrawler.layout import OBJECTS, REFUSED, SUMMARY
 from aahcrawler.objects.capture_statements import PageRow
-from aahcrawler.overview.event_table import EventLine, is_collection
-from aahcrawler.overview.link_graph import NodeValues, write_graphml
+from aahcrawler.overview.archive_overview import CrawlChange, GatheredArchives, Holdings, changes, holdings
+from aahcrawler.overview.link_graph import (
+    NodeValues,
+    SiteLinks,
+    StrongestSites,
+    strongest,
+    strongest_names,
+    write_graphml,
+)
+from aahcrawler.overview.overview_sections import STRONGEST, EventLine, is_collection
+from aahcrawler.page_index import captures_in
 from aahcrawler.report import ReportError, read_collection
 from aahcrawler.report.event_collection import EventCollection, archive_of, course, sections
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
+from aahcrawler.service.views.crawl_state import CrawlStates
+from aahcrawler.service.views.page_indexes import Asked, PageIndexes
+from aahcrawler.service.web.problems import NO_COLLECTION, Kind, ProblemError, Shown
 
 NOT_COLLECTED: Final = Kind("not-collected", HTTPStatus.CONFLICT, "Nothing is collected yet")
 PATIENCE: Final = 3.0
@@ -183,3 +198,196 @@ def graphml(collection: EventCollection) -> bytes:
         base.executemany("INSERT INTO edge VALUES (?, ?, ?, ?, ?)", edges)
         write_graphml(base, written, more)
     return written.getvalue()
+
+
+class CollectedCrawl(Shown):
+    """A crawl of a collection, by the name of its folder. Of one that is gone nothing else is known.
+
+    ``pages`` and ``objects`` are as in the crawl's own state; ``objects`` is None where they are not yet counted.
+    """
+
+    folder: str
+    id: str = ""
+    title: str = ""
+    state: str = Field(default="gone", description="That of the crawl, or `gone`.")
+    pages: int = 0
+    objects: int | None = None
+
+
+class CollectionView(Shown):
+    """A collection: its name, what describes it, and its crawls. ``pages`` and ``objects`` are the sums of theirs.
+
+    ``problem`` says what is wrong with its file; nothing else is known then.
+    """
+
+    name: str
+    described: Collection | None = None
+    crawls: tuple[CollectedCrawl, ...] = ()
+    pages: int = 0
+    objects: int = 0
+    missing: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.name if self.described is None else self.described.title
+
+
+def collections(reach: CrawlRegistry, states: CrawlStates) -> Sequence[CollectionView]:
+    """Return the collections in the folder of crawls, in the order of their names."""
+    place = reach.catalog.place_for_new()
+    crawls = _by_folder(reach)
+    return [] if place is None else [_shown(file, states, crawls) for file in CollectionFile.all_in(place)]
+
+
+def collection(reach: CrawlRegistry, states: CrawlStates, name: str) -> CollectionView:
+    """Return a collection. Raise ``ProblemError`` where there is none."""
+    return _shown(collection_file(reach, name), states, _by_folder(reach))
+
+
+def collection_file(reach: CrawlRegistry, name: str, *, is_new: bool = False) -> CollectionFile:
+    """Return the file of a collection. Raise ``ProblemError`` where there is none, or, if it is new, can be none."""
+    place = reach.catalog.place_for_new()
+    try:
+        if place is None:
+            raise CollectionError("this service was given folders of single crawls; a collection lies beside several")
+        file = CollectionFile(place / name)
+    except CollectionError as error:
+        raise ProblemError(NO_COLLECTION, str(error)) from None
+    if file.name != name or not (is_new or file.path.is_file()):
+        raise ProblemError(NO_COLLECTION, "no collection of this name lies in this service's folder of crawls")
+    return file
+
+
+def folders_to_add(reach: CrawlRegistry, shown: CollectionView) -> Iterator[tuple[str, str]]:
+    """Yield name and title of the folders of crawls that a collection could have and has not."""
+    place = reach.catalog.place_for_new()
+    known = {each.folder for each in shown.crawls}
+    for crawl in reach.crawls():
+        folder = crawl.folder
+        if folder is not None and folder.parent == place and folder.name not in known:
+            yield folder.name, crawl.icd.title or crawl.id
+
+
+def _by_folder(reach: CrawlRegistry) -> Mapping[Path, Crawl]:
+    return {crawl.folder.resolve(): crawl for crawl in reach.crawls() if crawl.folder is not None}
+
+
+def _shown(file: CollectionFile, states: CrawlStates, known: Mapping[Path, Crawl]) -> CollectionView:
+    try:
+        described = file.read()
+    except CollectionError as error:
+        return CollectionView(name=file.name, problem=str(error).replace(f"{file.path}: ", ""))
+    crawls = tuple(_crawl(name, known.get(file.folder(name).resolve()), states) for name in described.crawls)
+    return CollectionView(
+        name=file.name,
+        described=described,
+        crawls=crawls,
+        pages=sum(each.pages for each in crawls),
+        objects=sum(each.objects or 0 for each in crawls),
+        missing=tuple(each.folder for each in crawls if each.state == "gone"),
+    )
+
+
+def _crawl(name: str, crawl: Crawl | None, states: CrawlStates) -> CollectedCrawl:
+    if crawl is None:
+        return CollectedCrawl(folder=name)
+    status = states.status(crawl)
+    return CollectedCrawl(
+        folder=name,
+        id=crawl.id,
+        title=crawl.icd.title or crawl.id,
+        state=status.state,
+        pages=status.fetched,
+        objects=status.objects,
+    )
+
+
+_TOPICS: Final = {"site": "site", "application": "application", "media": "media"}
+
+
+@dataclass(frozen=True, slots=True)
+class PartHeld:
+    """How much of something one crawl or import holds."""
+
+    crawl: Crawl
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldArchives:
+    """What is held. ``notes`` tell what is not counted yet, or cannot be.
+
+    ``archives`` are those that were counted, with their captures; ``changes`` are of a single crawl alone.
+    """
+
+    held: Holdings
+    changes: tuple[CrawlChange, ...]
+    graph: StrongestSites | None
+    archives: tuple[PartHeld, ...]
+    notes: tuple[str, ...]
+
+
+def held_archives(indexes: PageIndexes, crawls: Sequence[Crawl]) -> HeldArchives:
+    """Return what crawls and imports hold together. Those that cannot be asked now are named in the notes."""
+    notes: list[str] = []
+    archives: list[PartHeld] = []
+    read: list[Crawl] = []
+    with GatheredArchives() as gathered:
+        for crawl in crawls:
+            try:
+                with indexes.asked(crawl) as index:
+                    gathered.add_pages(index.base)
+                    archives.append(PartHeld(crawl, captures_in(index.base)))
+                    notes += _note(crawl, index.progress.note, "")
+            except ProblemError as problem:
+                notes += _note(crawl, problem.detail, "")
+                continue
+            try:
+                with indexes.asked(crawl, SiteLinks) as index:
+                    gathered.add_sites(index.base)
+                    read.append(crawl)
+                    notes += _note(crawl, index.progress.note, "links and languages: ")
+            except ProblemError as problem:
+                notes += _note(crawl, problem.detail, "links and languages: ")
+        names = strongest_names(gathered.base, STRONGEST)
+        for crawl in read if names else ():
+            # One whose index has been removed meanwhile is named the next time.
+            with suppress(ProblemError), indexes.asked(crawl, SiteLinks) as index:
+                gathered.add_links(index.base, names)
+        held = holdings(gathered)
+        graph = strongest(gathered.base, STRONGEST) if read else None
+    only = crawls[0] if len(crawls) == 1 else None
+    changed = () if only is None or only.folder is None or only.is_import else changes(only.folder)
+    return HeldArchives(held, changed, graph, tuple(archives), tuple(notes))
+
+
+def parts_held(indexes: PageIndexes, crawls: Sequence[Crawl], by: str, of: str) -> tuple[PartHeld, ...]:
+    """Return which crawls and imports hold how much of a part: those that hold any, the most first.
+
+    ``by`` is ``captured`` or ``published`` with a period, or ``site``, ``application`` or ``media`` with a name. Those
+    that cannot be asked now are left out.
+    """
+    found: list[PartHeld] = []
+    for crawl in crawls:
+        try:
+            with indexes.asked(crawl) as index:
+                found.append(PartHeld(crawl, _count(index, by, of)))
+        except ProblemError:
+            continue
+    return tuple(sorted((each for each in found if each.count), key=lambda each: (-each.count, each.crawl.id)))
+
+
+def _count(index: Asked, by: str, of: str) -> int:
+    if by in _TOPICS:
+        condition, values = "crawl != 0 AND topic = ? AND name = ?", (_TOPICS[by], of)
+    else:
+        topic, crawl = ("month", "!=") if by == "captured" else ("published", "=")
+        condition, values = f"crawl {crawl} 0 AND topic = ? AND substr(name, 1, {len(of)}) = ?", (topic, of)
+    statement = f"SELECT coalesce(sum(n), 0) FROM tally WHERE {condition}"  # noqa: S608
+    return int(index.base.execute(statement, values).fetchone()[0])
+
+
+def _note(crawl: Crawl, text: str, about: str) -> tuple[str, ...]:
+    return (f"{crawl.icd.title or crawl.id}: {about}{text}",) if text else ()

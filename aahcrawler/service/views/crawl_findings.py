@@ -1,19 +1,25 @@
-"""What a crawl found out about its seeds, about traps, and about actions that failed and were repaired."""
+"""What a crawl found out about its seeds, traps and repairs, its course for plots, and the files imported into it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from aahcrawler.adaptation.overlay import Evidence, Overlay
-from aahcrawler.layout import LEARNED
+from aahcrawler.imports.import_writer import ImportCounts, ImportedFile, PlaceNote, entries
+from aahcrawler.layout import IMPORTS, LEARNED
+from aahcrawler.page_index import Course
 from aahcrawler.report.reason_words import CountedReason, counted
 from aahcrawler.report.report_sections import Seed
 from aahcrawler.seeds.verdicts import GIVING, Verdict
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus, read_summary
+from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.web.problems import Shown
 from aahcrawler.tallies import group
-from aahcrawler.traps.path_shape import Trap
+from aahcrawler.traps.patterns import Trap
 
 MOST: Final = 1_000
 """Seeds, patterns and repairs of one page at most."""
@@ -207,3 +213,218 @@ def _learned(each: Evidence, used: Mapping[str, float]) -> LearnedItem:
         used_on=int(sum(number for name, number in used.items() if each.name in name)),
         decided=each.decision.words if each.decision is not None else "",
     )
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class CoursePoint(Shown):
+    """The crawl at one time: pages so far, relevant ones so far, and the sum of their scores.
+
+    ``seconds`` counts from its first page. ``harvest`` is the share of relevant ones of all so far, ``recent`` of those
+    since the point before; ``speed`` is the number of pages a second since then, None where no time passed.
+    """
+
+    at: str
+    seconds: float
+    pages: int
+    relevant: int
+    relevance: float
+    harvest: float
+    recent: float
+    speed: float | None
+
+
+class CrawlCourse(Shown):
+    """The course of one crawl of a folder, in at most 400 points."""
+
+    crawl: int
+    points: tuple[CoursePoint, ...]
+    progress: Progress
+
+
+class LevelCount(Shown):
+    """The pages of an application's level: how many, how many of them are relevant, and the objects found on them.
+
+    ``application``, ``level`` and ``role`` are None where nothing was recognised.
+    """
+
+    application: str | None
+    level: str | None
+    role: str | None
+    pages: int
+    relevant: int
+    objects: int
+
+
+class PageCounts(Shown):
+    """The captures of a crawl by application and level, status and trap, the most frequent first.
+
+    With the number 0 they are those of all crawls of the folder.
+    """
+
+    crawl: int
+    captures: int
+    pages: int
+    relevant: int
+    requisites: int
+    levels: tuple[LevelCount, ...]
+    statuses: dict[str, int]
+    traps: dict[str, int]
+    progress: Progress
+
+
+def crawl_course(asked: Asked, crawl: int) -> CrawlCourse:
+    """Return the course of a crawl by its number; no points where nothing is known of one."""
+    course = Course.of(asked.base, crawl)
+    points: list[CoursePoint] = []
+    pages, relevant, relevance = 0, 0, 0.0
+    begin = before = course.begun_at or 0
+    for point in course.points:
+        if not point.pages:
+            continue
+        pages, relevant, relevance = pages + point.pages, relevant + point.relevant, relevance + point.relevance
+        passed, before = (point.last_at - before) / 1e6, point.last_at
+        points.append(
+            CoursePoint(
+                at=(_EPOCH + timedelta(microseconds=point.last_at)).isoformat(timespec="seconds"),
+                seconds=round((point.last_at - begin) / 1e6, 3),
+                pages=pages,
+                relevant=relevant,
+                relevance=round(relevance, 4),
+                harvest=round(relevant / pages, 4),
+                recent=round(point.relevant / point.pages, 4),
+                speed=round(point.pages / passed, 3) if passed > 0 else None,
+            )
+        )
+    return CrawlCourse(crawl=crawl, points=tuple(points), progress=asked.progress)
+
+
+def page_counts(asked: Asked, crawl: int = 0) -> PageCounts:
+    """Return the counts of a crawl by its number, or those of all with 0."""
+    found: dict[str, dict[str, int]] = {}
+    rows = asked.base.execute(
+        "SELECT topic, name, sum(n) FROM tally WHERE crawl != 0 AND topic != 'site' AND (? = 0 OR crawl = ?)"
+        " GROUP BY topic, name HAVING sum(n) ORDER BY sum(n) DESC, name",
+        (crawl, crawl),
+    )
+    for topic, name, n in rows:
+        found.setdefault(topic, {})[name] = n
+    single = {topic: found.get(topic, {}).get("", 0) for topic in ("captures", "pages", "relevant", "requisites")}
+    return PageCounts(
+        crawl=crawl,
+        **single,
+        levels=tuple(_level(found, name, n) for name, n in found.get("level", {}).items()),
+        statuses=found.get("status", {}),
+        traps=found.get("trap", {}),
+        progress=asked.progress,
+    )
+
+
+def _level(found: dict[str, dict[str, int]], name: str, pages: int) -> LevelCount:
+    application, level, role = (part or None for part in name.split("\t", 2))
+    return LevelCount(
+        application=application,
+        level=level,
+        role=role,
+        pages=pages,
+        relevant=found.get("level relevant", {}).get(name, 0),
+        objects=found.get("level objects", {}).get(name, 0),
+    )
+
+
+_KEPT: Final = 16
+_MAX_READ: Final = 1 << 24
+"""Bytes of notes that one look goes through."""
+
+
+class ImportedView(Shown):
+    """A file, or all of them together, and what became of the records.
+
+    ``kept`` are in the folder, ``already`` were when the file was imported last, ``removed`` are of pages that were
+    taken down, ``lost`` could not be read, ``noted`` are kept although something about them is wrong, and ``passed``
+    counts places that hold no record. ``size`` is in bytes, ``at`` is when it was imported last, ISO 8601.
+    """
+
+    name: str
+    sha256: str
+    how: str
+    at: str
+    size: int
+    kept: int = 0
+    already: int = 0
+    removed: int = 0
+    lost: int = 0
+    noted: int = 0
+    passed: int = 0
+
+
+class ImportView(Shown):
+    """All that was imported into a folder: the files in the order in which they first came, and their sum."""
+
+    files: tuple[ImportedView, ...]
+    total: ImportedView
+
+
+class NoteView(Shown):
+    """What was told of a place in a file, whose byte it is; ``what`` names the record where anybody can."""
+
+    file: str
+    place: str
+    what: str
+    why: str
+    is_kept: bool
+
+
+class NotesView(Shown):
+    """Some of the notes, and the byte of ``imports.jsonl`` at which the next ones begin, None at the end."""
+
+    notes: tuple[NoteView, ...]
+    next: int | None
+
+
+def imported(folder: Path) -> ImportView:
+    """Return what was imported into a folder. Raise ``OSError``."""
+    stat = (folder / IMPORTS).stat()
+    return _imported(folder, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(_KEPT)
+def _imported(folder: Path, _changed: int, _size: int) -> ImportView:
+    found: dict[str, ImportedFile] = {}
+    for entry, _ in entries(folder):
+        if isinstance(entry, ImportedFile):
+            # A file that is imported again meets what it has already brought, and the same damage.
+            before = found.get(entry.sha256)
+            kept = entry.counts.kept + (before.counts.kept if before is not None else 0)
+            found[entry.sha256] = replace(entry, counts=replace(entry.counts, kept=kept))
+    files = tuple(map(_shown, found.values()))
+    sums = ImportCounts()
+    for each in found.values():
+        sums.add(each.counts)
+    last = max((each.at for each in files), default="")
+    # What a package holds is counted with its files.
+    size = sum(each.size for each in found.values() if "/" not in each.name)
+    return ImportView(files=files, total=_shown(ImportedFile("", "", last, "", size, sums)))
+
+
+def _shown(file: ImportedFile) -> ImportedView:
+    return ImportedView(
+        name=file.name, sha256=file.sha256, how=file.how, at=file.at, size=file.size, **asdict(file.counts)
+    )
+
+
+def notes_of(folder: Path, begin: int, most: int, *, lost_only: bool) -> NotesView:
+    """Return some notes from the line on that begins at a byte; one look goes through 16 MiB. Raise ``OSError``."""
+    names = {each.sha256: each.name for each in imported(folder).files}
+    notes: list[NoteView] = []
+    for entry, end in entries(folder, begin):
+        if isinstance(entry, PlaceNote) and not (lost_only and entry.kept):
+            name = names.get(entry.sha256, entry.sha256)
+            notes.append(
+                NoteView(file=name, place=str(entry.place), what=entry.what, why=entry.why, is_kept=entry.kept)
+            )
+        if len(notes) == most or end - begin > _MAX_READ:
+            is_more = end < (folder / IMPORTS).stat().st_size
+            return NotesView(notes=tuple(notes), next=end if is_more else None)
+    return NotesView(notes=tuple(notes), next=None)

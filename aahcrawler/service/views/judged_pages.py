@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.annotations.judgements import Grade, Judgement, judgements_of
-from aahcrawler.annotations.judging_samples import DrawnPage, FramePage, Order, Sample, samples_of
-from aahcrawler.annotations.membership import MemberDecision, membership_of
+from aahcrawler.annotations.judgements import (
+    DrawnPage,
+    FramePage,
+    Grade,
+    Judgement,
+    MemberDecision,
+    Order,
+    Sample,
+    judgements_of,
+    membership_of,
+    samples_of,
+)
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.layout import JUDGEMENTS, REMOVING
 from aahcrawler.report.judged_collection import Evaluation, NoSampleError, evaluate

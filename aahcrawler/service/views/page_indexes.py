@@ -13,7 +13,7 @@ from typing import Final
 
 from aahcrawler.annotations import AnnotationIndex
 from aahcrawler.derived_index import Standing, coverage, remove_base
-from aahcrawler.overview.site_links import SiteLinks
+from aahcrawler.overview.link_graph import SiteLinks
 from aahcrawler.page_index import PageIndex, captures_in
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.problems import Kind, ProblemError, Shown

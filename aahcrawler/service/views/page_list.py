@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal
 
-from aahcrawler.annotations.membership import MemberDecision
+from aahcrawler.annotations.judgements import MemberDecision
 from aahcrawler.overview.periods import span_of
 from aahcrawler.page_index import captures_in
 from aahcrawler.service.views.page_indexes import Asked, Progress

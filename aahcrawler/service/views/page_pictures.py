@@ -19,8 +19,7 @@ from aahcrawler.browser.process.chromium_executable import (
     require_extra,
 )
 from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, PageCrashedError
-from aahcrawler.browser.visits.rendered_page import VisitFailedError
-from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
+from aahcrawler.browser.visits.rendered_page import VisitBounds, VisitFailedError, VisitOrder
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import INDEXES, PICTURES
 from aahcrawler.replay.capture_lookup import NoIndexError

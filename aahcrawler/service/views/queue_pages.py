@@ -8,8 +8,7 @@ from math import inf
 from operator import attrgetter
 from typing import Final
 
-from aahcrawler.frontier.control import Place, Queued, Timed
-from aahcrawler.frontier.posting import UrlStatus
+from aahcrawler.frontier.control import Place, Queued, Timed, UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.report.reason_words import Reason, worded

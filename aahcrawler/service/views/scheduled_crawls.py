@@ -11,9 +11,19 @@ from typing import Final
 
 from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.schedule_file import Schedule
-from aahcrawler.schedule.schedule_plan import Capacity, Plan, RhythmOf, expected_seconds, planned, whole_rhythm
+from aahcrawler.schedule.schedule_plan import (
+    Capacity,
+    Plan,
+    RhythmOf,
+    Upcoming,
+    VisitRow,
+    expected_seconds,
+    planned,
+    upcoming,
+    visit_row,
+    whole_rhythm,
+)
 from aahcrawler.schedule.schedule_run import Place
-from aahcrawler.schedule.schedule_tables import Upcoming, VisitRow, upcoming, visit_row
 from aahcrawler.schedule.unit_client import HeldVersions, UnitClient, UnitError, asked_together
 from aahcrawler.schedule.unit_sharing import HeardUnit, Sharing, clients_of
 from aahcrawler.schedule.units_file import Units

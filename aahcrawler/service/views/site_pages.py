@@ -10,8 +10,7 @@ from threading import Lock
 from typing import Final, Literal
 
 from aahcrawler.crawls import frontier_settings
-from aahcrawler.frontier.blocking_rules import Rule, RuleBook
-from aahcrawler.frontier.control import Standing
+from aahcrawler.frontier.control import Rule, RuleBook, Standing
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.report.reason_words import CountedReason, counted

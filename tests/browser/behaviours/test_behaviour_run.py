@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from aahcrawler.browser.behaviours.behaviour_run import PageLostError, PutBack, Spent, put_back, run_behaviours
-from aahcrawler.browser.visits.rendered_page import BehaviourInfo
-from aahcrawler.browser.visits.visit_order import VisitBounds
+from aahcrawler.browser.visits.rendered_page import BehaviourInfo, VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.selectors import compile_selector
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
+from aahcrawler.browser.visits.rendered_page import VisitBounds, VisitOrder
 from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.selectors import compile_selector
 from tests.browser.behaviours.behaviour_sites import POSTS, site

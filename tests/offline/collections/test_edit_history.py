@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from offline.collections.edit_history import EditHistory, HistoryError, Revision, change_of, read_history
+from offline.collections.reference_pages import EditHistory, HistoryError, Revision, change_of, read_history
 
 FIRST = datetime(2015, 12, 2, 20, 15, tzinfo=UTC)
 

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
-from offline.collections.edit_history import Revision
 from offline.collections.event_definition import (
     Definition,
     Materials,
@@ -25,7 +24,7 @@ from offline.collections.event_definition import (
 )
 from offline.collections.event_page import CitedPage, EventPage, EventTime
 from offline.collections.from_wikipedia import Given, materials_for, write_definition
-from offline.collections.reference_pages import FetchingError, HadReference, WikiAddress
+from offline.collections.reference_pages import FetchingError, HadReference, Revision, WikiAddress
 from online_analysis.document import Document, DocumentPart, Times
 from online_analysis.icd import Event, Icd, Politeness
 from online_analysis.pair_frequencies import PairFrequencies

@@ -7,8 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offline.refinement.proposals import RefinementError
-from offline.refinement.review_file import merge, read_review, replace_file, scalar
+from offline.refinement.proposals import RefinementError, merge, read_review, replace_file, scalar
 from online_analysis.icd import Icd, IcdError
 
 HEAD = "id: floods  # a name\ncontact: a@example.org\n"

@@ -20,8 +20,8 @@ from aahcrawler.service.steering.crawl_management import go_on_deleting, held
 from aahcrawler.service.views.downloads import CutShortError, object_table, page_table, warc_file, warc_files, warc_tar
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.web.entrance import UNLIMITED
+from aahcrawler.service.web.noted_acts import ServiceLog
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.service.web.service_log import ServiceLog
 from benchmarks import cockpit_crawl
 from benchmarks.cockpit_pages import Shape
 from tests.crawl.crawling import until

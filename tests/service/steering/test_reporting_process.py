@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from aahcrawler.service.steering import reporting_process
+from aahcrawler.service.steering import crawl_process
+from aahcrawler.service.steering.crawl_process import ReportingProcess
 from aahcrawler.service.steering.long_jobs import Jobs, JobState, Progress, Task
-from aahcrawler.service.steering.reporting_process import ReportingProcess
 from tests.crawl.crawling import until
 
 pytestmark = pytest.mark.starts
@@ -22,7 +22,7 @@ def test_what_a_command_complains_of_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_command_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporting_process, "MAX_SECONDS", 0.05)
+    monkeypatch.setattr(crawl_process, "MAX_SECONDS", 0.05)
     process = ReportingProcess(["kb", "try", "--json", str(tmp_path)], tmp_path, {})
     assert list(process.told()) == []
     assert process.exit_code == -9

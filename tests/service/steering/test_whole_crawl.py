@@ -18,7 +18,7 @@ from aahcrawler.frontier.registry import CrawlState
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.steering.guarded_fields import refuse_machine_fields
+from aahcrawler.service.steering.held_definitions import refuse_machine_fields
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd

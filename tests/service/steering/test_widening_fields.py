@@ -7,7 +7,15 @@ import pytest
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.steering.guarded_fields import GIVEN, LED, LISTED, NARROWEST, PRIVATE, refuse_widening, widened
+from aahcrawler.service.steering.held_definitions import (
+    GIVEN,
+    LED,
+    LISTED,
+    NARROWEST,
+    PRIVATE,
+    refuse_widening,
+    widened,
+)
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.roles import Caller, Named, Role, Tokens

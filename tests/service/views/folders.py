@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler.crawls import frontier_name, frontier_settings
-from aahcrawler.frontier.blocking_rules import Rule, RuleKind
+from aahcrawler.frontier.control import Rule, RuleKind
 from aahcrawler.frontier.protocol import UNSCORED, Offer, Outcome, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.server.embedded import EmbeddedServer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import Resource
 from aahcrawler.service.views.capture_view import Picture, browser_look, picture
 from tests.service.views.test_warc_records import URL, writing, written
 

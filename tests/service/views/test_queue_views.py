@@ -19,9 +19,8 @@ from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import events_page
 from aahcrawler.service.views.queue_pages import QueuePage, QueueQuery, queue_page
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
-from aahcrawler.service.views.score_histories import ScoreHistories
 from aahcrawler.service.views.site_pages import SiteQuery, site_page, sites_page
-from aahcrawler.service.views.url_story import url_story
+from aahcrawler.service.views.url_story import ScoreHistories, url_story
 from aahcrawler.service.web.problems import ProblemError
 from tests.adaptation.test_overlay import SIGN
 from tests.pace import at_most

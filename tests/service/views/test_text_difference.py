@@ -1,6 +1,6 @@
 """Texts are compared by line and word, and never for long."""
 
-from aahcrawler.service.views.object_history import text_difference, word_difference
+from aahcrawler.service.views.object_list import text_difference, word_difference
 from tests.pace import at_most
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.archive.index import IndexWriter
-from aahcrawler.archive.records import CrawlInfo
-from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.records import CrawlInfo, Resource
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, INDEXES

@@ -1,6 +1,6 @@
 """A draft of TinyForum as a work begins with it, with doubts about its guesses."""
 
-from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.drafting.annotated_xml import Alternative, Doubt
 from aahcrawler.editor.text.edits import Remove, SetAttribute
 
 ITEM = "level[thread]/extract[posts]/item[1]"

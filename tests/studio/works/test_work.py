@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.drafting.annotated_xml import Alternative, Doubt
 from aahcrawler.editor.drafts import draft_folder
 from aahcrawler.editor.drafts.draft_collection import DraftCollection
 from aahcrawler.editor.drafts.draft_state import DraftEditError, StaleError, StepKind

@@ -24,8 +24,7 @@ from aahcrawler.page import Page
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address
 from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
 from aahcrawler.service.cockpit.studio.page_views import group_words
-from aahcrawler.service.cockpit.studio.studio_desk import StudioService
-from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.cockpit.studio.studio_desk import Done, StudioJobs, StudioService
 from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from knowledge_base.file_selection import filled

@@ -19,8 +19,7 @@ from aahcrawler.editor.entries.staging import brought_back
 from aahcrawler.editor.pages.saved_pages import SavedPageError
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
-from aahcrawler.service.cockpit.studio.studio_desk import StudioService
-from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.cockpit.studio.studio_desk import Done, StudioJobs, StudioService
 from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, NO_JOB, NO_WORK, ProblemError, Shown
 from knowledge_base.file_selection import filled

@@ -27,9 +27,16 @@ from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement, told
 from aahcrawler.service.cockpit.studio.entry_words import PartWords, address_words, said_of
 from aahcrawler.service.cockpit.studio.kept_rules import STRENGTHS, Choice, Purpose, Rule, changes_for_rule
 from aahcrawler.service.cockpit.studio.open_works import OpenDraft
-from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioService, mark_kind, short_record
-from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.cockpit.studio.work_acts import DraftChanges, seen_by
+from aahcrawler.service.cockpit.studio.studio_desk import (
+    OF_WORK,
+    Done,
+    OpenPage,
+    StudioJobs,
+    StudioService,
+    mark_kind,
+    short_record,
+)
+from aahcrawler.service.cockpit.studio.work_page import DraftChanges, seen_by
 from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError

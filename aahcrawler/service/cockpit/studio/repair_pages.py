@@ -27,15 +27,13 @@ from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.text.edits import Edit, SetAttribute
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.editor.text.places import parent_of
-from aahcrawler.replay.numbered_pages import MarkedPage
-from aahcrawler.replay.page_marks import Mark, MarkKind
+from aahcrawler.replay.page_marks import Mark, MarkedPage, MarkKind
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.entry_words import said_of
 from aahcrawler.service.cockpit.studio.open_works import LoadedKnowledge
-from aahcrawler.service.cockpit.studio.studio_desk import StudioService
-from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.cockpit.studio.studio_desk import Done, StudioJobs, StudioService
 from aahcrawler.service.steering.long_jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError

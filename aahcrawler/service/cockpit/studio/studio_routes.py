@@ -11,13 +11,11 @@ from aahcrawler.service.cockpit.studio import (
     own_entries_page,
     page_views,
     repair_pages,
-    studio_jobs,
-    work_acts,
+    studio_desk,
     work_page,
 )
 from aahcrawler.service.cockpit.studio.open_works import NO_PLACE, DraftChecker
-from aahcrawler.service.cockpit.studio.studio_desk import StudioService
-from aahcrawler.service.cockpit.studio.studio_jobs import StudioJobs
+from aahcrawler.service.cockpit.studio.studio_desk import StudioJobs, StudioService
 from knowledge_base.file_selection import chosen_files, filled
 
 
@@ -54,17 +52,17 @@ def routes(site: Site) -> APIRouter:
     topics = (
         home_routes(site, desk),
         page_views.routes(site, desk),
-        work_acts.group_routes(site, desk),
+        work_page.group_routes(site, desk),
         page_views.act_routes(site, desk),
         new_entry_page.routes(site, desk, jobs),
         work_page.routes(site, desk, checks),
-        work_acts.routes(site, desk, checks, jobs),
-        work_acts.text_routes(site, desk),
+        work_page.act_routes(site, desk, checks, jobs),
+        work_page.text_routes(site, desk),
         page_views.kept_page_routes(site, desk, jobs),
-        studio_jobs.trial_routes(site, desk, jobs),
+        studio_desk.trial_routes(site, desk, jobs),
         own_entries_page.routes(site, desk),
         own_entries_page.intake_routes(site, desk, jobs),
         repair_pages.routes(site, desk, jobs),
-        studio_jobs.routes(site, jobs),
+        studio_desk.routes(site, jobs),
     )
     return APIRouter(routes=[route for topic in topics for route in topic.routes])
