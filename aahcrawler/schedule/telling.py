@@ -202,10 +202,10 @@ class _Channel:
         try:
             self._way(notices, others)
         except _FAILURES as error:
-            logger.warning("nobody could be told by %s of %d events: %s", self.name, len(notices) + others, error)
             self.waiting, self.others = [*notices, *self.waiting][:_MAX_WAITING], self.others + others
             self.has_failed = True
             self.not_before = clock() + max(self._every, _RETRY_AFTER)
+            logger.warning("nobody could be told by %s of %d events: %s", self.name, len(notices) + others, error)
         else:
             self.has_failed = False
             self.not_before = clock() + self._every
