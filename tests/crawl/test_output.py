@@ -60,7 +60,16 @@ BUDGETS = [
     "domain_pages",
     "domain_bytes",
 ]
-LOOKS = ["http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"]
+LOOKS = [
+    "sparql",
+    "http",
+    "data",
+    "browser",
+    "browser_missing",
+    "browser_isolation",
+    "browser_version",
+    "browser_refused",
+]
 FOLDERS = ["archive", "changes", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
