@@ -83,9 +83,14 @@ class PageFormat(StrEnum):
     CSV = "csv"
 
 
-@app.callback()
-def about() -> None:
+@app.callback(invoke_without_command=True)
+def about(
+    *, show_version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False
+) -> None:
     """AAHCrawler: an application-aware, focused, archiving web crawler."""
+    if show_version:
+        version()
+        raise typer.Exit
 
 
 @app.command()

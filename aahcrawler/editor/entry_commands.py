@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.editor.commands import CrawlFolders, Folders, Person
-from aahcrawler.editor.entries.entry_pack import Contents
+from aahcrawler.editor.entries.entry_files import Contents
 from aahcrawler.exits import MISTAKE, exit_on_error
 
 entry_app = typer.Typer()

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from aahcrawler.editor.entries import entry_pack
-from aahcrawler.editor.entries.entry_files import Entry, PageParts, digest
+from aahcrawler.editor.entries.entry_files import Contents, Entry, PageParts, digest
 from aahcrawler.editor.entries.entry_import import ImportRefusedError, Proposal, Task, failures, propose, take
-from aahcrawler.editor.entries.entry_pack import Contents, Pack, PackError, Said, pack_entry, read_pack, unpacked
+from aahcrawler.editor.entries.entry_pack import Pack, PackError, Said, pack_entry, read_pack, unpacked
 from aahcrawler.editor.entries.own_folder import ChangedMeanwhileError, OwnFolder
 from aahcrawler.editor.pages.page_capture import Wish, capture
 from knowledge_base.file_selection import SHIPPED

@@ -39,6 +39,13 @@ def test_modules_that_are_needed_late_are_imported_late() -> None:
     assert [name for name in imported if name in LATER] == []
 
 
+def test_help_waits_for_nothing_that_reads_pages() -> None:
+    code = "import sys, aahcrawler.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    readers = ("aahcrawler.page.", "aahcrawler.helper.", "aahcrawler.induction.", "lxml.", "scrapy.")
+    assert [name for name in done.stdout.split() if name.startswith(readers)] == []
+
+
 def set_up(**given: object) -> Settings:
     settings = project_settings()
     settings.setdict(given, priority="cmdline")

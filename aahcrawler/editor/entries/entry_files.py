@@ -8,6 +8,7 @@ from binascii import Error as NotBase64Error
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,21 @@ MAX_LOG = 32 << 20
 """Bytes of a history beyond which the contents of the oldest changes are no longer kept."""
 MAX_CONTENT = 16 << 20
 """Bytes of a file beyond which its earlier states are not kept."""
+
+
+class Contents(StrEnum):
+    """Whose words the saved pages of a pack hold."""
+
+    MINE = "mine"
+    """The packer wrote them, or may pass them on."""
+    MADE_UP = "made-up"
+    """They were put in the place of what people wrote."""
+    OTHERS = "others"
+    """Other people wrote them; whoever takes the entry must not publish them."""
+    LEFT_OUT = "left-out"
+    """There are pages, but they were left out of the pack."""
+    NONE = "none"
+    """The entry has no saved pages."""
 
 
 class PageParts(NamedTuple):

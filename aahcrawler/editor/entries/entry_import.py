@@ -12,8 +12,8 @@ from time import monotonic
 
 from aahcrawler.editor.checks.check_findings import Finding, Severity
 from aahcrawler.editor.checks.examination import check, reports_of
-from aahcrawler.editor.entries.entry_files import Change, Entry, file_part
-from aahcrawler.editor.entries.entry_pack import Contents, Pack, PackError, root_attributes
+from aahcrawler.editor.entries.entry_files import Change, Contents, Entry, file_part
+from aahcrawler.editor.entries.entry_pack import Pack, PackError, root_attributes
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.editor.entries.staging import Staged, staged, write_alone
 from aahcrawler.editor.pages.saved_pages import SavedPage, SavedPageError

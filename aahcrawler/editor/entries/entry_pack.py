@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
@@ -20,29 +19,13 @@ from lxml import etree
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler import __version__
-from aahcrawler.editor.entries.entry_files import Entry, digest, file_part, is_name, licence_part
+from aahcrawler.editor.entries.entry_files import Contents, Entry, digest, file_part, is_name, licence_part
 from aahcrawler.editor.entries.own_folder import OwnFolder, own_folder
 from aahcrawler.editor.pages.saved_pages import pages_folder
 from aahcrawler.editor.pages.trial import Trial, all_pages
 from aahcrawler.editor.text.printable_text import plain_line
 from knowledge_base.loader import MAX_FILE_SIZE
 from knowledge_base.model import KnowledgeBase
-
-
-class Contents(StrEnum):
-    """Whose words the saved pages of a pack hold."""
-
-    MINE = "mine"
-    """The packer wrote them, or may pass them on."""
-    MADE_UP = "made-up"
-    """They were put in the place of what people wrote."""
-    OTHERS = "others"
-    """Other people wrote them; whoever takes the entry must not publish them."""
-    LEFT_OUT = "left-out"
-    """There are pages, but they were left out of the pack."""
-    NONE = "none"
-    """The entry has no saved pages."""
-
 
 ENDING = ".aah-entry.zip"
 MAX_PACK = 64 << 20

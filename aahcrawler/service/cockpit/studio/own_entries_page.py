@@ -11,8 +11,9 @@ from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel
 
 from aahcrawler.editor.drafts.draft_state import DraftEditError
+from aahcrawler.editor.entries.entry_files import Contents
 from aahcrawler.editor.entries.entry_import import Proposal, propose, take
-from aahcrawler.editor.entries.entry_pack import ENDING, KNOWN_LICENCE, Contents, PackError, pack_entry, unpacked
+from aahcrawler.editor.entries.entry_pack import ENDING, KNOWN_LICENCE, PackError, pack_entry, unpacked
 from aahcrawler.editor.entries.entry_pack import Said as Labelled
 from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
 from aahcrawler.editor.entries.staging import brought_back
