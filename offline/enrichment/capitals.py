@@ -13,7 +13,14 @@ from itertools import pairwise
 from typing import Final
 
 from aahcrawler.annotations import Kind
-from offline.enrichment.name_contexts import MAX_NAME, TITLES, is_institution, kind_by_apposition, kind_by_words
+from offline.enrichment.name_contexts import (
+    MAX_NAME,
+    TITLES,
+    is_institution,
+    is_to_place,
+    kind_by_apposition,
+    kind_by_words,
+)
 from offline.enrichment.word_dictionaries import NounDictionary
 from online_analysis.terms import function_words
 
@@ -248,13 +255,28 @@ class _Nouns:
             if before not in _INDEFINITE and (
                 len(words) > 1 or (not is_alone and self._is_single(words[0], kind, is_bare=is_bare))
             ):
-                own = kind_by_words(" ".join(word.text for word in words), "de")
-                kind = kind if own is Kind.NAME else own
+                kind = self._own_kind(words, before if begin == 0 else "", kind)
                 if self.is_genitive(words):
                     yield Found(words[0].start, words[0].end - 1)
                 else:
                     yield Found(words[0].start, words[-1].end, kind)
             begin, apposed = end, ""
+
+    def _own_kind(self, words: list[_Word], before: str, apposed: Kind) -> Kind:
+        """Return what the words of a name tell of what bears it, else what the one before it does.
+
+        What begins with an adjective is no person ("Sprecher Alter Deich").
+        """
+        own = kind_by_words(" ".join(word.text for word in words), "de")
+        if own is not Kind.NAME:
+            return own
+        if len(words) == 1 and is_to_place(before, "de") and self._dictionary.is_town(words[0].text):
+            return Kind.PLACE
+        is_person = apposed is Kind.PERSON and not (len(words) > 1 and self._is_adjective_of_name(words[0]))
+        return apposed if is_person or apposed is not Kind.PERSON else Kind.NAME
+
+    def _is_adjective_of_name(self, word: _Word) -> bool:
+        return self._dictionary.is_adjective(word.text) and not self._dictionary.is_own_lemma(word.text)
 
     def is_noun_before_institution(self, words: list[_Word]) -> bool:
         """Return whether words are ordinary nouns of which a later one is an institution's ("Art Versicherung")."""
@@ -273,10 +295,15 @@ class _Nouns:
         at = begin
         while at < len(run) and self._is_part(run, at):
             at += 1
-            if at < len(run) and run[at - 1].text.endswith("s") and self._dictionary.head(run[at].text):
+            if at < len(run) and self._is_genitive_before(run[at - 1], run[at]):
                 return at
         is_surname = at > begin and at < len(run) and self._dictionary.head(run[at].text) == run[at].text
         return at + 1 if is_surname else at
+
+    def _is_genitive_before(self, word: _Word, noun: _Word) -> bool:
+        """Return whether a name that ends with "s" is whose the noun behind it is, and not a given name ("Thomas")."""
+        is_given = self._dictionary.is_own_lemma(word.text)
+        return word.text.endswith("s") and not is_given and bool(self._dictionary.head(noun.text))
 
     def _is_part(self, run: list[_Word], at: int) -> bool:
         """Return whether a word is no ordinary noun, or an adjective that has a capital for being part of a name."""
@@ -291,7 +318,11 @@ class _Nouns:
         return not self._dictionary.is_adjective(word.text) or self._is_before_noun(run, at)
 
     def _is_before_noun(self, run: list[_Word], at: int) -> bool:
-        return at + 1 < len(run) and not run[at].begins and bool(self._dictionary.head(run[at + 1].text))
+        """Return whether a noun follows, perhaps behind further adjectives ("Deutschen Roten Kreuz")."""
+        noun = at + 1
+        while noun + 1 < len(run) and self._is_adjective_of_name(run[noun]):
+            noun += 1
+        return noun < len(run) and not run[at].begins and bool(self._dictionary.head(run[noun].text))
 
     def _kind_by(self, apposed: str) -> Kind:
         head = self._dictionary.head(apposed)
@@ -307,7 +338,7 @@ class _Nouns:
         if word.begins or len(word.text) < 3 or word.text in self._known or "-" in word.text:
             return False
         is_told = kind is not Kind.NAME or (not is_bare and self._dictionary.is_genitive(word.text))
-        return is_told or not self._dictionary.is_known(word.text)
+        return is_told or not self._dictionary.is_known(word.text) or (is_bare and self._dictionary.is_town(word.text))
 
 
 def _with_articles(lines: list[list[_Word]]) -> frozenset[str]:

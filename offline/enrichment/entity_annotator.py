@@ -38,7 +38,7 @@ from online_analysis.terms import Lexicon
 if TYPE_CHECKING:
     from online_analysis.analysers.gazetteer import Gazetteer
 
-_EDITION: Final = "4"
+_EDITION: Final = "5"
 _KINDS: Final = {
     "PERSON": Kind.PERSON,
     "PER": Kind.PERSON,

@@ -154,7 +154,7 @@ _INSTITUTIONS: Final = _words(
     "union company corporation group ltd limited inc llc plc",
     "club federation board trust hospital police parliament court",
     "universität institut ministerium verein verband stiftung agentur bibliothek",
-    "partei gmbh ag kg ev bund amt stadtwerke",
+    "rundfunk partei gmbh ag kg ev bund amt stadtwerke",
     "universitätsklinikum klinikum verlag gesellschaft genossenschaft gewerkschaft kammer gericht behörde",
     "université ministère fondation agence musée bibliothèque",
     "parti société hôpital compagnie syndicat fédération conseil",
@@ -169,7 +169,8 @@ _INSTITUTIONS: Final = _words(
 """Words in small letters that tell of a name of several words that an organisation bears it."""
 _COMPOUNDS: Final = (
     "amt", "anstalt", "bank", "behörde", "bund", "gericht", "gesellschaft", "gewerkschaft", "initiative", "institut",
-    "kammer", "kasse", "klinik", "klinikum", "konzern", "ministerium", "museum", "orchester", "partei", "rat", "schule",
+    "kammer", "kasse", "klinik", "klinikum", "konzern", "ministerium", "museum", "orchester", "partei", "rat",
+    "rundfunk", "schule",
     "stiftung", "theater", "universität", "verband", "verein", "verlag", "versicherung", "werk", "werke", "zeitung",
 )  # fmt: skip
 """Ends of German compounds that mean an organisation."""
@@ -367,6 +368,15 @@ def kind_by_apposition(noun: str, language: str) -> Kind:
     return Kind.PLACE if plain in cues.places else Kind.ORGANISATION if plain in cues.organisations else Kind.NAME
 
 
+def is_to_place(word: str, language: str) -> bool:
+    """Return whether a word in small letters is a preposition of a language that stands before places.
+
+    >>> is_to_place("nach", "de"), is_to_place("mit", "de")
+    (True, False)
+    """
+    return language in _CUES and word in _CUES[language].to_places
+
+
 def is_institution(word: str, language: str) -> bool:
     """Return whether a word within a name tells that an organisation bears it.
 
@@ -385,6 +395,18 @@ def is_titled(text: str, start: int) -> bool:
     """Return whether a title stands before the place of a name."""
     before = _tokens_before(text, start)
     return bool(before) and before[-1].casefold().rstrip(".") in TITLES
+
+
+def without_legal_form(name: str) -> str:
+    """Return the name of a company without the legal forms that end it; nothing else is taken from a name.
+
+    >>> without_legal_form("Brekkum AG"), without_legal_form("Brekkum GmbH & Co. KG"), without_legal_form("AG")
+    ('Brekkum', 'Brekkum', 'AG')
+    """
+    words = name.split()
+    while len(words) > 1 and (words[-1] == "&" or words[-1].casefold().replace(".", "") in _LEGAL_FORMS):
+        words.pop()
+    return " ".join(words)
 
 
 def kind_beside(text: str, start: int, end: int, language: str) -> Kind:

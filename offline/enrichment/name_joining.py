@@ -1,9 +1,10 @@
 """Joins the names of one entity across documents, and says what bears it by what all texts tell of it.
 
 What is joined: spellings that differ by accents, umlauts written out or another script; initials with the one whole
-name that they fit; letters that some text explains, or that are those of the one organisation beside them. Surnames
-alone are not: within one text the whole name before them tells, between texts nothing does. Names of the crawl's
-definition are the ones that others are joined to. Names that texts tell of, and that were missed in others, are added.
+name that they fit; letters that some text explains, or that are those of the one organisation beside them;
+German names whose adjectives differ by their case; companies with and without their legal form. Surnames alone are not:
+within one text the whole name before them tells, between texts nothing does. Names of the crawl's definition are the
+ones that others are joined to. Names that texts tell of, and that were missed in others, are added.
 """
 
 import re
@@ -26,13 +27,15 @@ from offline.enrichment.name_contexts import (
     entity_iri,
     folded_name,
     is_initialed,
+    kind_beside,
     kind_by_words,
     tidied,
     with_umlauts_written_out,
+    without_legal_form,
 )
-from offline.enrichment.word_dictionaries import noun_dictionary
+from offline.enrichment.word_dictionaries import dictionary_code, noun_dictionary
 
-_EDITION: Final = "4"
+_EDITION: Final = "5"
 NAMED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME})
 _AGREEING: Final = 2 / 3
 """The share of what tells what bears a name that has to agree."""
@@ -42,6 +45,8 @@ _HINT: Final = 4
 In English news a name behind "in" is fifteen times likelier a place than an organisation, while models take every
 tenth place for something else, and the same place again and again.
 """
+_TOWN: Final = 4
+"""What it counts that a dictionary knows a name for a town's: models take many towns for people, by a word or two."""
 _HINTS: Final = 2
 """The texts that have to give the same hint."""
 _MARGIN: Final = 3
@@ -64,6 +69,8 @@ class _Evidence:
     kinds: Counter[Kind] = field(default_factory=Counter)
     hints: Counter[Kind] = field(default_factory=Counter)
     is_author: bool = False
+    is_town: bool = False
+    """Whether a dictionary has it for a town's name, and it is part of no whole name of a person."""
 
     def add(self, other: "_Evidence") -> None:
         """Take what is told of a name that means the same; how it is spelt stays."""
@@ -81,6 +88,8 @@ class _Evidence:
         telling: Counter[Kind] = Counter({kind: number for kind, number in self.kinds.items() if kind is not Kind.NAME})
         for kind, texts in self.hints.items():
             telling[kind] += _HINT * texts if texts >= _HINTS else 0
+        if self.is_town and telling[Kind.PERSON]:
+            telling[Kind.PLACE] += _TOWN
         if self.is_author and not telling.total():
             return Kind.PERSON, 0
         best = max(telling, key=lambda kind: (telling[kind], kind), default=Kind.NAME)
@@ -109,7 +118,9 @@ class Consolidation:
     name = "consolidation"
 
     def __init__(self) -> None:
-        self.version = f"{_EDITION} anyascii-{_anyascii()}" if _anyascii() else _EDITION
+        scripts = f"anyascii-{_anyascii()}" if _anyascii() else ""
+        nouns = f"simplemma-{version('simplemma')}" if dictionary_code("de") else ""
+        self.version = " ".join(filter(None, (_EDITION, scripts, nouns)))
 
     def annotate(
         self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]
@@ -127,6 +138,7 @@ class Consolidation:
             for name, target in joined.items():
                 evidence[target].add(evidence[name])
             _hint_by_surnames(evidence)
+            _know_towns(evidence)
             entities = _entities(evidence)
             for each in known():
                 if each.kind in NAMED:
@@ -140,7 +152,8 @@ class Consolidation:
         target = joined.get(own, own)
         entity = entities[target]
         is_surer = each.kind is Kind.NAME or target != own or entity.margin >= _MARGIN
-        kind = entity.kind if entity.kind is not Kind.NAME and is_surer else each.kind
+        is_belied = _is_belied(entity.kind, each.label, dict(each.values).get("beside", ""))
+        kind = entity.kind if entity.kind is not Kind.NAME and is_surer and not is_belied else each.kind
         if (entity_iri(entity.label), kind) != (each.iri, each.kind):
             yield replace(
                 each,
@@ -321,6 +334,22 @@ def _hint_by_surnames(evidence: Mapping[str, _Evidence]) -> None:
             evidence[fitting].hints[Kind.PERSON] += evidence[name].hints[Kind.PERSON]
 
 
+def _know_towns(evidence: Mapping[str, _Evidence]) -> None:
+    """Mark single names that are told for people's and that the German dictionary has for towns'.
+
+    Names that are a word of a whole name of a person are left: they may be short for that.
+    """
+    dictionary = noun_dictionary("de")
+    if dictionary is None:
+        return
+    of_people = {
+        word for name, each in evidence.items() if " " in name and each.kinds[Kind.PERSON] for word in name.split()
+    }
+    for name, each in evidence.items():
+        if " " not in name and each.kinds[Kind.PERSON] and name not in of_people:
+            each.is_town = dictionary.is_town(each.label)
+
+
 def _lettered(entities: Mapping[str, Entity], mentions: _Mentions) -> Iterator[tuple[str, set[str]]]:
     """Yield letters with the names that they may be cut from, all folded, where one of those stands beside them."""
     cut: dict[str, set[str]] = defaultdict(set)
@@ -343,12 +372,28 @@ def _target(joined: Mapping[str, str], name: str) -> str:
 
 
 def _alike(entities: Mapping[str, Entity]) -> Iterator[list[str]]:
-    """Yield names that are one in different spellings: with umlauts written out, or in another script."""
+    """Yield names that are one in different spellings.
+
+    They differ by umlauts written out, another script, the case of German adjectives, or the legal form of a company.
+    One company without such a form is not told from two with different ones, which are left.
+    """
     by_spelling: dict[str, set[str]] = defaultdict(set)
+    by_company: dict[str, set[str]] = defaultdict(set)
+    is_german = any(" " in name and entity.kind is not Kind.PERSON for name, entity in entities.items())
+    dictionary = noun_dictionary("de") if is_german else None
+    of_people = {name.split()[-1] for name, entity in entities.items() if " " in name and entity.kind is Kind.PERSON}
     for name, entity in entities.items():
         by_spelling[with_umlauts_written_out(entity.label)].add(name)
         if " " in name and _anyascii() and not name.isascii():
             by_spelling[_romanised(name)].add(name)
+        if dictionary is not None and entity.kind is not Kind.PERSON:
+            by_spelling[with_umlauts_written_out(dictionary.uninflected(entity.label))].add(name)
+        if (company := folded_name(without_legal_form(entity.label))) != name and company not in of_people:
+            by_company[company].add(name)
+    for company, names in by_company.items():
+        bare = entities.get(company)
+        if bare is not None and bare.kind in (Kind.ORGANISATION, Kind.NAME) and len(names) == 1:
+            by_spelling[f"{company}, of any form"] = {company, *names}
     for _, names in sorted(by_spelling.items()):
         if len(names) > 1:
             yield sorted(names)
@@ -441,14 +486,17 @@ class MissedNames:
                 if nouns is not None and nouns.head(word):
                     continue
                 kind = self._known.get(word) if nouns is not None else None
-                if kind is not None:
+                beside = kind_beside(given.text, start, start + len(word), given.language)
+                if kind is not None and not _is_belied(kind, word, beside):
                     yield MissedName(start, start + len(word), kind, _ELSEWHERE, "elsewhere")
                 elif _way(before) != "-" and self._is_place(word):
                     yield MissedName(start, start + len(word), Kind.PLACE, _AMONG_NOUNS, "nouns")
             return
         for each in names_by_capitals(given.text, given.language):
-            kind = self._known.get(given.text[each.start : each.end])
-            if kind is not None:
+            name = given.text[each.start : each.end]
+            kind = self._known.get(name)
+            beside = kind_beside(given.text, each.start, each.end, given.language)
+            if kind is not None and not _is_belied(kind, name, beside):
                 yield MissedName(each.start, each.end, kind, _ELSEWHERE, "elsewhere")
 
     def _is_place(self, word: str) -> bool:
@@ -456,6 +504,11 @@ class MissedNames:
         if named < _TEXTS or word.endswith(_NO_PLACES) or self._seen[f"- {word}"] > _WITH_ARTICLE * named:
             return False
         return sum(self._seen[f"{before}+{word}"] > 0 for before in _TO_PLACES | _BARE) >= _WAYS
+
+
+def _is_belied(kind: Kind, name: str, beside: Kind | str) -> bool:
+    """Return whether a single name that other texts tell for a person's stands where those of places do."""
+    return kind is Kind.PERSON and " " not in name and beside == Kind.PLACE
 
 
 def _way(before: str) -> str:

@@ -32,7 +32,8 @@ _ENDS_OF_NAMES: Final = (
 )  # fmt: skip
 """Ordinary nouns that many names of German places and families end with ("Hamburg", "Zimmermann")."""
 _GIVEN: Final = frozenset(
-    {"Benjamin", "Christian", "Dirk", "Erika", "Ernst", "Flora", "Franz", "Fritz", "Gabriele", "Hans", "Horst", "Maren"}
+    {"Anke", "Benjamin", "Christian", "Dirk", "Erika", "Ernst", "Flora", "Franz", "Fritz", "Gabriele", "Hans"}
+    | {"Hermann", "Horst", "Johanna", "Maren"}
     | {"Mark", "Markus", "Peter", "Rainer", "Renate", "Robert", "Rosa", "Rose", "Sabine", "Sophie", "Urban", "Vera"}
     | {"Viola", "Walter", "Werner", "Wolf"}
 )
@@ -117,6 +118,18 @@ class NounDictionary:
         lemma = self._lemma_of(small) if small.endswith(_ADJECTIVES) else None
         return lemma is not None and lemma.islower() and lemma != small and small.startswith(lemma[:_MIN_BEFORE])
 
+    def uninflected(self, name: str) -> str:
+        """Return a name with the lemmas of the adjectives before its noun ("deutsch rot Kreuz"), without its genitive.
+
+        A name that is not made of adjectives and a noun stays as it is.
+        """
+        *before, last = name.split()
+        adjectives = [self._lemma_of(word.lower()) for word in before if self.is_adjective(word)]
+        if not before or len(adjectives) < len(before):
+            return name
+        noun = self._lemma_of(last) or last
+        return " ".join((*map(str, adjectives), noun if last in (f"{noun}s", f"{noun}es") else last))
+
     def is_small(self, word: str) -> bool:
         """Return whether a word is written in small letters alone, and has a capital for beginning something."""
         return self._lemma_of(word) is None and not self.is_adjective(word) and self._lemma_of(word.lower()) is not None
@@ -136,6 +149,17 @@ class NounDictionary:
     def is_genitive(self, word: str) -> bool:
         """Return whether a word is the genitive of a name that the dictionary has."""
         return word.endswith("s") and self._lemma_of(word[:-1]) == word[:-1]
+
+    def is_own_lemma(self, word: str) -> bool:
+        """Return whether a word stands in the dictionary and is no form of another one ("Thomas", unlike "Idas")."""
+        return self._lemma_of(word) == word
+
+    def is_town(self, word: str) -> bool:
+        """Return whether the dictionary has a word for those who live in a place of this name ("Köln", "Kölnerin")."""
+        if self._lemma_of(word) != word or self.head(word):
+            return False
+        people = f"{word.removesuffix('en')}er", f"{word}er", f"{word.removesuffix('en')}ner"
+        return any(self._lemma_of(each) == each and self._has_feminine(each) for each in people)
 
     def is_role(self, head: str) -> bool:
         """Return whether a noun is what people are, as far as it, or its end, has a feminine form or is one."""

@@ -233,6 +233,39 @@ def test_places_are_told_from_german_nouns_by_all_texts() -> None:
     assert consolidated({"de": texts}) == [("Brekkum", "place", "Brekkum")] * 4
 
 
+def test_a_town_that_a_model_takes_for_a_person_becomes_a_place_and_is_handed_on_as_no_person(tmp_path: Path) -> None:
+    import spacy  # What it imports takes long.
+    from spacy.pipeline import EntityRuler
+
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler", name="ner")
+    assert isinstance(ruler, EntityRuler)
+    known = ("Rostock", "Brekkum", "Weimar", "Ida Weimar")
+    ruler.add_patterns([{"label": "PERSON", "pattern": name} for name in known])
+    pipeline.to_disk(tmp_path / "en_small")
+    annotator = EntityAnnotator((), {"en": str(tmp_path / "en_small")})
+    texts = [("en", "Then Ida visited Rostock.")]
+    texts += [("en", "We saw Brekkum.")] * 3 + [("de", "Sie kam nach Brekkum.")]
+    texts += [("en", "They met Ida Weimar."), ("en", "We saw Weimar."), ("de", "Wir waren in Rostock.")]
+    objects = [given(text, language, number=number) for number, (language, text) in enumerate(texts)]
+    known_names = [each for one in objects for each in annotator.annotate(one)]
+    assert ("Rostock", "place", "Rostock") in named(known_names)
+    found = [*Consolidation().annotate(lambda: iter(objects), lambda: iter(known_names))]
+    assert named(found) == [("Rostock", "place", "Rostock")]
+
+
+def test_german_names_in_other_cases_and_companies_without_their_form_are_joined() -> None:
+    texts = ["Es half das Alte Grüne Kreuz.", "Er dankte dem Alten Grünen Kreuz.", "Hier ist das Alte Grüne Kreuz."]
+    assert consolidated({"de": texts}) == [("Alten Grünen Kreuz", "name", "Alte Grüne Kreuz")]
+    firms = ["We asked Brekkum AG there.", "We asked Brekkum there.", "They saw Brekkum there."]
+    assert consolidated({"en": firms}) == [
+        ("Brekkum AG", "organisation", "Brekkum"),
+        ("Brekkum", "organisation", "Brekkum"),
+        ("Brekkum", "organisation", "Brekkum"),
+    ]
+    assert consolidated({"en": [*firms, "We asked Brekkum GmbH there."]}) == []
+
+
 def test_a_name_that_was_missed_is_added_where_other_texts_know_it(model: str) -> None:
     """A model that sees whole names alone misses what stands at the end of a longer one."""
     annotator = EntityAnnotator((), {"en": model})
@@ -278,6 +311,11 @@ GERMAN: tuple[tuple[str, list[tuple[str, str]]], ...] = (
     ),
     ("Es liegt in Lüneburg, nicht in Bad Tölz und nicht in Eile.", [("Lüneburg", "name"), ("Bad Tölz", "place")]),
     ("Später sprach der Präsident Kolumbiens.", [("Kolumbien", "name")]),
+    ("Es entstand unter Leitung von Thomas Krüger in Köln.", [("Thomas Krüger", "name"), ("Köln", "place")]),
+    ("Der Reporter Klaus Weber trank ein Glas Wein.", [("Klaus Weber", "person")]),
+    ("Es half dem Alten Grünen Kreuz.", [("Alten Grünen Kreuz", "name")]),
+    ("Es kam vom Westdeutschen Deichfunk, so Sprecherin Alte Kirche.", [("Alte Kirche", "name")]),
+    ("Wir hörten es vom Ostdeutschen Rundfunk.", [("Ostdeutschen Rundfunk", "organisation")]),
 )
 
 
