@@ -179,16 +179,17 @@ class EntityAnnotator:
         for code, count in sorted(languages.items(), key=lambda each: (-each[1], each[0])):
             model = self._models.get(code) or self._models.get(ANY)
             where = f"names in {plural(count, 'object')} in {code or 'no language that can be told'}"
-            own = "the definition's entities" if self._entities else "no entities in the definition"
+            ways = ["the entities of the crawl's definition"] if self._entities else []
             if model is not None:
-                yield f"{where}: the model {model} {model_version(model)}, and {own}"
-            elif code in WITHOUT_CAPITALS:
-                yield f"{where}: no model installed, and no capitals to go by; {own} alone"
+                ways.insert(0, f"the model {model} {model_version(model)}")
             elif code in NOUNS_WITH_CAPITALS:
                 nouns = "words with capitals that no dictionary has for nouns" if dictionary_code(code) else ""
-                yield f"{where}: no model installed; {own}, and {nouns or 'words with capitals that stand together'}"
-            else:
-                yield f"{where}: no model installed; {own}, and words with capitals"
+                ways.append(nouns or "words with capitals that stand together")
+            elif code not in WITHOUT_CAPITALS:
+                ways.append("words with capitals")
+            lack = "" if model is not None else "no model of the language is installed; "
+            found = f"found by {' and '.join(ways)}" if ways else "none found, for its script has no capitals to go by"
+            yield f"{where}: {lack}{found}"
         if missing := sorted(code for code in languages if code and code not in self._models):
             yield f"to find more in {', '.join(missing)}: install a pipeline for spaCy with names (docs/enrichment.md)"
 

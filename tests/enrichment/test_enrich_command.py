@@ -66,7 +66,10 @@ def test_each_step_says_what_it_did_and_what_it_went_by(crawl: Path) -> None:
         f"{crawl}: entities: 3 annotations at 2 captures",
         f"{crawl}: consolidation: 1 annotation at 1 capture",
     ]
-    assert "names in 2 objects in en: no model installed; no entities in the definition" in ended.stderr
+    assert (
+        "names in 2 objects in en: no model of the language is installed; found by words with capitals\n"
+        in ended.stderr
+    )
     assert "install a pipeline for spaCy" in ended.stderr
     again = run("enrich", crawl, *NAMES)
     assert again.stdout.splitlines() == [

@@ -130,8 +130,10 @@ def test_a_model_is_part_of_the_version_and_of_what_is_told(model: str) -> None:
     with_model, without = EntityAnnotator(["Ida Berg"], {"en": model}), EntityAnnotator((), {})
     assert with_model.version != without.version
     told = [*with_model.told({"en": 1, "de": 2, "ja": 3})]
-    assert "the model" in told[2]
-    assert "no capitals to go by; the definition's entities alone" in told[0]
+    assert told[2].startswith("names in 1 object in en: found by the model ")
+    assert told[2].endswith(" and the entities of the crawl's definition")
+    assert told[0].endswith("no model of the language is installed; found by the entities of the crawl's definition")
+    assert "definition" not in " ".join(without.told({"en": 1, "ja": 3}))
     assert told[-1].startswith("to find more in de, ja: install")
 
 
