@@ -486,17 +486,14 @@ class MissedNames:
                 if nouns is not None and nouns.head(word):
                     continue
                 kind = self._known.get(word) if nouns is not None else None
-                beside = kind_beside(given.text, start, start + len(word), given.language)
-                if kind is not None and not _is_belied(kind, word, beside):
+                if kind is not None and not _is_belied_at(given, start, start + len(word), kind):
                     yield MissedName(start, start + len(word), kind, _ELSEWHERE, "elsewhere")
                 elif _way(before) != "-" and self._is_place(word):
                     yield MissedName(start, start + len(word), Kind.PLACE, _AMONG_NOUNS, "nouns")
             return
         for each in names_by_capitals(given.text, given.language):
-            name = given.text[each.start : each.end]
-            kind = self._known.get(name)
-            beside = kind_beside(given.text, each.start, each.end, given.language)
-            if kind is not None and not _is_belied(kind, name, beside):
+            kind = self._known.get(given.text[each.start : each.end])
+            if kind is not None and not _is_belied_at(given, each.start, each.end, kind):
                 yield MissedName(each.start, each.end, kind, _ELSEWHERE, "elsewhere")
 
     def _is_place(self, word: str) -> bool:
@@ -506,9 +503,16 @@ class MissedNames:
         return sum(self._seen[f"{before}+{word}"] > 0 for before in _TO_PLACES | _BARE) >= _WAYS
 
 
-def _is_belied(kind: Kind, name: str, beside: Kind | str) -> bool:
+def _is_belied(kind: Kind, name: str, beside: str) -> bool:
     """Return whether a single name that other texts tell for a person's stands where those of places do."""
     return kind is Kind.PERSON and " " not in name and beside == Kind.PLACE
+
+
+def _is_belied_at(given: ObjectText, start: int, end: int, kind: Kind) -> bool:
+    """Return the same of a place in a text; what stands beside it is read where it may tell alone."""
+    if kind is not Kind.PERSON:
+        return False
+    return _is_belied(kind, given.text[start:end], kind_beside(given.text, start, end, given.language))
 
 
 def _way(before: str) -> str:
