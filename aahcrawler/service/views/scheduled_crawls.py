@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Final
 from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import (
+    FAULTY,
     Capacity,
     Plan,
     RhythmOf,
@@ -228,7 +229,8 @@ class ScheduleDesk:
             named = [each for each in log.visits(ALL, _VISITS) if text.lower() in each.entry.lower()]
             newest = [visit_row(log, each) for each in named[:ROWS]]
             is_paused = ALL in log.paused()
-        days, some = _days(at.date(), named, plan, text), rows[after : after + ROWS]
+        days = _days(at.date(), named, plan, text)
+        some = [self._with_fault(schedule, each) for each in rows[after : after + ROWS]]
         parts = {} if sharing is None else {each.name: _part(sharing, schedule, each.name) for each in some}
         return ShownSchedule(some, len(rows), days, newest, plan, is_paused, parts)
 
@@ -306,12 +308,18 @@ class ScheduleDesk:
 
     def _entry(self, schedule: Schedule, log: VisitLog, row: Upcoming) -> EntryShown:
         entry = schedule.crawls.get(row.name)
-        fault = row.fault
-        if entry is not None and not fault:
-            fault = self.folders.faults({row.name: entry}).get(row.name, "")
+        shown = self._with_fault(schedule, row)
         seconds = expected_seconds(log, row.name) if entry is not None else None
-        told = {**asdict(row), "fault": fault, "why": row.why if fault == row.fault else f"no visit begins: {fault}"}
+        told = {**asdict(shown), "why": shown.why}
         return EntryShown.model_validate({**told, "definition": entry.definition if entry else "", "seconds": seconds})
+
+    def _with_fault(self, schedule: Schedule, row: Upcoming) -> Upcoming:
+        """Return a crawl with what is wrong with its definition: only of those that are shown it is read."""
+        entry = schedule.crawls.get(row.name)
+        fault = "" if entry is None or row.fault else self.folders.faults({row.name: entry}).get(row.name, "")
+        if not fault:
+            return row
+        return replace(row, fault=fault, state=row.state if row.state in ("under way", "wanted now") else FAULTY)
 
     def _shared(self) -> tuple[Sharing | None, RhythmOf]:
         """Return which part of the schedule this unit visits, None for all of it, and when crawls are due here."""
