@@ -60,20 +60,27 @@ def list_crawls(
 
     Crawls whose entry or definition has mistakes are listed with the first of them; the exit code is 2 then.
     """
+    from dataclasses import replace
     from datetime import UTC, datetime
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.schedule_plan import upcoming, write_json, write_upcoming
+    from aahcrawler.schedule.schedule_plan import upcoming, whole_rhythm, write_json, write_upcoming
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError, LogError):
         schedule, mistaken = Schedule.sound(file)
-        faults = {**mistaken, **CrawlFolders(file.absolute().parent).faults(schedule.crawls)}
+        folders = CrawlFolders(file.absolute().parent)
+        faults = {**mistaken, **folders.faults(schedule.crawls)}
+        sharing = Place(file).sharing(folders)
+        rhythm_of = whole_rhythm if sharing is None else sharing.rhythm
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
-            found = upcoming(schedule, log, datetime.now(UTC), faults)
+            found = upcoming(schedule, log, datetime.now(UTC), faults, rhythm_of)
+        if sharing is not None:
+            parts = {name: sharing.in_words(name, each) for name, each in schedule.crawls.items()}
+            found = [replace(each, part=parts.get(each.name, "")) for each in found]
     write = write_json if as_json else write_upcoming
     write(found, sys.stdout)
     if not Place(file).is_looked_after:
@@ -237,23 +244,32 @@ def units(
 
     The exit code is 2 where one does not answer.
     """
+    from dataclasses import replace
     from datetime import UTC, datetime
 
     from aahcrawler.schedule import unit_tables
     from aahcrawler.schedule.child_crawls import CrawlFolders
+    from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.unit_sharing import heard_from
+    from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
-    with exit_on_error(IcdError):
-        sharing = Place(file).shared(CrawlFolders(file.absolute().parent))
+    with exit_on_error(IcdError, LogError):
+        at, folders = datetime.now(UTC), CrawlFolders(file.absolute().parent)
+        schedule, sharing = Schedule.sound(file)[0], Place(file).shared(folders)
         rows: unit_tables.Rows
         if url:
-            rows = unit_tables.versions(sharing.units, url)
+            faulty = folders.faults(schedule.crawls)
+            own = [folders.of(each) for name, each in schedule.crawls.items() if name not in faulty]
+            rows = unit_tables.versions(sharing.units, url, own)
         elif catalogue:
             rows = unit_tables.catalogue(sharing.units)
         else:
-            rows = unit_tables.units(sharing.units, heard_from(sharing.units, sharing.heard, datetime.now(UTC)))
+            sharing = replace(sharing, heard=heard_from(sharing.units, sharing.heard, at))
+            with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+                own_row = unit_tables.own_figures(schedule, log, sharing, at)
+            rows = unit_tables.units(sharing.units, sharing.heard, own_row)
     unit_tables.write(rows, sys.stdout, as_json=as_json)
     if any(each.problem for each in rows):
         raise typer.Exit(MISTAKE)
@@ -267,7 +283,7 @@ def divide(
     """Propose how units share the schedule: each site is visited by two of them in turn, so that one may fail.
 
     It asks the units how many crawls they run at once, and says which lines the list of units is to have. Nothing is
-    changed.
+    changed. Where a unit has never told, the division stays as it is, and the exit code is 2.
     """
     from datetime import UTC, datetime
 
@@ -286,3 +302,5 @@ def divide(
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
             proposal = unit_tables.proposed(schedule, log, folders, sharing.units, heard, at)
     unit_tables.write_division(proposal, sharing.units, heard, sys.stdout, as_json=as_json)
+    if proposal.unknown:
+        raise typer.Exit(MISTAKE)

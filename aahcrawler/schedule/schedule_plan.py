@@ -271,7 +271,7 @@ class Upcoming:
     passed, one visit makes up for all ``moments``. ``grounds`` say what tells its adaptive rhythm, or those of its
     pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
     wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
-    is due, or others visit it.
+    is due, it is paused, or others visit it. ``part`` is what this unit visits of it, empty where there are no others.
     """
 
     name: str
@@ -284,6 +284,7 @@ class Upcoming:
     found: Found | None = None
     grounds: str = ""
     fault: str = ""
+    part: str = ""
 
     @property
     def why(self) -> str:
@@ -340,7 +341,7 @@ def upcoming(
         fault = faults.get(name, "")
         if fault and state != "under way":
             state = FAULTY
-        due_at = None if due.at == NEVER else due.at
+        due_at = None if due.at == NEVER or state == "paused" else due.at
         grounds = _grounds(entry, past, visit)
         row = Upcoming(name, in_words(entry), state, due_at, due.moments, grounds=grounds, fault=fault)
         if visit is not None:
@@ -400,11 +401,17 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     """Write crawls a line each, with tabs between columns, and below them what is wrong with some."""
-    out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then\n")
+    shared = any(each.part for each in rows)
+    out.write(
+        "crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then" + "\tpart" * shared + "\n"
+    )
     for each in rows:
-        counts = (f"{each.found.pages}", f"{each.found.changed + each.found.new}") if each.found else ("-", "-")
+        counts = (f"{each.found.pages}", f"{each.found.changed}") if each.found else ("-", "-")
         columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
-        out.write("\t".join((*columns, each.outcome or "-", *counts, each.grounds or "-")) + "\n")
+        out.write(
+            "\t".join((*columns, each.outcome or "-", *counts, each.grounds or "-", *[each.part or "-"] * shared))
+            + "\n"
+        )
     for each in rows:
         if each.fault:
             out.write(f"{each.name}: no visit begins: {each.fault}\n")

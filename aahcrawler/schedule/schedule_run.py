@@ -20,6 +20,7 @@ from aahcrawler.schedule.unit_sharing import Heard, Sharing, UnitWatch
 from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import LogError, VisitLog
 from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
+from aahcrawler.tallies import plural
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
@@ -138,7 +139,7 @@ class ScheduleRun:
             watch.wait()
             scheduler = Scheduler(schedule, folders, log, crawls, self.clock, teller, self._woken.set, watch.rhythm)
             with _asked_by_signals(self._woken) as asked:
-                logger.info("%s: %d crawls", self.place.file, len(schedule.crawls))
+                logger.info("%s: %s", self.place.file, plural(len(schedule.crawls), "crawl"))
                 self._look_on(scheduler, teller, watch, asked)
 
     def _schedule(self) -> Schedule:
@@ -174,7 +175,7 @@ class ScheduleRun:
         """Ask other units where that is due, and go by what they have told."""
         now = self.clock.now()
         watch.ask(now)
-        news = watch.take(scheduler.schedule.crawls)
+        news = watch.take(scheduler.schedule.crawls, scheduler.paused)
         if news is None:
             return
         scheduler.follow(scheduler.schedule)
@@ -198,7 +199,7 @@ class ScheduleRun:
         watch.follow(units)
         scheduler.follow(schedule)
         teller.follow(schedule.tell)
-        logger.info("%s: was changed, %d crawls", self.place.file, len(schedule.crawls))
+        logger.info("%s: was changed, %s", self.place.file, plural(len(schedule.crawls), "crawl"))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -147,6 +147,11 @@ class Scheduler:
         """The names of the entries whose crawls run."""
         return [name for name, each in self._open.items() if each.child is not None]
 
+    @property
+    def paused(self) -> frozenset[str]:
+        """The entries that are paused, ``ALL`` among them where the whole schedule is."""
+        return self._log.paused()
+
     def end(self) -> None:
         """Ask all crawls to end in good order, or at once where they were asked before; begin nothing more."""
         self._ending = True
