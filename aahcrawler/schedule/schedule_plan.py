@@ -27,6 +27,7 @@ from aahcrawler.schedule.rhythms import LEAST, Adaptive, Due, Past, PastVisit, R
 from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from aahcrawler.segments import DamageError
+from aahcrawler.tallies import plural
 from aahcrawler.urls import queue_of
 
 AROUND: Final = 3.0
@@ -432,25 +433,40 @@ def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else "-"
 
 
+def _second(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
 def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
     """Write the visits of a plan a line each, with tabs between columns, and how busy the schedule is.
 
-    ``fitting`` is how many pages fit of crawls that do not fit as a whole.
+    ``fitting`` is how many pages fit of crawls that do not fit as a whole. Times have seconds where a crawl is due more
+    often than once an hour. Crawls of which nobody knows how long they take have a line each below the table.
     """
+    is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
+    moment: Callable[[datetime], str] = _second if is_dense else _minute
     out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\n")
+    unknown: dict[str, list[datetime]] = {}
     for each in plan.visits:
-        ends, takes = ("?", "?") if each.seconds is None else (_minute(each.ends_at), f"{each.seconds / 60:.1f}")
-        fits = "?" if each.seconds is None else "yes" if each.fits else f"no: due again at {_minute(each.next_at)}"
-        out.write(f"{each.name}\t{_minute(each.due_at)}\t{_minute(each.begins_at)}\t{ends}\t{takes}\t{fits}\n")
+        if each.seconds is None:
+            unknown.setdefault(each.name, []).append(each.due_at)
+            continue
+        fits = "yes" if each.fits else f"no: due again at {moment(each.next_at)}"
+        times = "\t".join(map(moment, (each.due_at, each.begins_at, each.ends_at)))
+        out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\n")
+    for name, due in unknown.items():
+        first = f"the first is due at {moment(due[0])}"
+        out.write(f"{name}: {plural(len(due), 'visit')}; {first}; nobody knows how long they take\n")
     for name, pages in fitting.items():
         all_of_them = pages.due + pages.left_over
         out.write(f"{name}: {pages.due:,} of {all_of_them:,} known pages fit, those that waited longest first\n")
     late = sum(each.begins_at > each.due_at and each.due_at >= plan.now for each in plan.visits)
     missed = sum(not each.fits for each in plan.visits)
-    unknown = sum(each.seconds is None for each in plan.visits)
+    number = sum(map(len, unknown.values()))
     said = f"visits: {len(plan.visits):,}; too long for their rhythm: {missed:,}; begun late: {late:,}"
-    busy = f"{plan.parallel} crawls at once, busy {plan.load:.0%} of the time"
-    out.write(f"{said}; {busy}{f'; of {unknown:,} nobody knows how long they take' if unknown else ''}\n")
+    is_known = number < len(plan.visits) or not plan.visits
+    busy = f"{plural(plan.parallel, 'crawl')} at once, busy {f'{plan.load:.0%} of the time' if is_known else '?'}"
+    out.write(f"{said}; {busy}{f'; of {number:,} nobody knows how long they take' if number else ''}\n")
 
 
 def write_plan_json(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:

@@ -115,18 +115,20 @@ class ScheduleRun:
     _woken: threading.Event = field(default_factory=threading.Event)
     _stamps: Sequence[tuple[int, int] | None] = ()
 
-    def run(self) -> None:
+    def run(self) -> Sequence[str]:
         """Look after it until Ctrl-C or SIGTERM; crawls then end in good order, and go on next time.
+
+        Return the crawls that could not be visited for mistakes in their definitions.
 
         Raise ``ScheduleBusyError``, ``IcdError`` for mistakes in the file, ``LogError`` and ``OSError``.
         """
         try:
-            self._run()
+            return self._run()
         except sqlite3.Error as error:
             advice = "make room, or correct its permissions; crawls that run go on, and the next run takes them up"
             raise LogError(f"{self.place.log}: cannot be written ({error}); {advice}") from error
 
-    def _run(self) -> None:
+    def _run(self) -> Sequence[str]:
         self._stamps = self._stamped()
         schedule = self._schedule()
         folders = CrawlFolders(self.place.folder)
@@ -141,6 +143,7 @@ class ScheduleRun:
             with _asked_by_signals(self._woken) as asked:
                 logger.info("%s: %s", self.place.file, plural(len(schedule.crawls), "crawl"))
                 self._look_on(scheduler, teller, watch, asked)
+            return scheduler.mistaken
 
     def _schedule(self) -> Schedule:
         schedule = Schedule.load(self.place.file)

@@ -148,6 +148,11 @@ class Scheduler:
         return [name for name, each in self._open.items() if each.child is not None]
 
     @property
+    def mistaken(self) -> Sequence[str]:
+        """The names of the entries of which no visit begins for mistakes in their definitions."""
+        return list(self._mistaken)
+
+    @property
     def paused(self) -> frozenset[str]:
         """The entries that are paused, ``ALL`` among them where the whole schedule is."""
         return self._log.paused()

@@ -314,9 +314,11 @@ def test_the_list_of_units_is_checked_with_the_schedule(
     monkeypatch.delenv("UNIT_TOKEN")
     checked = CliRunner().invoke(app, ["schedule", "check", "--file", str(north.file)])
     assert checked.exit_code == 2
-    assert "stand_by: the schedule has no crawl no-such" in checked.stderr
-    assert "units.south.token: the secret" in checked.stderr
-    assert "UNIT_TOKEN" in checked.stderr
+    assert "names no-such, which is no crawl of the schedule" in checked.stderr
+    (told,) = (line for line in checked.stderr.splitlines() if "units.south.token: " in line)
+    assert told.startswith(f"{north.place / 'schedule-units.yaml'}:1: ")
+    assert "UNIT_TOKEN" in told
+    assert "`aah schedule run` needs it" in told
 
 
 def test_an_answer_that_drips_is_ended() -> None:
