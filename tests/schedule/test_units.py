@@ -32,6 +32,7 @@ from online_analysis.icd import IcdError
 from tests.crawl.site import Reply, Site
 from tests.crawl.site import serving as site_serving
 from tests.service.asking import serving
+from tests.service.views.test_held_sites import indexed
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -254,6 +255,12 @@ def test_commands_tell_what_units_could_do_and_propose_a_division(installations:
     assert listed.exit_code == 0
     assert len(listed.stdout.splitlines()) == 13
     assert all(line.endswith("\tin turn with south") for line in listed.stdout.splitlines()[1:])
+    indexed(north.place / "crawls", "crawl0", {"http://www.crawl0.example/": [10, 30]})
+    north.know({"north": north, "south": south})
+    held = run(app, ["schedule", "units", "--url", "http://www.crawl0.example", "--file", str(north.file), "--json"])
+    assert held.exit_code == 0, held.output
+    (own,) = (each for each in json.loads(held.stdout) if each["unit"] == "north")
+    assert (own["crawl"], own["captures"], own["since"]) == ("crawl0", 2, "1970-01-01T00:00:10+00:00")
     south.ending.close()
     dead = run(app, ["schedule", "units", "--file", str(north.file)])
     assert dead.exit_code == 2
