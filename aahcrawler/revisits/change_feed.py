@@ -3,7 +3,6 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Final, TextIO
 from uuid import NAMESPACE_URL, uuid5
@@ -75,19 +74,25 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _BREAKS: Final = dict.fromkeys(map(ord, "\t\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 _LINE_BREAKS: Final = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _DATED: Final = ("changed_after", "changed_before", "dated_by")
-COLUMNS: Final = (*(field.name for field in fields(Visit) if field.name != "dated"), *_DATED)
-"""The names of the columns of a table."""
+COLUMNS: Final = (
+    *("url", "at", "state", "kind", "volatile", "new", "edited", "deleted", "statements"),
+    *_DATED,
+    *("status", "reason", "seconds", "size", "requests", "etag", "last_modified", "byte_digest", "text_digest"),
+    *("previous", "moved_to", "record_id", "crawl"),
+)
+"""The names of the columns of a table: what was found first, then what it cost and how it was known."""
 
 
 def row_of(visit: Visit) -> dict[str, object]:
     """Return a visit as a row: moments as ISO 8601, IRIs as a list, what is not known as None."""
-    row: dict[str, object] = {}
-    for name in COLUMNS[: -len(_DATED)]:
-        value = getattr(visit, name)
-        row[name] = _text(value) if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
     dated = visit.dated
     after = None if dated is None or dated.after is None else _text(dated.after)
-    return {**row, **dict(zip(_DATED, (after, dated and _text(dated.before), dated and dated.by), strict=True))}
+    row = dict(zip(_DATED, (after, dated and _text(dated.before), dated and dated.by), strict=True))
+    return {name: row[name] if name in row else _as_json(getattr(visit, name)) for name in COLUMNS}
+
+
+def _as_json(value: object) -> object:
+    return _text(value) if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
 
 
 def write_changes(visits: Iterable[Visit], output: ChangeFormat, out: TextIO, named: str) -> None:

@@ -320,13 +320,19 @@ class CrawlFolders:
                 found[name] = str(error.mistakes[0])
         return found
 
+    def stamp(self, entry: Entry) -> tuple[int, int] | None:
+        """Return what tells that an entry's definition was changed, its time and size; None where it cannot be read."""
+        try:
+            status = (self.folder / entry.definition).stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
     def _defined(self, entry: Entry) -> Defined:
         path = self.folder / entry.definition
-        try:
-            status = path.stat()
-        except OSError:
+        stamp = self.stamp(entry)
+        if stamp is None:
             return self._read(path)
-        stamp = status.st_mtime_ns, status.st_size
         known = self._known.get(path)
         if known is None or known[0] != stamp:
             known = self._known[path] = stamp, self._read(path)

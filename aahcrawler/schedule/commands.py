@@ -5,13 +5,16 @@ Each command imports its modules when it runs: help has to answer at once.
 # ruff: noqa: PLC0415
 
 import sys
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aahcrawler.exits import MISTAKE, exit_on_error
+
+if TYPE_CHECKING:
+    from aahcrawler.schedule.schedule_file import Entry
 
 schedule_app = typer.Typer(
     name="schedule",
@@ -43,7 +46,7 @@ def check(file: ScheduleFile = _DEFAULT) -> None:
         schedule, listed = Schedule.load(file), Place(file).listed_units()
     mistakes = [str(each) for each in check_schedule(schedule, file.absolute().parent)]
     if listed is not None:
-        mistakes += [f"{Place(file).units}: {each}" for each in check_units(listed, schedule)]
+        mistakes += [str(each) for each in check_units(listed, schedule)]
     for mistake in mistakes:
         typer.echo(mistake, err=True)
     if mistakes:
@@ -60,20 +63,27 @@ def list_crawls(
 
     Crawls whose entry or definition has mistakes are listed with the first of them; the exit code is 2 then.
     """
+    from dataclasses import replace
     from datetime import UTC, datetime
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.schedule_plan import upcoming, write_json, write_upcoming
+    from aahcrawler.schedule.schedule_plan import upcoming, whole_rhythm, write_json, write_upcoming
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError, LogError):
         schedule, mistaken = Schedule.sound(file)
-        faults = {**mistaken, **CrawlFolders(file.absolute().parent).faults(schedule.crawls)}
+        folders = CrawlFolders(file.absolute().parent)
+        faults = {**mistaken, **folders.faults(schedule.crawls)}
+        sharing = Place(file).sharing(folders)
+        rhythm_of = whole_rhythm if sharing is None else sharing.rhythm
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
-            found = upcoming(schedule, log, datetime.now(UTC), faults)
+            found = upcoming(schedule, log, datetime.now(UTC), faults, rhythm_of)
+        if sharing is not None:
+            parts = {name: sharing.in_words(name, each) for name, each in schedule.crawls.items()}
+            found = [replace(each, part=parts.get(each.name, "")) for each in found]
     write = write_json if as_json else write_upcoming
     write(found, sys.stdout)
     if not Place(file).is_looked_after:
@@ -92,7 +102,8 @@ def run(
 ) -> None:
     """Start what is due, see it through, and tell people, until Ctrl-C; then crawls end, and go on next time.
 
-    The file is followed while this runs. A visit that was missed is made up for once.
+    The file is followed while this runs. A visit that was missed is made up for once. With --once the exit code is 2
+    where definitions have mistakes.
     """
     import logging
 
@@ -102,12 +113,17 @@ def run(
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
     with exit_on_error(IcdError, LogError, ScheduleBusyError, OSError):
-        ScheduleRun(Place(file), is_once=once, parallel=parallel).run()
+        mistaken = ScheduleRun(Place(file), is_once=once, parallel=parallel).run()
+    if once and mistaken:
+        raise typer.Exit(MISTAKE)
 
 
 @schedule_app.command()
 def now(name: Name, file: ScheduleFile = _DEFAULT) -> None:
-    """Have a crawl visited now, beside its rhythm, even where it is paused; a running `aah schedule run` does it."""
+    """Have a crawl visited now, beside its rhythm, even where it is paused; a running `aah schedule run` does it.
+
+    Of a crawl with `pages` that are its seeds, pages that nobody knows, and the known pages that are due.
+    """
     from aahcrawler.schedule.visit_log import Wish
 
     typer.echo(_wished(file, Wish.NOW, name))
@@ -137,7 +153,7 @@ def _wished(file: Path, kind: str, name: str) -> str:
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError, LogError):
-        crawls: Container[str] | None = None
+        crawls: Mapping[str, Entry] | None = None
         try:
             crawls = Schedule.load(file).crawls
         except IcdError as error:
@@ -145,8 +161,7 @@ def _wished(file: Path, kind: str, name: str) -> str:
                 raise
             typer.echo(f"{error}\nwhat is asked for is noted all the same", err=True)
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
-            if name and name not in (log.known_since() if crawls is None else crawls):
-                raise LogError(f"{file}: has no crawl {name}; aah schedule list names all")
+            _check_name(file, name, log.known_since() if crawls is None else crawls)
             is_open = kind == Wish.NOW and name in {each.entry for each in log.open_visits()}
             log.wish(Wish(kind), name, datetime.now(UTC))
             paused = log.paused() - {name}
@@ -154,8 +169,17 @@ def _wished(file: Path, kind: str, name: str) -> str:
         return f"{name} goes on when all do, which are paused: aah schedule pause --resume --file {file}"
     if kind == Wish.RESUME and paused:
         return f"{name or file} goes on; paused still: {', '.join(sorted(paused))}"
-    said = {Wish.NOW: "is visited as soon as may be", Wish.PAUSE: "is paused", Wish.RESUME: "goes on"}[Wish(kind)]
+    entry = crawls.get(name) if crawls is not None else None
+    due = ": seeds, unknown pages, and the known pages that are due" if entry is not None and entry.pages else ""
+    said = {Wish.NOW: f"is visited as soon as may be{due}", Wish.PAUSE: "is paused", Wish.RESUME: "goes on"}[Wish(kind)]
     return f"{name or file} {said}{'; a visit of it has not ended yet' if is_open else ''}"
+
+
+def _check_name(file: Path, name: str, crawls: Container[str]) -> None:
+    from aahcrawler.schedule.visit_log import LogError
+
+    if name and name not in crawls:
+        raise LogError(f"{file}: has no crawl {name}; aah schedule list names all")
 
 
 @schedule_app.command("log")
@@ -166,10 +190,18 @@ def show_log(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
     """List visits, the newest first: when each was due, began and ended, how, and what it found."""
+    from contextlib import suppress
+
+    from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_plan import visit_rows, write_json, write_visits
     from aahcrawler.schedule.visit_log import LogError, VisitLog
+    from online_analysis.icd import IcdError
 
     with exit_on_error(LogError), VisitLog.opened(file.with_suffix(".sqlite")) as log:
+        crawls: Iterable[str] = ()
+        with suppress(IcdError):  # Visits that were made are told whatever the file says now.
+            crawls = Schedule.sound(file)[0].crawls
+        _check_name(file, name, {*log.known_since(), *crawls})
         found = visit_rows(log, name, number)
     write = write_json if as_json else write_visits
     write(found, sys.stdout)
@@ -237,23 +269,32 @@ def units(
 
     The exit code is 2 where one does not answer.
     """
+    from dataclasses import replace
     from datetime import UTC, datetime
 
     from aahcrawler.schedule import unit_tables
     from aahcrawler.schedule.child_crawls import CrawlFolders
+    from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.unit_sharing import heard_from
+    from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
-    with exit_on_error(IcdError):
-        sharing = Place(file).shared(CrawlFolders(file.absolute().parent))
+    with exit_on_error(IcdError, LogError):
+        at, folders = datetime.now(UTC), CrawlFolders(file.absolute().parent)
+        schedule, sharing = Schedule.sound(file)[0], Place(file).shared(folders)
         rows: unit_tables.Rows
         if url:
-            rows = unit_tables.versions(sharing.units, url)
+            faulty = folders.faults(schedule.crawls)
+            own = [folders.of(each) for name, each in schedule.crawls.items() if name not in faulty]
+            rows = unit_tables.versions(sharing.units, url, own)
         elif catalogue:
             rows = unit_tables.catalogue(sharing.units)
         else:
-            rows = unit_tables.units(sharing.units, heard_from(sharing.units, sharing.heard, datetime.now(UTC)))
+            sharing = replace(sharing, heard=heard_from(sharing.units, sharing.heard, at))
+            with VisitLog.opened(file.with_suffix(".sqlite")) as log:
+                own_row = unit_tables.own_figures(schedule, log, sharing, at)
+            rows = unit_tables.units(sharing.units, sharing.heard, own_row)
     unit_tables.write(rows, sys.stdout, as_json=as_json)
     if any(each.problem for each in rows):
         raise typer.Exit(MISTAKE)
@@ -267,7 +308,7 @@ def divide(
     """Propose how units share the schedule: each site is visited by two of them in turn, so that one may fail.
 
     It asks the units how many crawls they run at once, and says which lines the list of units is to have. Nothing is
-    changed.
+    changed. Where a unit has never told, the division stays as it is, and the exit code is 2.
     """
     from datetime import UTC, datetime
 
@@ -286,3 +327,5 @@ def divide(
         with VisitLog.opened(file.with_suffix(".sqlite")) as log:
             proposal = unit_tables.proposed(schedule, log, folders, sharing.units, heard, at)
     unit_tables.write_division(proposal, sharing.units, heard, sys.stdout, as_json=as_json)
+    if proposal.unknown:
+        raise typer.Exit(MISTAKE)

@@ -166,10 +166,15 @@ class UnitLoad(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A proposal: where each crawl goes, and what each unit has to do then."""
+    """A proposal: where each crawl goes, and what each unit has to do then.
+
+    ``unknown`` are units of which nobody knows how many crawls they run at once: where there are some, it is no
+    proposal, but the division by the weights that the list has.
+    """
 
     placed: Sequence[Placed]
     loads: Sequence[UnitLoad]
+    unknown: Sequence[str] = ()
 
     @property
     def stand_by(self) -> Sequence[str]:

@@ -286,17 +286,20 @@ def _digest(url: str) -> str:
 class DuePages:
     """Known pages: how many are due and are visited, how many are due and do not fit, and which are left alone.
 
-    ``demand`` is what all of them are worth, None without a log of changes.
+    ``demand`` is what all of them are worth, None without a log of changes. ``beyond_budget`` are due, would fit into
+    the time, and wait until the budget has brought more downloads.
     """
 
     due: int
     left_over: int
     resting: RestingPages
     demand: Demand | None = None
+    beyond_budget: int = 0
 
     def __str__(self) -> str:
         """Return it in words."""
         over = f", {self.left_over:,} more do not fit before the next run" if self.left_over else ""
+        over += f", {self.beyond_budget:,} more wait for the budget" if self.beyond_budget else ""
         told = f"; rhythms are told by {self.demand}" if self.demand else ""
         return f"known pages that are due: {self.due:,}{over}; left alone: {len(self.resting.pages):,}{told}"
 
@@ -347,11 +350,12 @@ def due_pages(
     kept = frozenset(seeds)
     waiting = [(now - moments[page.url], page.url) for page in pages if page.url not in kept]
     due = [each for each in waiting if each[0] >= timedelta()]
-    fitting = _affordable(_fitting(due, pages, rhythm.within.total_seconds()), pages, rhythm, now)
+    in_time = _fitting(due, pages, rhythm.within.total_seconds())
+    fitting = _affordable(in_time, pages, rhythm, now)
     resting = [url for _, url in waiting if url not in fitting]
-    left = sum(url not in fitting for _, url in due)
     digests = RestingPages(crawl=crawl, pages=frozenset(map(_digest, resting)))
-    return DuePages(len(fitting), left, digests, timed.demand(rhythm.objective, intervals) if pages else None)
+    told = timed.demand(rhythm.objective, intervals) if pages else None
+    return DuePages(len(fitting), len(due) - len(in_time), digests, told, len(in_time) - len(fitting))
 
 
 def _moments(

@@ -15,22 +15,31 @@ def check_schedule(schedule: Schedule, folder: Path) -> tuple[Mistake, ...]:
     return (*_of_definitions(schedule, folder), *_of_telling(schedule))
 
 
-def check_units(units: Units, schedule: Schedule) -> tuple[str, ...]:
-    """Return what is wrong with a list of units as this machine has it, in words."""
-    unknown = [name for name in units.stand_by if name not in schedule.crawls]
-    found = [f"stand_by: the schedule has no crawl {name}; take it out" for name in unknown]
+def check_units(units: Units, schedule: Schedule) -> tuple[Mistake, ...]:
+    """Return what is wrong with a list of units as this machine has it."""
+    found = [
+        units.mistake(("stand_by", place), f"names {name}, which is no crawl of the schedule", "take it out")
+        for place, name in enumerate(units.stand_by)
+        if name not in schedule.crawls
+    ]
     for name, unit in units.others.items():
         try:
             if unit.token is not None:
                 unit.token.reveal()
         except SecretError as error:
-            found.append(f"units.{name}.token: {error}")
+            advice = f"{error.advice}; `aah schedule run` needs it to ask this unit"
+            found.append(units.mistake(("units", name, "token"), error.problem, advice))
     return tuple(found)
 
 
 def _of_definitions(schedule: Schedule, folder: Path) -> Iterator[Mistake]:
     outputs: dict[Path, str] = {}
     for name, entry in schedule.crawls.items():
+        if not (folder / entry.definition).is_file():
+            problem = f"names no file: {folder / entry.definition}"
+            advice = "write the name of a definition's file, relative to the folder of the schedule"
+            yield schedule.mistake(("crawls", name, "definition"), problem, advice)
+            continue
         try:
             output = (folder / Icd.load(folder / entry.definition).output).resolve()
         except IcdError as error:

@@ -27,6 +27,7 @@ from aahcrawler.schedule.rhythms import LEAST, Adaptive, Due, Past, PastVisit, R
 from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from aahcrawler.segments import DamageError
+from aahcrawler.tallies import plural
 from aahcrawler.urls import queue_of
 
 AROUND: Final = 3.0
@@ -271,7 +272,7 @@ class Upcoming:
     passed, one visit makes up for all ``moments``. ``grounds`` say what tells its adaptive rhythm, or those of its
     pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
     wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
-    is due, or others visit it.
+    is due, it is paused, or others visit it. ``part`` is what this unit visits of it, empty where there are no others.
     """
 
     name: str
@@ -284,6 +285,7 @@ class Upcoming:
     found: Found | None = None
     grounds: str = ""
     fault: str = ""
+    part: str = ""
 
     @property
     def why(self) -> str:
@@ -340,7 +342,7 @@ def upcoming(
         fault = faults.get(name, "")
         if fault and state != "under way":
             state = FAULTY
-        due_at = None if due.at == NEVER else due.at
+        due_at = None if due.at == NEVER or state == "paused" else due.at
         grounds = _grounds(entry, past, visit)
         row = Upcoming(name, in_words(entry), state, due_at, due.moments, grounds=grounds, fault=fault)
         if visit is not None:
@@ -400,11 +402,17 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     """Write crawls a line each, with tabs between columns, and below them what is wrong with some."""
-    out.write("crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then\n")
+    shared = any(each.part for each in rows)
+    out.write(
+        "crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then" + "\tpart" * shared + "\n"
+    )
     for each in rows:
-        counts = (f"{each.found.pages}", f"{each.found.changed + each.found.new}") if each.found else ("-", "-")
+        counts = (f"{each.found.pages}", f"{each.found.changed}") if each.found else ("-", "-")
         columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
-        out.write("\t".join((*columns, each.outcome or "-", *counts, each.grounds or "-")) + "\n")
+        out.write(
+            "\t".join((*columns, each.outcome or "-", *counts, each.grounds or "-", *[each.part or "-"] * shared))
+            + "\n"
+        )
     for each in rows:
         if each.fault:
             out.write(f"{each.name}: no visit begins: {each.fault}\n")
@@ -425,25 +433,40 @@ def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else "-"
 
 
+def _second(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
 def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
     """Write the visits of a plan a line each, with tabs between columns, and how busy the schedule is.
 
-    ``fitting`` is how many pages fit of crawls that do not fit as a whole.
+    ``fitting`` is how many pages fit of crawls that do not fit as a whole. Times have seconds where a crawl is due more
+    often than once an hour. Crawls of which nobody knows how long they take have a line each below the table.
     """
+    is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
+    moment: Callable[[datetime], str] = _second if is_dense else _minute
     out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\n")
+    unknown: dict[str, list[datetime]] = {}
     for each in plan.visits:
-        ends, takes = ("?", "?") if each.seconds is None else (_minute(each.ends_at), f"{each.seconds / 60:.1f}")
-        fits = "?" if each.seconds is None else "yes" if each.fits else f"no: due again at {_minute(each.next_at)}"
-        out.write(f"{each.name}\t{_minute(each.due_at)}\t{_minute(each.begins_at)}\t{ends}\t{takes}\t{fits}\n")
+        if each.seconds is None:
+            unknown.setdefault(each.name, []).append(each.due_at)
+            continue
+        fits = "yes" if each.fits else f"no: due again at {moment(each.next_at)}"
+        times = "\t".join(map(moment, (each.due_at, each.begins_at, each.ends_at)))
+        out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\n")
+    for name, due in unknown.items():
+        first = f"the first is due at {moment(due[0])}"
+        out.write(f"{name}: {plural(len(due), 'visit')}; {first}; nobody knows how long they take\n")
     for name, pages in fitting.items():
         all_of_them = pages.due + pages.left_over
         out.write(f"{name}: {pages.due:,} of {all_of_them:,} known pages fit, those that waited longest first\n")
     late = sum(each.begins_at > each.due_at and each.due_at >= plan.now for each in plan.visits)
     missed = sum(not each.fits for each in plan.visits)
-    unknown = sum(each.seconds is None for each in plan.visits)
+    number = sum(map(len, unknown.values()))
     said = f"visits: {len(plan.visits):,}; too long for their rhythm: {missed:,}; begun late: {late:,}"
-    busy = f"{plan.parallel} crawls at once, busy {plan.load:.0%} of the time"
-    out.write(f"{said}; {busy}{f'; of {unknown:,} nobody knows how long they take' if unknown else ''}\n")
+    is_known = number < len(plan.visits) or not plan.visits
+    busy = f"{plural(plan.parallel, 'crawl')} at once, busy {f'{plan.load:.0%} of the time' if is_known else '?'}"
+    out.write(f"{said}; {busy}{f'; of {number:,} nobody knows how long they take' if number else ''}\n")
 
 
 def write_plan_json(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:

@@ -20,6 +20,7 @@ from aahcrawler.schedule.unit_sharing import Heard, Sharing, UnitWatch
 from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import LogError, VisitLog
 from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
+from aahcrawler.tallies import plural
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
@@ -114,18 +115,20 @@ class ScheduleRun:
     _woken: threading.Event = field(default_factory=threading.Event)
     _stamps: Sequence[tuple[int, int] | None] = ()
 
-    def run(self) -> None:
+    def run(self) -> Sequence[str]:
         """Look after it until Ctrl-C or SIGTERM; crawls then end in good order, and go on next time.
+
+        Return the crawls that could not be visited for mistakes in their definitions.
 
         Raise ``ScheduleBusyError``, ``IcdError`` for mistakes in the file, ``LogError`` and ``OSError``.
         """
         try:
-            self._run()
+            return self._run()
         except sqlite3.Error as error:
             advice = "make room, or correct its permissions; crawls that run go on, and the next run takes them up"
             raise LogError(f"{self.place.log}: cannot be written ({error}); {advice}") from error
 
-    def _run(self) -> None:
+    def _run(self) -> Sequence[str]:
         self._stamps = self._stamped()
         schedule = self._schedule()
         folders = CrawlFolders(self.place.folder)
@@ -138,8 +141,9 @@ class ScheduleRun:
             watch.wait()
             scheduler = Scheduler(schedule, folders, log, crawls, self.clock, teller, self._woken.set, watch.rhythm)
             with _asked_by_signals(self._woken) as asked:
-                logger.info("%s: %d crawls", self.place.file, len(schedule.crawls))
+                logger.info("%s: %s", self.place.file, plural(len(schedule.crawls), "crawl"))
                 self._look_on(scheduler, teller, watch, asked)
+            return scheduler.mistaken
 
     def _schedule(self) -> Schedule:
         schedule = Schedule.load(self.place.file)
@@ -174,7 +178,7 @@ class ScheduleRun:
         """Ask other units where that is due, and go by what they have told."""
         now = self.clock.now()
         watch.ask(now)
-        news = watch.take(scheduler.schedule.crawls)
+        news = watch.take(scheduler.schedule.crawls, scheduler.paused)
         if news is None:
             return
         scheduler.follow(scheduler.schedule)
@@ -198,7 +202,7 @@ class ScheduleRun:
         watch.follow(units)
         scheduler.follow(schedule)
         teller.follow(schedule.tell)
-        logger.info("%s: was changed, %d crawls", self.place.file, len(schedule.crawls))
+        logger.info("%s: was changed, %s", self.place.file, plural(len(schedule.crawls), "crawl"))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -93,8 +93,8 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def by_command(command: Sequence[str], notices: Sequence[Notice], others: int) -> None:
-    """Run a command, without a shell; an exit code other than 0 is a failure."""
-    body = json.dumps(message_of(notices, others), ensure_ascii=False).encode()
+    """Run a command, without a shell, with a line of JSON on its input; an exit code other than 0 is a failure."""
+    body = json.dumps(message_of(notices, others), ensure_ascii=False).encode() + b"\n"
     subprocess.run(list(command), input=body, stdout=subprocess.DEVNULL, timeout=_TIMEOUT, check=True)
 
 

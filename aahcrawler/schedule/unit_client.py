@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -26,7 +26,8 @@ MOST_PAGES: Final = 500
 """Answers that one list of a unit may have."""
 _PAGE: Final = 200
 _LARGEST: Final = 4 * 2**20
-_NOT_VISITED: Final = frozenset({"paused", "has mistakes", "elsewhere"})
+NOT_VISITED: Final = frozenset({"paused", "has mistakes", "elsewhere"})
+"""The states of crawls that a unit does not visit."""
 T = TypeVar("T")
 Row = TypeVar("Row", bound=BaseModel)
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
@@ -67,6 +68,7 @@ class SchedulePageTold(Told):
 
     crawls: tuple[CrawlToldOf, ...] = Field(max_length=_PAGE)
     is_paused: bool
+    is_looked_after: bool = True
     next: int | None = Field(default=None, ge=1, le=1_000_000)
 
 
@@ -110,6 +112,13 @@ class HeardCrawl(Told):
     seconds: Seconds | None = None
 
 
+class HeardSchedule(NamedTuple):
+    """The crawls of another unit's schedule by name, and whether its `aah schedule run` is at work."""
+
+    crawls: Mapping[str, HeardCrawl]
+    is_looked_after: bool
+
+
 class UnitError(Exception):
     """A unit did not answer as it should; the message says how."""
 
@@ -125,24 +134,27 @@ class UnitClient:
         """Return what it could still do."""
         return self._asked("/v1/schedule/capacity", CapacityTold)
 
-    def crawls(self, now: datetime, overdue: timedelta) -> Mapping[str, HeardCrawl]:
-        """Return the crawls of its schedule by name; nobody visits those that were due for longer than ``overdue``.
+    def schedule(self, now: datetime, overdue: timedelta) -> HeardSchedule:
+        """Return the crawls of its schedule; nobody visits those that were due for longer than ``overdue``.
 
-        No visit of it is later than ``now``, whatever its clock says.
+        No visit of it is later than ``now``, whatever its clock says. What is due while nobody looks after the schedule
+        says nothing of single crawls: their due moments pass one after another.
         """
         found: dict[str, HeardCrawl] = {}
+        is_looked_after = True
         after: int | None = 0
         while after is not None and len(found) < MAX_CRAWLS:
             page = self._asked(f"/v1/schedule?limit={_PAGE}&after={after}", SchedulePageTold)
+            is_looked_after = page.is_looked_after
             for each in page.crawls:
                 begun_at = None if each.begun_at is None else min(each.begun_at, now)
                 is_late = each.state == "due" and each.due_at is not None and now - each.due_at > overdue
-                is_visited = not (page.is_paused or is_late or each.state in _NOT_VISITED)
+                is_visited = not (page.is_paused or (is_late and is_looked_after) or each.state in NOT_VISITED)
                 found[each.name] = HeardCrawl(is_visited=is_visited, begun_at=begun_at, seconds=each.seconds)
             if page.next is not None and page.next <= after:
                 raise UnitError("its list of crawls has no end")
             after = page.next
-        return found
+        return HeardSchedule(found, is_looked_after)
 
     def sites(self) -> Iterator[HeldSite]:
         """Yield the sites that its crawls hold captures of."""

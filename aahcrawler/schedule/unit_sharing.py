@@ -7,7 +7,7 @@ slept has asked nobody.
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,13 +23,16 @@ from aahcrawler.schedule.unit_client import (
     ANSWER_SECONDS,
     CapacityTold,
     HeardCrawl,
+    HeardSchedule,
     Told,
     UnitClient,
     UnitError,
     asked_together,
 )
 from aahcrawler.schedule.units_file import Units
+from aahcrawler.schedule.visit_log import ALL
 from aahcrawler.segments import private
+from aahcrawler.tallies import plural
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
@@ -39,11 +42,13 @@ class HeardUnit(Told):
     """Another unit as it answered last.
 
     ``asked_at`` is the last request, ``failing_since`` the first of those that failed since it answered last, None
-    where the last one was answered; ``problem`` says why it was not.
+    where the last one was answered; ``problem`` says why it was not. ``unattended_since`` is the first answer since
+    which nobody looks after its schedule, None where somebody does.
     """
 
     asked_at: AwareDatetime | None = None
     failing_since: AwareDatetime | None = None
+    unattended_since: AwareDatetime | None = None
     problem: str = ""
     capacity: CapacityTold | None = None
     crawls: Mapping[str, HeardCrawl] = Field(default_factory=dict)
@@ -53,6 +58,11 @@ class HeardUnit(Told):
         return (
             self.asked_at is not None and self.failing_since is not None and self.asked_at - self.failing_since >= after
         )
+
+    def is_unattended(self, after: timedelta) -> bool:
+        """Return whether it answers, and nobody has looked after its schedule for long enough."""
+        since = self.unattended_since
+        return self.asked_at is not None and since is not None and self.asked_at - since >= after
 
 
 class Heard(Told):
@@ -81,14 +91,14 @@ def clients_of(units: Units) -> Mapping[str, UnitClient]:
     return {name: UnitClient(unit, units.allow_private) for name, unit in units.others.items()}
 
 
-Answer = tuple[CapacityTold, Mapping[str, HeardCrawl]]
+Answer = tuple[CapacityTold, HeardSchedule]
 
 
 def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
     """Ask all other units, and return what is known of them by now: what they tell, or what they told last."""
 
     def asked(client: UnitClient) -> Callable[[], Answer]:
-        return lambda: (client.capacity(), client.crawls(now, units.silent_after))
+        return lambda: (client.capacity(), client.schedule(now, units.silent_after))
 
     answers = asked_together({name: asked(client) for name, client in clients_of(units).items()})
     found: dict[str, HeardUnit] = {}
@@ -98,7 +108,9 @@ def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
             failing = {"asked_at": now, "failing_since": known.failing_since or now, "problem": str(answer)}
             found[name] = known.model_copy(update=failing)
         else:
-            found[name] = HeardUnit(asked_at=now, capacity=answer[0], crawls=answer[1])
+            capacity, schedule = answer
+            since = None if schedule.is_looked_after else known.unattended_since or now
+            found[name] = HeardUnit(asked_at=now, unattended_since=since, capacity=capacity, crawls=schedule.crawls)
     return Heard(units=found)
 
 
@@ -141,6 +153,15 @@ class Sharing:
             return Part(WHOLE if pair[0] == self.units.name else None, other)
         return Part(Turn(pair.index(self.units.name), 2), other)
 
+    def in_words(self, name: str, entry: Entry) -> str:
+        """Return what this unit visits of a crawl."""
+        part = self.part(name, entry)
+        if part.turn is None:
+            return f"{part.other} visits it, {self.units.name} stands by" if part.other else "other units visit it"
+        if part.instead:
+            return f"all of it: {part.instead}"
+        return f"in turn with {part.other}" if part.turn.of > 1 else f"all of it; {part.other or 'nobody'} stands by"
+
     def rhythm(self, name: str, entry: Entry) -> Rhythm:
         """Return when a crawl is due at this unit."""
         part = self.part(name, entry)
@@ -165,6 +186,8 @@ class Sharing:
             return f"{other} has not answered since {heard.failing_since:%Y-%m-%d %H:%M} UTC"
         if heard.failing_since is not None and heard.capacity is None:
             return ""  # It has never answered, and still may.
+        if heard.is_unattended(self.units.silent_after):
+            return f"nobody runs aah schedule run at {other} since {heard.unattended_since:%Y-%m-%d %H:%M} UTC"
         told = heard.crawls.get(name)
         return "" if told is not None and told.is_visited else f"{other} does not visit it, as it tells"
 
@@ -175,7 +198,7 @@ def summary(names: Sequence[str], most: int = 5) -> str:
     >>> summary("abcdefg")
     'a, b, c, d, e and 2 others'
     """
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} others" if len(names) > most else "")
+    return ", ".join(names[:most]) + (f" and {plural(len(names) - most, 'other')}" if len(names) > most else "")
 
 
 @dataclass(slots=True)
@@ -224,8 +247,11 @@ class UnitWatch:
         if self._thread is not None:
             self._thread.join(2 * ANSWER_SECONDS)
 
-    def take(self, crawls: Mapping[str, Entry]) -> Iterator[str] | None:
-        """Take in what others told meanwhile: yield what people are to be told of it; None where there is nothing."""
+    def take(self, crawls: Mapping[str, Entry], paused: Container[str] = ()) -> Iterator[str] | None:
+        """Take in what others told meanwhile: yield what people are to be told of it; None where there is nothing.
+
+        Crawls that are ``paused`` here, ``ALL`` among them where all are, are visited in nobody's place.
+        """
         answer, self._answer = self._answer, None
         if answer is None or self.sharing is None:
             return None
@@ -235,13 +261,22 @@ class UnitWatch:
         except OSError as error:
             logger.warning("%s: what other units told cannot be kept: %s", self.kept, error)
         before, self._told = self._told, self.sharing.taken_over(crawls.items())
-        return self._news(before, self._told)
+        return self._news(before, self._told, paused)
 
     @staticmethod
-    def _news(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> Iterator[str]:
+    def _news(before: Mapping[str, list[str]], after: Mapping[str, list[str]], paused: Container[str]) -> Iterator[str]:
         for why, names in after.items():
             if set(names) - set(before.get(why, ())):
-                yield f"{why}: {len(names):,} crawls are visited here in its place ({summary(names)})"
+                visited = [each for each in names if each not in paused and ALL not in paused]
+                here = f"{_are(len(visited))} visited here in its place" + f" ({summary(visited)})" * bool(visited)
+                rest = len(names) - len(visited)
+                yield f"{why}: {here}" + (f"; {_are(rest)} paused here" if rest else "")
+        taken = {name for names in after.values() for name in names}
         for why, names in before.items():
-            if why not in after:
-                yield f"no longer: {why}; {len(names):,} crawls are visited in turn again"
+            back = [each for each in names if each not in taken]
+            if why not in after and back:
+                yield f"no longer: {why}; {_are(len(back))} visited in turn again"
+
+
+def _are(crawls: int) -> str:
+    return f"{plural(crawls, 'crawl')} {'is' if crawls == 1 else 'are'}"

@@ -1,26 +1,42 @@
 """What units tell, and a division of the schedule over them, as tables and JSON."""
 
 import json
+import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TextIO
 
+from aahcrawler.page_index import PageIndex
 from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.division import Division, Watched, divided
 from aahcrawler.schedule.schedule_file import Schedule
-from aahcrawler.schedule.schedule_plan import expected_seconds, planned
-from aahcrawler.schedule.unit_client import HeldSite, UnitClient, UnitError, asked_together
-from aahcrawler.schedule.unit_sharing import Heard, HeardUnit, clients_of
+from aahcrawler.schedule.schedule_plan import Capacity, expected_seconds, planned, upcoming
+from aahcrawler.schedule.unit_client import (
+    NOT_VISITED,
+    CapacityTold,
+    HeardCrawl,
+    HeldSite,
+    HeldVersions,
+    UnitClient,
+    UnitError,
+    asked_together,
+)
+from aahcrawler.schedule.unit_sharing import Heard, HeardUnit, Sharing, clients_of
 from aahcrawler.schedule.units_file import Units
 from aahcrawler.schedule.visit_log import VisitLog
+from aahcrawler.segments import DamageError
+from aahcrawler.tallies import plural
 from aahcrawler.urls import canonicalize
 from online_analysis.icd import IcdError
 
 _MOST_SITES = 100_000
+_MOST_VISITS = 10_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WEEK = timedelta(days=7)
 _ALL_AT_ONCE = 1000
 
@@ -57,19 +73,35 @@ class HeldRow:
 Rows = Sequence[UnitRow] | Sequence[HeldRow]
 
 
-def units(listed: Units, heard: Heard) -> Sequence[UnitRow]:
-    """Return the units as they have told."""
-    return [_unit(listed, name, heard.units.get(name, HeardUnit())) for name in listed.units]
+def units(listed: Units, heard: Heard, own: HeardUnit) -> Sequence[UnitRow]:
+    """Return the units as they have told; ``own`` is what this one tells of itself (``own_figures``)."""
+    return [_unit(listed, name, heard.units.get(name, HeardUnit()), own) for name in listed.units]
 
 
-def _unit(listed: Units, name: str, told: HeardUnit) -> UnitRow:
+def own_figures(schedule: Schedule, log: VisitLog, sharing: Sharing, now: datetime) -> HeardUnit:
+    """Return what this unit tells the others of itself: what it could still do by the plan of a week, and its crawls.
+
+    Crawls that are paused here, or that others visit, are not visited.
+    """
+    seconds = {name: expected_seconds(log, name) for name in schedule.crawls}
+    plan = planned(schedule, log, seconds, now, now + _WEEK, most=_MOST_VISITS, rhythm_of=sharing.rhythm)
+    rows = upcoming(schedule, log, now, rhythm_of=sharing.rhythm)
+    crawls = {each.name: HeardCrawl(is_visited=each.state not in NOT_VISITED) for each in rows}
+    capacity = CapacityTold.model_validate(asdict(Capacity.of(plan, seconds)))
+    return HeardUnit(asked_at=now, capacity=capacity, crawls=crawls)
+
+
+def _unit(listed: Units, name: str, told: HeardUnit, own: HeardUnit) -> UnitRow:
     unit = listed.units[name]
-    if name == listed.name:
-        return UnitRow(name, str(unit.url), unit.weight, "this one")
     state = "answers"
-    if told.failing_since is not None:
+    if name == listed.name:
+        told, state = own, "this one"
+    elif told.failing_since is not None:
         state = f"no answer since {told.failing_since:%Y-%m-%d %H:%M} UTC"
         state += ", others visit in its place" * told.is_silent(listed.silent_after)
+    elif told.unattended_since is not None:
+        state = f"nobody runs aah schedule run there since {told.unattended_since:%Y-%m-%d %H:%M} UTC"
+        state += ", others visit in its place" * told.is_unattended(listed.silent_after)
     row = UnitRow(name, str(unit.url), unit.weight, state, problem=told.problem)
     capacity = told.capacity
     if capacity is None:
@@ -95,12 +127,15 @@ def catalogue(listed: Units) -> Sequence[HeldRow]:
     return rows
 
 
-def versions(listed: Units, url: str) -> Sequence[HeldRow]:
-    """Ask the other units who holds captures of a URL; a unit that does not tell has a row with its problem."""
+def versions(listed: Units, url: str, own: Iterable[Path]) -> Sequence[HeldRow]:
+    """Return who holds captures of a URL: this unit in its ``own`` folders of crawls, and the others as they tell.
+
+    A unit that does not tell, and a folder that cannot be read, has a row with its problem.
+    """
     named = canonicalize(url) or url
     clients = clients_of(listed)
     answers = asked_together({name: partial(client.versions, named) for name, client in clients.items()})
-    rows: list[HeldRow] = []
+    rows = [row for folder in sorted(set(own)) for row in _own_versions(listed, named, folder)]
     for name, answer in answers.items():
         if isinstance(answer, UnitError):
             rows.append(HeldRow(name, problem=str(answer)))
@@ -110,11 +145,32 @@ def versions(listed: Units, url: str) -> Sequence[HeldRow]:
     return rows
 
 
+def _own_versions(listed: Units, url: str, folder: Path) -> Iterator[HeldRow]:
+    if not folder.is_dir():
+        return  # It was never visited here.
+    try:
+        with PageIndex(folder) as index:
+            while index.step():
+                pass
+            with index.asked() as base:
+                statement = "SELECT count(*), min(at), max(at) FROM capture WHERE url = ?"
+                captures, first, last = base.execute(statement, (url,)).fetchone()
+    except (DamageError, OSError, sqlite3.Error) as error:
+        yield HeldRow(listed.name, folder.name, problem=f"{folder}: {error}")
+        return
+    if captures:
+        since, until = (_EPOCH + timedelta(microseconds=each) for each in (first, last))
+        replay = listed.units[listed.name]
+        held = HeldVersions(crawl=folder.name, captures=captures, first=since, last=until)
+        yield HeldRow(listed.name, folder.name, "", captures, since, until, UnitClient(replay).time_map(held, url))
+
+
 def proposed(
     schedule: Schedule, log: VisitLog, folders: CrawlFolders, listed: Units, heard: Heard, now: datetime
 ) -> Division:
-    """Propose a division by the weights that units have by their capacity, or by the list where they told none.
+    """Propose a division by the weights that units have by how many crawls they run at once.
 
+    Where one of them has never told that, the weights are those of the list for all: two scales are not to be mixed.
     Visits are counted by the plan of a week as if one unit made all of them at once. How long they take is known by
     the log of this unit, or else by what the first of the others tells.
     """
@@ -141,7 +197,8 @@ def proposed(
         crawls.append(Watched(name, site, frozenset((*held, *own)), interval, seconds[name], visits))
     parallel = {name: each.capacity.parallel for name, each in heard.units.items() if each.capacity is not None}
     parallel[listed.name] = schedule.parallel
-    return divided(crawls, {**listed.weights, **parallel}, parallel)
+    unknown = [name for name in listed.units if name not in parallel]
+    return replace(divided(crawls, listed.weights if unknown else parallel, parallel), unknown=unknown)
 
 
 def write(rows: Rows, out: TextIO, *, as_json: bool) -> None:
@@ -165,7 +222,10 @@ def write_division(proposal: Division, listed: Units, heard: Heard, out: TextIO,
             {**each._asdict(), "held_by": sorted(each.held_by), "moves_to": each.moves_to} for each in proposal.placed
         ]
         loads = [{**each._asdict(), "busy": each.busy} for each in proposal.loads]
-        _write_json({"crawls": placed, "units": loads, "stand_by": list(proposal.stand_by)}, out)
+        _write_json(
+            {"crawls": placed, "units": loads, "stand_by": list(proposal.stand_by), "unknown": list(proposal.unknown)},
+            out,
+        )
         return
     out.write("crawl\tsite\tfirst\tsecond\thow\theld by\tbegins at\n")
     for each in proposal.placed:
@@ -176,14 +236,20 @@ def write_division(proposal: Division, listed: Units, heard: Heard, out: TextIO,
     for load in proposal.loads:
         busy = "nobody knows how busy" if load.busy is None else f"busy {load.busy:.0%}"
         too_much = ": more than it can do" if (load.busy or 0.0) > 1 else ""
-        out.write(f"{load.unit}: {load.crawls:,} crawls, {load.seconds / 3600:,.1f} hours a day, {busy}{too_much}\n")
+        out.write(
+            f"{load.unit}: {plural(load.crawls, 'crawl')}, {load.seconds / 3600:,.1f} hours a day, {busy}{too_much}\n"
+        )
     for name, told in heard.units.items():
         if told.problem:
-            out.write(f"{name}: {told.problem}; its weight is that of the list\n")
+            out.write(f"{name}: {told.problem}\n")
     _write_lines(proposal, listed, out)
 
 
 def _write_lines(proposal: Division, listed: Units, out: TextIO) -> None:
+    if proposal.unknown:
+        names = ", ".join(proposal.unknown)
+        out.write(f"nobody knows how many crawls run at once at {names}: the division stays as it is\n")
+        return
     weights = {each.unit: each.weight for each in proposal.loads}
     if weights == dict(listed.weights) and set(proposal.stand_by) == set(listed.stand_by):
         out.write("the list of units says so already\n")

@@ -9,14 +9,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, HttpUrl, ValidationError, model_validator
+from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr, ValidationError, model_validator
 
 from aahcrawler.schedule.rhythms import Interval
 from online_analysis.icd.explanations import mistakes_of
-from online_analysis.icd.mistakes import IcdError, Mistake, Section, refuse
+from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake, Section, refuse
 from online_analysis.icd.secrets import Secret
 from online_analysis.icd.sections import FolderName
-from online_analysis.icd.yaml_source import LARGEST, read_source
+from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 
 
 def _origin(url: HttpUrl) -> HttpUrl:
@@ -55,6 +55,8 @@ class Units(Section):
     units: Mapping[FolderName, Unit] = Field(
         min_length=1, max_length=50, examples=["{north: {url: https://north.example.org}}"]
     )
+
+    _source: Source = PrivateAttr(default_factory=lambda: Source(""))
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -97,4 +99,9 @@ class Units(Section):
             raise IcdError([*source.mistakes, *mistakes_of(error, cls, source)]) from None
         if source.mistakes:
             raise IcdError(source.mistakes)
+        units._source = source  # noqa: SLF001 - still being made
         return units
+
+    def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
+        """Place a problem in the file."""
+        return self._source.mistake(path, problem, advice)

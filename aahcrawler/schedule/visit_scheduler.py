@@ -34,7 +34,7 @@ MINUTE: Final = timedelta(minutes=1)
 IN_USE: Final = timedelta(seconds=30)
 """After how long a folder is looked at again in which a crawl runs that somebody else has started."""
 MISTAKEN: Final = timedelta(minutes=5)
-"""After how long a definition is read again that had mistakes."""
+"""After how long a definition is read again that had mistakes, although its file has not changed."""
 _IN_TURN: Final = (
     "known pages are visited in turn, those that waited longest first, as many as fit; give it a longer rhythm, "
     "`pages`, or limits"
@@ -114,6 +114,7 @@ class Scheduler:
         self._due: dict[str, Due] = {}
         self._not_before: dict[str, datetime] = {}
         self._mistaken: dict[str, str] = {}
+        self._mistaken_stamps: dict[str, tuple[int, int] | None] = {}
         self._too_long: set[str] = set()
         self._ending = False
         self.schedule = schedule
@@ -146,6 +147,16 @@ class Scheduler:
         """The names of the entries whose crawls run."""
         return [name for name, each in self._open.items() if each.child is not None]
 
+    @property
+    def mistaken(self) -> Sequence[str]:
+        """The names of the entries of which no visit begins for mistakes in their definitions."""
+        return list(self._mistaken)
+
+    @property
+    def paused(self) -> frozenset[str]:
+        """The entries that are paused, ``ALL`` among them where the whole schedule is."""
+        return self._log.paused()
+
     def end(self) -> None:
         """Ask all crawls to end in good order, or at once where they were asked before; begin nothing more."""
         self._ending = True
@@ -160,6 +171,7 @@ class Scheduler:
             self._look_at(name, each, now)
         if self._ending:
             return None
+        self._forget_mended()
         paused, wanted = self._log.paused(), self._log.wanted()
         for name in self._to_begin(now, paused, wanted):
             if len(self.running) >= self.schedule.parallel:
@@ -195,12 +207,15 @@ class Scheduler:
     def _visit(self, name: str, now: datetime) -> None:
         """Begin a visit, or try one again that failed."""
         entry = self.schedule.crawls[name]
+        stamp = self._folders.stamp(entry)
         try:
             folder = self._folders.of(entry)
         except IcdError as error:
+            self._mistaken_stamps[name] = stamp
             self._postpone_mistaken(name, now, str(error))
             return
         self._mistaken.pop(name, None)
+        self._mistaken_stamps.pop(name, None)
         if self._crawls.is_used(folder):
             logger.info("%s: waits for a crawl in %s that somebody else has started", name, folder)
             self._not_before[name] = now + IN_USE
@@ -242,6 +257,14 @@ class Scheduler:
         if name in demands:
             update["budget"] = shared(demands, total)[name]
         return entry.model_copy(update={"pages": entry.pages.model_copy(update=update)})
+
+    def _forget_mended(self) -> None:
+        """Wait no longer for definitions that had mistakes, and whose files have changed since."""
+        for name, stamp in list(self._mistaken_stamps.items()):
+            entry = self.schedule.crawls.get(name)
+            if entry is None or self._folders.stamp(entry) != stamp:
+                del self._mistaken_stamps[name]
+                self._not_before.pop(name, None)
 
     def _postpone_mistaken(self, name: str, now: datetime, mistakes: str) -> None:
         """Look at a definition again later that has mistakes; tell of each once. What is due stays so."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import os
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,6 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.page_marks import MarkedPages
 from aahcrawler.replay.replay_app import ReplayAccess, replay_app
@@ -28,7 +26,6 @@ from aahcrawler.service.cockpit.sign_in import SignIn
 from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import (
-    CRAWLS,
     HOST,
     Listening,
     RefusedToServeError,
@@ -70,9 +67,7 @@ def serve_cockpit(
     the file of a schedule that is shown. Raise ``RefusedToServeError`` where it cannot be listened on, or would not be
     safe.
     """
-    if not places and not os.environ.get(REDIS_URL):
-        CRAWLS.mkdir(exist_ok=True)
-    settings = prepare(places, listening)
+    settings = prepare(places, listening, makes_folder=True)
     unfound = _unfound(settings.catalog.place_for_new()) if counts_unfound else None
     with _bound(listening) as sockets:
         port = sockets[0].getsockname()[1]

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -60,7 +61,7 @@ def serve(places: Sequence[Path], listening: Listening, schedule: Path | None = 
     ``schedule`` is the file of a schedule that is shown, and changed by those who may. Raise ``RefusedToServeError``
     where a place is not a crawl's, where other machines could ask without a token, or where that cannot be listened on.
     """
-    settings = prepare(places, listening)
+    settings = prepare(places, listening, makes_folder=schedule is not None)
     log_to_terminal()
     instruments = Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared), schedule=schedule)
     app = create_app(settings, instruments)
@@ -96,13 +97,17 @@ def server_config(app: ASGIApp, listening: Listening, heads: UnfinishedHeads) ->
     )
 
 
-def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
+def prepare(places: Sequence[Path], listening: Listening, *, makes_folder: bool = False) -> ServiceSettings:
     """Check the settings, and read the tokens. Raise ``RefusedToServeError``.
 
-    Without places it is the folder ``crawls``, which need not be there where a shared server knows the crawls.
+    Without places it is the folder ``crawls``, which need not be there where a shared server knows the crawls, and is
+    made with ``makes_folder``.
     """
     shared = os.environ.get(REDIS_URL) or None
     if not places:
+        if makes_folder and shared is None:
+            with suppress(FileExistsError):  # Of a file of this name: it is refused below.
+                CRAWLS.mkdir(exist_ok=True)
         places = [CRAWLS] if shared is None or CRAWLS.is_dir() else []
     for place in places:
         if not place.is_dir():

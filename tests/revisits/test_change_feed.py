@@ -3,7 +3,8 @@
 import csv
 import io
 import json
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def test_a_table_has_a_line_for_each_visit() -> None:
 def test_values_of_a_table_with_tabs_hold_none() -> None:
     header, *rows = written(ChangeFormat.TSV, VISIT, FAILED).splitlines()
     assert header.split("\t") == list(COLUMNS)
+    described = (Path(__file__).parents[2] / "docs" / "watching.md").read_text("utf-8")
+    table = described[described.index("| `url`, `at` |") :].partition("\n\n")[0]
+    assert header.split("\t") == re.findall(r"`(\w+)`", " ".join(row.split("|")[1] for row in table.splitlines()))
+    assert {*COLUMNS, "dated"} == {
+        *(each.name for each in fields(Visit)),
+        "changed_after",
+        "changed_before",
+        "dated_by",
+    }
     assert [len(row.split("\t")) for row in rows] == [len(COLUMNS)] * 2
 
 

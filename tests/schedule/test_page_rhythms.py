@@ -176,7 +176,8 @@ def test_a_budget_is_kept_and_divided_by_its_objective(tmp_path: Path) -> None:
     assert len(resting(found["changes"], fast)) < len(resting(found["changes"], slow))
     assert len(resting(found["freshness"], fast)) > len(resting(found["freshness"], slow))
     scarce = due_pages(tmp_path, 2, page_rhythm("{least: 1 day, greatest: 2 days, budget: 0.1 a day}"), now)
-    assert (scarce.due, scarce.left_over) == (4, 16)  # Of 36 days.
+    assert (scarce.due, scarce.left_over, scarce.beyond_budget) == (4, 0, 16)  # Of 36 days.
+    assert "due: 4, 16 more wait for the budget; " in str(scarce)
 
 
 def test_what_rests_is_kept_for_its_crawl_alone(tmp_path: Path) -> None:

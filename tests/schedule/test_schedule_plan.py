@@ -31,7 +31,7 @@ from aahcrawler.schedule.schedule_plan import (
     write_upcoming,
     write_visits,
 )
-from aahcrawler.schedule.visit_log import Found, LogError, Outcome, VisitLog
+from aahcrawler.schedule.visit_log import Found, LogError, Outcome, VisitLog, Wish
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -77,6 +77,45 @@ def test_visits_wait_for_one_another_and_those_that_are_too_long_are_told(log: V
     assert row in printed.getvalue().splitlines()
 
 
+def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
+    schedule = Schedule.parse(b"crawls: {a: {definition: a, every: 2 min}, b: {definition: b, every: 1 h}}")
+    log.added_at(schedule.crawls, START)
+
+    def printed(**seconds: float | None) -> list[str]:
+        out = StringIO()
+        write_plan(planned(schedule, log, seconds, START, START + HOUR), {}, out)
+        return out.getvalue().splitlines()
+
+    head, a, b, busy = printed(a=None, b=None)
+    assert head.startswith("crawl\t")
+    assert a.startswith("a: 31 visits; the first is due at 2026-03-02 12:00:00; nobody knows")
+    assert b.startswith("b: 2 visits; ")
+    assert "2 crawls at once, busy ?; of 33 nobody knows" in busy
+    assert "a\t2026-03-02 12:02:00\t2026-03-02 12:02:00\t2026-03-02 12:02:30\t0.5\tyes" in printed(a=30.0, b=None)
+
+
+def test_names_that_nobody_knows_are_refused_and_a_paused_crawl_has_no_next_visit(tmp_path: Path) -> None:
+    file = tmp_path / "schedule.yaml"
+    file.write_text("crawls:\n  a: {definition: a.yaml, every: day, pages: {least: 1 h}}\n", "utf-8")
+
+    def said(*arguments: str) -> tuple[int, str]:
+        ended = CliRunner().invoke(app, ["schedule", *arguments, "--file", str(file)])
+        return ended.exit_code, ended.output
+
+    code, told = said("check")
+    assert (code, told.startswith(f"{file}:2: crawls.a.definition: names no file")) == (2, True)
+    (tmp_path / "a.yaml").write_text(ICD.format("a"), "utf-8")
+    assert said("log", "a")[0] == 0
+    code, told = said("log", "nosuch")
+    assert (code, "has no crawl nosuch" in told) == (2, True)
+    assert "the known pages that are due" in said("now", "a")[1]
+    with VisitLog.opened(tmp_path / "schedule.sqlite") as log:
+        log.wish(Wish.GRANTED, "a", START)
+    said("pause", "a")
+    row = next(line for line in said("list")[1].splitlines() if line.startswith("a\t"))
+    assert row.split("\t")[1:3] == ["paused", "-"]
+
+
 def test_a_thousand_crawls_are_planned(log: VisitLog) -> None:
     entries = ", ".join(f"c{n}: {{definition: c{n}, every: 1 day}}" for n in range(1000))
     schedule = Schedule.parse(f"parallel: 10\ncrawls: {{{entries}}}".encode())
@@ -120,7 +159,7 @@ def test_crawls_with_mistakes_end_neither_the_list_nor_the_plan(tmp_path: Path) 
     for command in ("list", "plan"):
         ended = CliRunner().invoke(app, ["schedule", command, "--file", str(file)])
         assert ended.exit_code == 2
-        assert any(line.startswith("a\t") for line in ended.stdout.splitlines())
+        assert any(line.startswith(("a\t", "a: 2 visits; ")) for line in ended.stdout.splitlines())
         assert "b: no visit begins: " in ended.output
         assert "c.d: no visit begins: " in ended.output
     file.write_text("crawls: 7", "utf-8")

@@ -10,7 +10,9 @@ from threading import Event
 
 import pytest
 from filelock import FileLock
+from typer.testing import CliRunner
 
+from aahcrawler.cli import app
 from aahcrawler.schedule.child_crawls import CrawlProcesses
 from aahcrawler.schedule.division import units_of
 from aahcrawler.schedule.schedule_file import Schedule
@@ -95,6 +97,13 @@ def test_a_schedule_is_looked_after_by_one_process(place: Place) -> None:
         pytest.raises(ScheduleBusyError, match="another process looks after this schedule"),
     ):
         run(place).run()
+
+
+def test_a_run_that_is_made_once_returns_whose_definitions_have_mistakes(place: Place) -> None:
+    (place.folder / "a.yaml").write_text("id: a\n", "utf-8")
+    place.file.write_text("crawls: {a: {definition: a.yaml, every: day}}", "utf-8")
+    assert run(place).run() == ["a"]
+    assert CliRunner().invoke(app, ["schedule", "run", "--once", "--file", str(place.file)]).exit_code == 2
 
 
 def test_a_log_that_cannot_be_written_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -305,7 +305,10 @@ def test_mistakes_in_a_definition_are_told_once_and_its_visit_stays_due(world: W
         world.goes_on(scheduler, HOUR / 2)
         assert (len(world.visits()), len(world.notices)) == (0, 1)
         assert "contact: is missing" in world.notices[0].text
+        scheduler.look()
         icd.write_text(text, "utf-8")
+        scheduler.look()
+        assert scheduler.running == ["a"], "a mended file is read at once"
         world.goes_on(scheduler, HOUR / 4)
     assert outcomes(world) == [Outcome.ENDED]
 

@@ -105,6 +105,7 @@ def test_a_command_gets_json_and_no_shell(tmp_path: Path) -> None:
     with teller.working():
         teller(FAILED)
     assert json.loads(said.read_bytes())["notices"][0]["text"] == FAILED.text
+    assert said.read_bytes().endswith(b"}\n")
 
 
 @dataclass

@@ -11,6 +11,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from filelock import BaseFileLock, FileLock
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
@@ -31,6 +32,7 @@ from online_analysis.icd import IcdError
 from tests.crawl.site import Reply, Site
 from tests.crawl.site import serving as site_serving
 from tests.service.asking import serving
+from tests.service.views.test_held_sites import indexed
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -46,6 +48,7 @@ class Installation:
     place: Path
     ending: ExitStack = field(default_factory=ExitStack)
     port: int = 0
+    run: BaseFileLock = field(init=False)
 
     def __post_init__(self) -> None:
         (self.place / "crawls").mkdir(parents=True)
@@ -59,6 +62,9 @@ class Installation:
         instruments = Instruments.of(CrawlRegistry.of(catalog, None), schedule=self.file)
         service = serving(ServiceSettings(catalog, tokens=tokens), instruments=instruments)
         self.port = self.ending.enter_context(service).port
+        self.run = FileLock(self.place / ".schedule.yaml.lock")
+        self.run.acquire()
+        self.ending.callback(self.run.release)
 
     @property
     def file(self) -> Path:
@@ -183,6 +189,45 @@ def test_a_unit_that_says_it_does_not_visit_is_replaced_and_one_that_was_asleep_
     assert len(Sharing(units, CrawlFolders(north.place), later).taken_over(entries(north))) == 1
 
 
+def test_a_unit_that_answers_and_has_no_run_is_replaced_until_somebody_runs_it(
+    installations: dict[str, Installation], tmp_path: Path
+) -> None:
+    north, south = installations["north"], installations["south"]
+    watch = UnitWatch(tmp_path / "heard.json", CrawlFolders(north.place))
+    watch.follow(north.know({"north": north, "south": south}))
+    crawls, told = north.schedule.crawls, list[str]()
+
+    def hear(*minutes: int) -> None:
+        for minute in minutes:
+            watch.ask(NOW + timedelta(minutes=minute))
+            watch.wait()
+            told.extend(watch.take(crawls, {"crawl1"}) or ())
+
+    hear(0)
+    south.run.release()
+    hear(20, 40, 75)
+    assert not told
+    hear(*range(81, 1000, 60))
+    (first,) = told
+    assert first.startswith("nobody runs aah schedule run at south since 2026-03-02 12:20 UTC: 11 crawls are visited")
+    assert first.endswith("1 crawl is paused here")
+    south.run.acquire()
+    hear(1080)
+    (second,) = told[1:]
+    assert second.startswith("no longer: nobody runs aah schedule run at south")
+    assert second.endswith("; 12 crawls are visited in turn again")
+
+
+def test_weights_of_the_list_and_capacities_are_not_mixed(installations: dict[str, Installation]) -> None:
+    north, south = installations["north"], installations["south"]
+    north.know({"north": north, "south": south})
+    south.ending.close()
+    told = CliRunner().invoke(app, ["schedule", "divide", "--file", str(north.file)])
+    assert told.exit_code == 2
+    assert "nobody knows how many crawls run at once at south: the division stays as it is" in told.stdout
+    assert "weight:" not in told.stdout
+
+
 def test_commands_tell_what_units_could_do_and_propose_a_division(installations: dict[str, Installation]) -> None:
     north, south = installations["north"], installations["south"]
     north.know({"north": north, "south": south})
@@ -194,6 +239,7 @@ def test_commands_tell_what_units_could_do_and_propose_a_division(installations:
     assert shown.exit_code == 0, shown.output
     rows = {each["unit"]: each for each in json.loads(shown.stdout)}
     assert rows["north"]["state"] == "this one"
+    assert (rows["north"]["parallel"], rows["north"]["crawls"]) == (4, 12)
     assert (rows["south"]["state"], rows["south"]["parallel"], rows["south"]["crawls"]) == ("answers", 4, 12)
     proposal = json.loads(run(app, ["schedule", "divide", "--file", str(north.file), "--json"]).stdout)
     placed = {each["name"]: each for each in proposal["crawls"]}
@@ -208,6 +254,13 @@ def test_commands_tell_what_units_could_do_and_propose_a_division(installations:
     listed = run(app, ["schedule", "list", "--file", str(north.file)])
     assert listed.exit_code == 0
     assert len(listed.stdout.splitlines()) == 13
+    assert all(line.endswith("\tin turn with south") for line in listed.stdout.splitlines()[1:])
+    indexed(north.place / "crawls", "crawl0", {"http://www.crawl0.example/": [10, 30]})
+    north.know({"north": north, "south": south})
+    held = run(app, ["schedule", "units", "--url", "http://www.crawl0.example", "--file", str(north.file), "--json"])
+    assert held.exit_code == 0, held.output
+    (own,) = (each for each in json.loads(held.stdout) if each["unit"] == "north")
+    assert (own["crawl"], own["captures"], own["since"]) == ("crawl0", 2, "1970-01-01T00:00:10+00:00")
     south.ending.close()
     dead = run(app, ["schedule", "units", "--file", str(north.file)])
     assert dead.exit_code == 2
@@ -236,7 +289,7 @@ def test_lies_are_errors_and_what_was_told_before_stays(lie: Any) -> None:
         unit = {"url": f"http://127.0.0.1:{site.port}"}
         units = Units.parse(json.dumps({"name": "a", "allow_private": True, "units": {"a": unit, "b": unit}}).encode())
         with pytest.raises(UnitError):
-            UnitClient(units.units["b"], allow_private=True).crawls(NOW, HOUR)
+            UnitClient(units.units["b"], allow_private=True).schedule(NOW, HOUR)
         before = HeardUnit(asked_at=NOW - HOUR)
         heard = heard_from(units, Heard(units={"b": before}), NOW).units["b"]
     assert heard.problem
@@ -268,9 +321,11 @@ def test_the_list_of_units_is_checked_with_the_schedule(
     monkeypatch.delenv("UNIT_TOKEN")
     checked = CliRunner().invoke(app, ["schedule", "check", "--file", str(north.file)])
     assert checked.exit_code == 2
-    assert "stand_by: the schedule has no crawl no-such" in checked.stderr
-    assert "units.south.token: the secret" in checked.stderr
-    assert "UNIT_TOKEN" in checked.stderr
+    assert "names no-such, which is no crawl of the schedule" in checked.stderr
+    (told,) = (line for line in checked.stderr.splitlines() if "units.south.token: " in line)
+    assert told.startswith(f"{north.place / 'schedule-units.yaml'}:1: ")
+    assert "UNIT_TOKEN" in told
+    assert "`aah schedule run` needs it" in told
 
 
 def test_an_answer_that_drips_is_ended() -> None:

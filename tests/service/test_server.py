@@ -203,6 +203,12 @@ def test_a_service_with_a_shared_server_needs_no_folder(tmp_path: Path, monkeypa
     monkeypatch.delenv("AAH_REDIS_URL", raising=False)
     with pytest.raises(RefusedToServeError, match="crawls: is no folder"):
         prepare([], Listening())
+    prepare([], Listening(), makes_folder=True)
+    assert (tmp_path / "crawls").is_dir()
+    (tmp_path / "crawls").rmdir()
+    (tmp_path / "crawls").write_text("a file", "utf-8")
+    with pytest.raises(RefusedToServeError, match="crawls: is no folder"):
+        prepare([], Listening(), makes_folder=True)
     monkeypatch.setenv("AAH_REDIS_URL", "redis://127.0.0.1:1/0")
     assert prepare([], Listening()).shared == "redis://127.0.0.1:1/0"
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Final
 from aahcrawler.schedule.child_crawls import CrawlFolders
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import (
+    FAULTY,
     Capacity,
     Plan,
     RhythmOf,
@@ -151,7 +152,8 @@ class CapacityShown(Shown):
 class UnitShown(Shown):
     """A unit: its service, its weight, and what it told last.
 
-    ``is_silent`` says whether others visit in its place by now, ``failing_since`` since when it does not answer.
+    ``is_silent`` says whether others visit in its place by now, ``failing_since`` since when it does not answer,
+    ``unattended_since`` since when nobody runs `aah schedule run` there.
     """
 
     name: str
@@ -159,6 +161,7 @@ class UnitShown(Shown):
     weight: float
     asked_at: datetime | None = None
     failing_since: datetime | None = None
+    unattended_since: datetime | None = None
     is_silent: bool = False
     problem: str = ""
     capacity: CapacityShown | None = None
@@ -228,8 +231,10 @@ class ScheduleDesk:
             named = [each for each in log.visits(ALL, _VISITS) if text.lower() in each.entry.lower()]
             newest = [visit_row(log, each) for each in named[:ROWS]]
             is_paused = ALL in log.paused()
-        days, some = _days(at.date(), named, plan, text), rows[after : after + ROWS]
-        parts = {} if sharing is None else {each.name: _part(sharing, schedule, each.name) for each in some}
+        days = _days(at.date(), named, plan, text)
+        some = [self._with_fault(schedule, each) for each in rows[after : after + ROWS]]
+        crawls = {} if sharing is None else {each.name: schedule.crawls.get(each.name) for each in some}
+        parts = {name: sharing.in_words(name, each) for name, each in crawls.items() if sharing and each}
         return ShownSchedule(some, len(rows), days, newest, plan, is_paused, parts)
 
     def page(self, text: str = "", after: int = 0, most: int = 50) -> SchedulePage:
@@ -306,12 +311,18 @@ class ScheduleDesk:
 
     def _entry(self, schedule: Schedule, log: VisitLog, row: Upcoming) -> EntryShown:
         entry = schedule.crawls.get(row.name)
-        fault = row.fault
-        if entry is not None and not fault:
-            fault = self.folders.faults({row.name: entry}).get(row.name, "")
+        shown = self._with_fault(schedule, row)
         seconds = expected_seconds(log, row.name) if entry is not None else None
-        told = {**asdict(row), "fault": fault, "why": row.why if fault == row.fault else f"no visit begins: {fault}"}
+        told = {**asdict(shown), "why": shown.why}
         return EntryShown.model_validate({**told, "definition": entry.definition if entry else "", "seconds": seconds})
+
+    def _with_fault(self, schedule: Schedule, row: Upcoming) -> Upcoming:
+        """Return a crawl with what is wrong with its definition: only of those that are shown it is read."""
+        entry = schedule.crawls.get(row.name)
+        fault = "" if entry is None or row.fault else self.folders.faults({row.name: entry}).get(row.name, "")
+        if not fault:
+            return row
+        return replace(row, fault=fault, state=row.state if row.state in ("under way", "wanted now") else FAULTY)
 
     def _shared(self) -> tuple[Sharing | None, RhythmOf]:
         """Return which part of the schedule this unit visits, None for all of it, and when crawls are due here."""
@@ -340,19 +351,6 @@ def _named(rows: Iterable[Upcoming], text: str) -> list[Upcoming]:
     return [each for each in rows if text.lower() in each.name.lower()]
 
 
-def _part(sharing: Sharing, schedule: Schedule, name: str) -> str:
-    """Return in words what this unit visits of a crawl."""
-    entry = schedule.crawls.get(name)
-    if entry is None:
-        return ""
-    part = sharing.part(name, entry)
-    if part.turn is None:
-        return f"{part.other} visits it, {sharing.units.name} stands by" if part.other else "other units visit it"
-    if part.instead:
-        return f"all of it: {part.instead}"
-    return f"in turn with {part.other}" if part.turn.of > 1 else f"all of it; {part.other or 'nobody'} stands by"
-
-
 def _unit(name: str, units: Units, heard: HeardUnit) -> UnitShown:
     capacity = None if heard.capacity is None else CapacityShown.model_validate(heard.capacity.model_dump())
     unit = units.units[name]
@@ -362,7 +360,8 @@ def _unit(name: str, units: Units, heard: HeardUnit) -> UnitShown:
         weight=unit.weight,
         asked_at=heard.asked_at,
         failing_since=heard.failing_since,
-        is_silent=heard.is_silent(units.silent_after),
+        unattended_since=heard.unattended_since,
+        is_silent=heard.is_silent(units.silent_after) or heard.is_unattended(units.silent_after),
         problem=heard.problem,
         capacity=capacity,
         crawls=sum(each.is_visited for each in heard.crawls.values()),
