@@ -88,8 +88,8 @@ def first_reading(
     """Read the captures of a folder for which no statements exist, and write statements about them.
 
     ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which has to be
-    the folder's own; without it, by what the folder stores of its definition. Yields each capture's site and outcome.
-    An interrupted run is resumed.
+    the folder's own but for its id; without it, by what the folder stores of its definition. Yields each capture's
+    site and outcome. An interrupted run is resumed.
 
     Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
     """
@@ -183,7 +183,8 @@ def _definition(crawl: Path, file: Path | None) -> Icd:
 
     Raises ``RereadError`` where its topic needs texts that are not available.
     """
-    icd = read_definition(crawl / DEFINITION) if file is None else Icd.load(file)
+    stored = read_definition(crawl / DEFINITION)
+    icd = stored if file is None else Icd.load(file).model_copy(update={"id": stored.id})
     if icd.relevant_at is not None and (wanted := icd.document_urls()):
         remedy = "give the definition with --icd" if file is None else "save it, and name the file in its place"
         raise RereadError(f"{wanted[0].url}: the topic has a reference document that is not here; {remedy}")

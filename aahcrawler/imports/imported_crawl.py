@@ -45,8 +45,8 @@ _PRIVATE: Final = 0o700
 def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
     """Create or open the folder of an import, locked against others; yield its definition.
 
-    That is ``icd``, else the one the folder was imported with before, else an empty one. Raises ``ImportRefusedError``,
-    ``ArchiveError`` while somebody works there, and ``OSError``.
+    That is ``icd`` with the folder's name as its id, else the one the folder was imported with before, else an empty
+    one. Raises ``ImportRefusedError``, ``ArchiveError`` while somebody works there, and ``OSError``.
     """
     is_known = is_import(root)
     if root.is_file():
@@ -74,7 +74,9 @@ def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
 def _defined(root: Path, icd: Icd | None) -> Icd:
     path = root / DEFINITION
     if not path.exists():
-        defined = (icd or _asking_for_nothing(root)).model_copy(update={"output": root})
+        placeholder = _asking_for_nothing(root)
+        # A crawl beside it can have the id of the definition, and services show one folder of an id.
+        defined = (icd or placeholder).model_copy(update={"id": placeholder.id, "output": root})
         _write_private(path, json.dumps(defined.meaning(), indent=1, ensure_ascii=False))
         return defined
     try:
@@ -83,11 +85,12 @@ def _defined(root: Path, icd: Icd | None) -> Icd:
         raise ImportRefusedError(str(error)) from error
     if icd is None:
         return known
-    if icd.meaning() != json.loads(path.read_bytes()):
+    defined = icd.model_copy(update={"id": known.id, "output": root})
+    if defined.meaning() != json.loads(path.read_bytes()):
         raise ImportRefusedError(
             f"{root}: was imported with another definition; leave out --icd, or import into another folder"
         )
-    return icd.model_copy(update={"output": root})
+    return defined
 
 
 def _asking_for_nothing(root: Path) -> Icd:

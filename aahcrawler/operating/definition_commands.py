@@ -15,6 +15,20 @@ from aahcrawler.exits import exit_on_error
 definition_app = typer.Typer()
 
 _MAX_LIST = 20_000_000
+_OPTIONS = {
+    "seeds": "--seed",
+    "contact": "--contact",
+    "topic.keywords": "--keyword",
+    "topic.entities": "--entity",
+    "title": "--title",
+    "id": "--id",
+    "operator": "--operator",
+    "scope.languages": "--language",
+    "event.start": "--from",
+    "event.end": "--to",
+    "limits.pages": "--pages",
+}
+"""The options that give the fields of a definition."""
 
 
 class NewDefinitionError(Exception):
@@ -65,11 +79,12 @@ def new(
     pages: Annotated[int | None, typer.Option("--pages", min=0, help="The most pages; 0 is no limit.")] = None,
 ) -> None:
     """Write a new definition, with comments that say what else to decide; on a terminal it asks for what is missing."""
+    from aahcrawler.tallies import plural
     from online_analysis.icd import IcdError
     from online_analysis.icd.new_definition import Wish, new_definition, suggested_id
 
     is_dialogue = sys.stdin.isatty() and sys.stderr.isatty()
-    with exit_on_error(NewDefinitionError, IcdError):
+    with exit_on_error(NewDefinitionError):
         given = [*(seeds or ()), *_listed(seed_list)]
         wish = Wish(
             tuple(given or (_asked_seeds() if is_dialogue else ())),
@@ -87,13 +102,19 @@ def new(
         )
         _need(wish.seeds, "no seed", "--seed URL, or --seeds FILE with a list")
         _need(wish.contact, "no contact", "--contact you@example.org, or set AAH_CONTACT")
-        text = new_definition(wish)
+        try:
+            text = new_definition(wish)
+        except IcdError as error:
+            # There is no file yet whose lines could be looked up.
+            raise NewDefinitionError(
+                "\n".join(_by_option(each.field, f"{each.problem}; {each.advice}") for each in error.mistakes)
+            ) from error
         path = Path(file or f"{wish.id or suggested_id(wish.title, wish.seeds)}.yaml")
         if file == "-":
             typer.echo(text, nl=False)
             return
         _write(path, text)
-    typer.echo(f"{path}: written, {len(wish.seeds):,} seeds; next: aah icd try {path}")
+    typer.echo(f"{path}: written, {plural(len(wish.seeds), 'seed')}; next: aah icd try {path}")
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -133,6 +154,12 @@ def _asked_seeds() -> tuple[str, ...]:
 
 def _parted(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _by_option(field: str, said: str) -> str:
+    """Return a mistake of a definition from options: ``--to: event.end: is no date; write a date such as ...``."""
+    option = _OPTIONS.get(field.partition("[")[0], "")
+    return " ".join(": ".join(filter(None, (option, field, said))).split())
 
 
 def _need(value: object, what: str, how: str) -> None:

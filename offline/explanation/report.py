@@ -1,7 +1,7 @@
 """An explanation as tables for people, or as JSON for programs."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich import box
@@ -9,11 +9,14 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from aahcrawler.urls import MAX_LENGTH
 from offline.explanation.score_explanation import Event, Explanation, Happened, Part
 from online_analysis.aggregation import Reason
 
 _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 _NUMBER = "{:.4f}"
+_WIDTH = 4 * MAX_LENGTH
+"""Characters of a line where it is written to no terminal."""
 
 
 def write_json(explained: Explanation, out: TextIO) -> None:
@@ -43,6 +46,9 @@ def write_json(explained: Explanation, out: TextIO) -> None:
 def write_tables(explained: Explanation, out: TextIO) -> None:
     """Write the most important first: the state and score of the URL, the parts of the score, and the events."""
     console = Console(file=out, highlight=False)
+    if not console.is_terminal:
+        # In a file or a pipe a URL can be searched for and copied if it is on one line.
+        console.width = _WIDTH
     for line in _head(explained):
         console.print(Text(line.translate(_CONTROLS)), soft_wrap=True)
     if explained.parts:
@@ -104,10 +110,34 @@ def _reasons(reasons: Sequence[Reason]) -> Table:
 def _history(explained: Explanation) -> Table:
     several = len({event.crawl for event in explained.events}) > 1
     table = _table("History", *(("crawl",) if several else ()), "when", "what", "score", "queued with", "by")
-    for event in explained.events:
+    for alike in _folded(explained.events):
+        event, last = alike[0], alike[-1]
         crawl = (str(event.crawl),) if several else ()
-        _row(table, *crawl, _time(event), event.what, _number(event.score), _number(event.queued), _by(event))
+        what, by = str(event.what), _by(event)
+        if len(alike) > 1:
+            what = f"{event.what} {len(alike):,} times"
+            by = f"first {event.source}, last {last.source} {_time(last)} ({event.note})"
+        score, queued = _common(each.score for each in alike), _common(each.queued for each in alike)
+        _row(table, *crawl, _time(event), what, score, queued, by)
     return table
+
+
+def _common(numbers: Iterable[float | None]) -> str:
+    """Return the number that all events have, empty where they differ."""
+    first, *others = map(_number, numbers)
+    return first if all(each == first for each in others) else ""
+
+
+def _folded(events: Sequence[Event]) -> Iterable[Sequence[Event]]:
+    """Return events in order; refusals of one crawl for one reason are together where the first of them was.
+
+    A URL that is in the menu of a site is refused once for each of its pages.
+    """
+    groups: dict[tuple[object, ...], list[Event]] = {}
+    for at, event in enumerate(events):
+        key = (event.crawl, event.note) if event.what is Happened.REFUSED else (at,)
+        groups.setdefault(key, []).append(event)
+    return groups.values()
 
 
 def _by(event: Event) -> str:

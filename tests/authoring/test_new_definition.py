@@ -66,9 +66,13 @@ def test_without_a_subject_it_takes_whole_sites() -> None:
     [
         ([*GIVEN], "no seed is given; add --seed URL"),
         (["--seed", "https://a.example.org/", "--keyword", "x y"], "no contact is given"),
-        (["--seed", "nonsense", *GIVEN], "seeds[0]: is no URL"),
+        (["--seed", "nonsense", *GIVEN], "--seed: seeds[0]: is no URL"),
         (["--seed", "https://a.example.org/", *GIVEN, "--language", "german"], "is no ISO 639-1 code"),
-        (["--seed", "https://a.example.org/", *GIVEN, "--from", "2024-05-01"], "event.end: is missing"),
+        (["--seed", "https://a.example.org/", *GIVEN, "--from", "2024-05-01"], "--to: event.end: is missing"),
+        (
+            ["mine.yaml", "--seed", "https://a.example.org/", *GIVEN, "--from", "2024-03-01", "--to", "März 2024"],
+            "\n--to: event.end: is no date; write a date such as",
+        ),
         (["--seeds", "nowhere.txt", *GIVEN], "nowhere.txt: cannot be read"),
     ],
 )
@@ -77,7 +81,8 @@ def test_what_is_missing_or_wrong_is_said_and_nothing_is_asked_without_a_termina
 ) -> None:
     outcome = CliRunner().invoke(app, ["icd", "new", *options], input="")
     assert outcome.exit_code == 2
-    assert said in outcome.stderr
+    assert said in f"\n{outcome.stderr}"
+    assert ".yaml:" not in outcome.stderr
     assert list(folder.iterdir()) == []
 
 

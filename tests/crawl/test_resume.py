@@ -1,15 +1,29 @@
 """A crawl that is stopped, by its user or by its limits, and the same command again."""
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from aahcrawler.frontier.protocol import FrontierSettings, State
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.server_process import served_at
 from tests.crawl.articles import article, article_site, path
 from tests.crawl.crawling import PATIENT, aah, rows, running, summary, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import Site, html, links, serving
 from tests.crawl.verifying import assert_counts, assert_whole
+
+WITHOUT_SUMMARY = """
+from aahcrawler import cli
+from aahcrawler.crawl.core import lifecycle
+from aahcrawler.crawl.reporting import live_display
+
+lifecycle.SUMMARY_EVERY, live_display.LINE_EVERY = 3600.0, 0.0
+cli.main()
+"""
+"""Runs ``aah`` so that a crawl writes no ``crawl.json`` before its end, and tells each second how far it is."""
 
 
 def test_a_crawl_that_was_stopped_goes_on_and_fetches_nothing_twice(tmp_path: Path) -> None:
@@ -35,6 +49,24 @@ def test_a_crawl_that_was_stopped_goes_on_and_fetches_nothing_twice(tmp_path: Pa
     assert [row["url"].removeprefix(site.url.rstrip("/")) for row in rows(crawl)] == site.paths()
     assert_whole(crawl)
     assert_counts(crawl)
+
+
+def test_the_time_and_what_waits_are_known_by_the_second(tmp_path: Path) -> None:
+    crawl, gate = tmp_path / "crawl", Gate()
+    held = [f"/{number}" for number in range(20)]
+    site = Site({"/": html("Front", links(*held)), **{path: gate.holding(article(1)) for path in held}})
+    with serving(site):
+        icd = write_icd(tmp_path, site.url)
+        with running("crawl", icd, code=WITHOUT_SUMMARY) as crawler:
+            crawler.until(lambda: gate.held > 0)
+            with closing(RedisFrontier(served_at(crawl / "frontier") or "", "test", FrontierSettings())) as frontier:
+                crawler.until(lambda: frontier.stats().get("seconds", 0.0) >= 3)
+                waiting = frontier.counts().pages[State.QUEUED]
+            crawler.kill()
+            said = crawler.ended().err
+        gate.open()
+    assert 10 < waiting < 20
+    assert f"pages waiting: {waiting}" in said.splitlines()[-1]
 
 
 def test_a_second_interrupt_ends_the_crawl_at_once(tmp_path: Path) -> None:

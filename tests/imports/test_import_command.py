@@ -1,6 +1,7 @@
 """``aah import`` makes a folder that everything else takes for that of a crawl."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.exits import MISTAKE, NOT_WHOLE
 from aahcrawler.layout import DEFINITION, SUMMARY
 from aahcrawler.replay.recorded_responses import RecordedResponses
+from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.cockpit.site import COOKIE
 from online_analysis.icd import Icd
 from tests.cockpit.cockpit_browser import OPERATOR, READER, serving
@@ -153,6 +155,21 @@ def test_pages_are_scored_by_the_topic_of_a_definition(tmp_path: Path) -> None:
     assert (code, "another definition" in output) == (MISTAKE, True)
 
 
+def test_an_import_is_shown_beside_a_crawl_of_the_same_definition(tmp_path: Path) -> None:
+    icd, archive = tmp_path / "floods.yaml", tmp_path / "a.warc"
+    icd.write_text(TOPIC + f"output: {tmp_path / 'crawls' / 'floods'}\n", "utf-8")
+    archive.write_bytes(record(1, PAGE % (b"1", b"1")).text)
+    with closing(CrawlFolder.open(Icd.load(icd))) as folder:
+        folder.keep_definition(Icd.load(icd))
+    for _ in range(2):
+        code, output = run("import", "--no-read", "--icd", icd, archive, tmp_path / "crawls" / "before")
+        assert (code, output) == (0, output)
+    catalog = Catalog([tmp_path / "crawls"])
+    assert [(crawl.id, crawl.is_import) for crawl in catalog.crawls()] == [("before", True), ("floods", False)]
+    assert catalog.passed_over() == ()
+    assert catalog.crawls()[0].icd.topic == catalog.crawls()[1].icd.topic
+
+
 def test_what_could_not_be_kept_is_said_and_in_the_exit_code(archive: Path, tmp_path: Path) -> None:
     archive.write_bytes(archive.read_bytes()[:-30])
     code, output = run("import", archive, tmp_path / "dikes")
@@ -216,6 +233,7 @@ def test_an_import_is_shown_as_one_and_no_crawl_begins_there(archive: Path, tmp_
         for path in ("/crawls/dikes", "/", "/crawls/dikes/manage", "/crawls/dikes/definition", "/new"):
             assert "nobody.invalid" not in shown(path), path
         assert "a second" not in first
+        assert not [page for page in (first, listed) if "of the limit" in page]
         session = cookie.removeprefix(f"{COOKIE}=")
         fields = {"secret": cockpit.form_secret(session)}
         answer = cockpit.post("/crawls/dikes/acts/start", fields, session)

@@ -187,6 +187,21 @@ def test_the_parts_are_those_of_the_link_that_counts(folder: Path) -> None:
     assert [part.value for part in explain(folder, PAGE).parts] == [0.8]
 
 
+def test_equal_refusals_are_one_row_and_urls_stay_whole(folder: Path) -> None:
+    pages = [f"http://a.test/{'a-long-name-' * 20}{number}" for number in range(30)]
+    with log_of(folder) as log:
+        for number, page in enumerate(pages):
+            log.judged(links_to(page, PAGE, number / 100, refused="denied"))
+        log.judged(links_to(SEED, PAGE, 0.2, refused="too_deep"))
+    explained = explain(folder, PAGE)
+    assert len(explained.events) == 31
+    rows = [" ".join(line.split()) for line in shown(explained).splitlines() if "refused" in line]
+    assert len(rows) == 2
+    assert f"refused 30 times first {pages[0]}, last {pages[-1]} " in rows[0]
+    assert rows[0].endswith("(denied)")
+    assert rows[1].endswith(f"refused 0.2000 {SEED} (too_deep)")
+
+
 def test_every_way_into_a_crawl_is_told(folder: Path) -> None:
     with log_of(folder) as log:
         log.offered(Source.POSTING, [(PAGE, 0.3)])

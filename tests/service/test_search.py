@@ -4,7 +4,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
@@ -15,8 +16,9 @@ from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.service.api.app import ServiceSettings
-from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.site import COOKIE
+from aahcrawler.service.views.search_answers import SearchableCrawls, SearchIndexes
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service_client import ServiceClient, ServiceError
 from benchmarks.cockpit_crawl import CRAWL, write_crawl
@@ -106,6 +108,21 @@ def test_the_page_shows_results_that_lead_to_their_captures(cockpit: tuple[Cockp
     assert "Found on it" in capture
     assert "<mark>mayor</mark>" in capture.lower()
     assert 'aria-current="true">Words marked</a>' in capture
+
+
+def test_nobody_is_said_to_have_written_a_word_while_not_all_is_indexed(
+    cockpit: tuple[Cockpit, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Nobody wrote xyzzyplugh; words" in page(cockpit, q="xyzzyplugh")
+    whole = SearchIndexes.opened
+
+    def opened(indexes: SearchIndexes, crawls: Iterable[Crawl]) -> SearchableCrawls:
+        return replace(whole(indexes, crawls), notes=("crawl is being indexed; 5 % is found so far.",))
+
+    monkeypatch.setattr(SearchIndexes, "opened", opened)
+    shown = page(cockpit, q="xyzzyplugh")
+    assert "Nobody wrote" not in shown
+    assert "Not all is indexed yet, and nothing so far has xyzzyplugh; words" in shown
 
 
 def test_each_result_leads_to_more_like_it(cockpit: tuple[Cockpit, str], service: Service) -> None:

@@ -165,7 +165,7 @@ logger = logging.getLogger(__name__)
 
 PAUSED = "an operator has paused the crawl, or what it has queued; it goes on when that is resumed"
 TICK = 1.0
-"""Seconds between two looks at the time limit and the display."""
+"""Seconds between two looks at the time limit, the counts and the display; a kill loses the time of one."""
 SUMMARY_EVERY = 10.0
 """Seconds between two writings of ``crawl.json``."""
 
@@ -355,7 +355,7 @@ class Lifecycle:
         self._writer.server_outage.changed.append(show_outage)
         self._watching = asyncio.create_task(self._watch())
         self._fetching.renewer.start()
-        all_beside = (tick, self._keep_saved, self._follow_stats, self._writer.disk_space.watch, *background)
+        all_beside = (tick, self._keep_saved, self._follow_frontier, self._writer.disk_space.watch, *background)
         tasks = [asyncio.create_task(work()) for work in all_beside]
         try:
             yield
@@ -386,18 +386,25 @@ class Lifecycle:
             for watcher in watchers:
                 watcher(self)
 
-    async def _follow_stats(self) -> None:
-        """Take over what others have added to the crawl's counts, again and again."""
+    async def _follow_frontier(self) -> None:
+        """Exchange time and counts with the frontier, again and again."""
         try:
-            while not self.role.is_alone:
+            while True:
                 await asyncio.sleep(TICK)
-                await self._refresh_stats()
+                await self._exchange()
         except FrontierUnavailableError as error:
             self.fail(error)
 
-    async def _refresh_stats(self) -> None:
+    async def _exchange(self) -> None:
+        """Put the time that has passed into the frontier, and take over its counts, and what others have added."""
+        seconds, self._unsaved_seconds = self._unsaved_seconds, 0.0
+        self.stats.add("seconds", seconds)
+        if seconds:
+            await self._writer.call(self._stores.frontier.count, {"seconds": seconds})
         if not self.role.is_alone:
             self.stats.refresh(await self._writer.call(self._stores.frontier.stats))
+        if self.role.keeps:
+            self.counts = await self._writer.call(self._stores.frontier.counts)
 
     async def _keep_saved(self) -> None:
         try:
@@ -409,16 +416,11 @@ class Lifecycle:
 
     async def save(self, state: str = "") -> None:
         """Put the time that has passed into the frontier, and write ``crawl.json``; ``state`` is how it ended."""
-        seconds, self._unsaved_seconds = self._unsaved_seconds, 0.0
-        self.stats.add("seconds", seconds)
-        if seconds:
-            await self._writer.call(self._stores.frontier.count, {"seconds": seconds})
-        await self._refresh_stats()
+        await self._exchange()
         if state and self.role.is_alone:
             await self._writer.count(
                 await asyncio.to_thread(recounted, self._stores.folder.root, self.number, self.stats)
             )
-        self.counts = await self._writer.call(self._stores.frontier.counts)
         if state and self.role.keeps:
             await self._writer.write(self._conclude, state)
         elif not state:

@@ -145,6 +145,7 @@ def routes(site: Site) -> APIRouter:
         marked = passages(site, crawl, shown.page.record, words)
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
         values |= {"words": words, "passages": marked, "decision": _decision(found, shown.page.url)}
+        values["alike"] = ()
         if is_enriched(found):
             with enriched_of(indexes, found) as enriched:
                 values["alike"] = alike_beside(enriched, shown.page.record)

@@ -309,7 +309,9 @@ def _has_just_spoken(summary: Summary | None) -> bool:
 
 
 def limits_of(crawl: Crawl, tallies: Mapping[str, float]) -> Iterator[LimitView]:
-    """Yield the limits that a definition sets to the whole crawl, with what is used of them."""
+    """Yield the limits that a definition sets to the whole crawl, with what is used of them; none for an import."""
+    if crawl.is_import:
+        return
     limits = crawl.icd.limits
     bounds = {
         "pages": (float(limits.pages), tallies.get("pages", 0.0)),
