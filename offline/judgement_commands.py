@@ -107,7 +107,9 @@ def membership(
         str, typer.Option("--by", metavar="NAME", help="Who decides, where the column by of a table does not say.")
     ] = "",
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, where the table does not say.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Take the last act of decisions back; again: take that back.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take the last act of decisions back; again: take that back.")
+    ] = False,
     near_duplicates: Annotated[
         bool, typer.Option("--near-duplicates", help="List members that say what an earlier member says.")
     ] = False,

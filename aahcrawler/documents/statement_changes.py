@@ -37,10 +37,11 @@ def statement_changes(before: Counter[str], now: Counter[str]) -> StatementChang
     """Compare two versions of a document, given how often each says what (``DocumentFormat.parts``).
 
     A column names rows if it stands in all of them, in both versions, filled with values of which none is there twice,
-    and more than half of the values of the shorter version are in the other too. Of several such columns, one
-    called an identifier comes first, then those with text, then whole numbers, of these the one of whose values most
-    are in both versions, then the first by its place in the rows. Decimal numbers are measured and name nothing. Where
-    no column names rows they are added and removed. The time is linear in the size of both.
+    and more than half of the values of the shorter version are in the other too; of a column called an identifier, such
+    as ``id``, one value is enough. Of several such columns, one called an identifier comes first, then those with text,
+    then whole numbers, of these the one of whose values most are in both versions, then the first by its place in the
+    rows. Decimal numbers are measured and name nothing. Where no column names rows they are added and removed. The time
+    is linear in the size of both.
     """
     added, removed = now - before, before - now
     changed: list[tuple[str, str]] = []
@@ -81,12 +82,14 @@ def _key(before: list[tuple[str, Row]], now: list[tuple[str, Row]]) -> str | Non
     fitting: list[tuple[int, int, int]] = []
     names = list(before[0][1])
     for place, name in enumerate(names):
-        values = [[row[name] for _, row in rows] for rows in (before, now)] if name in columns else [[None]]
+        values: list[list[object]] = (
+            [[row[name] for _, row in rows] for rows in (before, now)] if name in columns else [[None]]
+        )
         if all(isinstance(value, str) and value != "" for each in values for value in each):
             distinct = [set(each) for each in values]
             number = len(distinct[0] & distinct[1])
             rank = _rank(name, distinct[0] | distinct[1])
-            is_shared = rank is not None and 2 * number > min(map(len, distinct))
+            is_shared = rank is not None and (number > 0 if rank == 0 else 2 * number > min(map(len, distinct)))
             if is_shared and all(len(few) == len(each) for few, each in zip(distinct, values, strict=True)):
                 fitting.append((rank or 0, -number, place))
     return names[min(fitting)[2]] if fitting else None

@@ -151,6 +151,7 @@ def told(visit: Visit) -> str:
             " (what differs there differs on nearly every visit)" if visit.volatile else "",
             _counted("web objects", objects),
             _counted("statements or rows", statements),
+            f"; {visit.reason}" if visit.reason else "",
         )
     )
 

@@ -85,9 +85,13 @@ def test_a_table_that_was_written_is_taken_in_again(folder: Path, tmp_path: Path
     taken = said(folder, "--import", str(tmp_path / "out.tsv"))
     assert taken.exit_code == 0, taken.output
     assert membership_of(folder) == before
-    nothing = said(folder, "--import", write_lines(tmp_path / "n.csv", ["url,member", "http://no.test/,yes"]), "--by", "A")
+    nothing = said(
+        folder, "--import", write_lines(tmp_path / "n.csv", ["url,member", "http://no.test/,yes"]), "--by", "A"
+    )
     assert nothing.exit_code == 2
-    assert "decided on no page; 1 URL left out of pages that this crawl does not have: http://no.test/" in nothing.output
+    assert (
+        "decided on no page; 1 URL left out of pages that this crawl does not have: http://no.test/" in nothing.output
+    )
     future = write_lines(tmp_path / "f.csv", ["url,member,by,at", f"{HOME},yes,A,2999-01-01T00:00:00+00:00"])
     assert "is no moment" in said(folder, "--import", future).output
     refused = said(folder, "--near-duplicates", "--keep-one")

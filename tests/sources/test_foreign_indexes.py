@@ -137,7 +137,7 @@ def test_a_file_that_an_index_lists_and_is_not_there_is_trouble(tmp_path: Path) 
 def test_folders_within_that_hold_archive_files_are_named(tmp_path: Path) -> None:
     fields_of(tmp_path / "held" / "2013")
     (tmp_path / "held" / "notes").mkdir()
-    with pytest.raises(ArchiveFolderError, match="name of its folders those that do: 2013$"):
+    with pytest.raises(ArchiveFolderError, match=r"name of its folders those that do: 2013$"):
         check_archive(tmp_path / "held")
     check_archive(tmp_path / "held" / "2013")
     unsorted = write_lines(tmp_path / "u.cdxj", cdxj(fields_of(tmp_path / "held" / "2013"))[::-1])
