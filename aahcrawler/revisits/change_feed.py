@@ -138,6 +138,8 @@ def told(visit: Visit) -> str:
     >>> at = datetime(2026, 1, 2, tzinfo=UTC)
     >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, ChangeKind.LINKS))
     'changed in its links'
+    >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, reason="not read to its end"))
+    'changed; not read to its end'
     """
     if visit.state is ChangeState.FAILED:
         return f"failed: {visit.reason or f'status {visit.status}'}"
