@@ -148,7 +148,8 @@ def check_icd(
 ) -> None:
     """Check a definition: one line for each mistake, with file, line, field and what to write instead.
 
-    Secrets and certificates that this machine has not are named as well; a definition may be meant for another one.
+    Secrets, certificates and archives that this machine has not, or cannot use, are named as well; a definition may be
+    meant for another one.
     """
     from aahcrawler.crawl.startup.reference_documents import check
 

@@ -223,7 +223,8 @@ def statements(
         closing(DocumentReader()) as reader,
         ArchivedCaptures(folder) as source,
     ):
-        for version in statement_versions(source, canonical, reader):
+        is_known = next(iter(source.of_url(canonical)), None) is not None
+        for version in statement_versions(source, canonical, reader) if is_known else ():
             if until and f"{version.date:%Y-%m-%dT%H:%M:%S}" > until:
                 break
             number += 1
@@ -238,7 +239,8 @@ def statements(
         typer.echo(line)
     if not number:
         when = f" until {until}" if until else ""
-        typer.echo(f"{canonical} has no capture{when} in {folder} that is data", err=True)
+        told = f"{canonical} has no capture{when} in {folder} that is data"
+        typer.echo(told if is_known else f"{canonical} is unknown in {folder}: it has no capture of it", err=True)
         raise typer.Exit(MISTAKE)
     if unread:
         typer.echo(f"captures that cannot be compared: {unread}; other versions: {number - unread}", err=True)

@@ -44,7 +44,7 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import changes, score, times_of
 from aahcrawler.revisits.change_log import ChangeLog, opened_changes
 from aahcrawler.revisits.page_comparison import Difference, compared, content_of, is_comparable, of_data, template_of
-from aahcrawler.revisits.visit_record import ChangeState, VisitRecord, milliseconds
+from aahcrawler.revisits.visit_record import MAX_REASON, ChangeState, VisitRecord, milliseconds
 from aahcrawler.scope import Spelling
 from aahcrawler.segments import SegmentWriter, Series, extent, recover
 from aahcrawler.tombstones import replace_durably
@@ -334,9 +334,13 @@ def _visit(row: PageRow, capture: Capture, source: ArchivedCaptures, reader: Doc
     page, before = capture.page, capture.before
     headers = Headers(()) if page is None else page.headers
     payload = _payload(capture, source)
-    difference, changes = None, None
+    difference, changes, unread = None, None, ""
     if before is not None and payload != _payload(before, source):
-        changes = _changes_of_data(before, capture, reader)
+        try:
+            changes = _changes_of_data(before, capture, reader)
+        except NotComparedError as error:
+            unread = f"its statements are not compared: {error}"
+            logger.warning("%s: compared by its text: %s", capture.target_uri, unread)
         is_table = changes is not None and before.page is not None and format_of(before.page) != JSON
         texts = None if is_table else _difference(before, capture)
         difference = texts if changes is None else of_data(texts)
@@ -358,23 +362,23 @@ def _visit(row: PageRow, capture: Capture, source: ArchivedCaptures, reader: Doc
         template=template_of(row.url, row.application, row.level_name),
         places=None if difference is None else difference.places,
         statements=None if changes is None else changes.counts,
+        reason=unread[:MAX_REASON],
         to=capture.location,
         soft=row.trap == SOFT_404,
     )
 
 
 def _changes_of_data(before: Capture, now: Capture, reader: DocumentReader) -> StatementChanges | None:
-    """Return what data say otherwise; None for what is none, and where not all is known that they say."""
+    """Return what data say otherwise; None for what is none, and where not all is known that they say.
+
+    Raise ``NotComparedError``.
+    """
     former, page = before.page, now.page
     if former is None or page is None or not (former.is_content and page.is_content):
         return None
     if not (is_data(former) and is_data(page)):
         return None
-    try:
-        said, says = reader.statements(former), reader.statements(page)
-    except NotComparedError as error:
-        logger.warning("%s: compared by its text, since its statements are not: %s", now.target_uri, error)
-        return None
+    said, says = reader.statements(former), reader.statements(page)
     if said.digest == says.digest:
         return StatementChanges()
     return None if said.parts is None or says.parts is None else statement_changes(said.parts, says.parts)

@@ -103,9 +103,13 @@ def membership(
         bool | None,
         typer.Option("--members/--not-members", help="What the URLs of a list are.", show_default=False),
     ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides.")] = "",
+    by: Annotated[
+        str, typer.Option("--by", metavar="NAME", help="Who decides, where the column by of a table does not say.")
+    ] = "",
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, where the table does not say.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Take the last decisions back.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take the last act of decisions back; again: take that back.")
+    ] = False,
     near_duplicates: Annotated[
         bool, typer.Option("--near-duplicates", help="List members that say what an earlier member says.")
     ] = False,
@@ -132,6 +136,8 @@ def membership(
             raise EvaluationError("give one of --import, --undo and --near-duplicates")
         if keep_one and not near_duplicates:
             raise EvaluationError("--keep-one goes with --near-duplicates")
+        if keep_one:
+            decided.checked_name(by)
         if table is not None:
             of_list = None if members is None else MemberAnswer.MEMBER if members else MemberAnswer.NOT_MEMBER
             typer.echo(decided.take_in(crawl, table, by, of_list, reason))

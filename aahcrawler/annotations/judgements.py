@@ -241,21 +241,30 @@ class Decided:
 
 def decide_together(crawl: Path, decided: Mapping[str, Decided], by: str) -> None:
     """Note decisions on pages, by URL, as one act: all of them or none. Raise ``AnnotationFileError``."""
-    alike: dict[Decided, list[str]] = {}
-    for url, each in decided.items():
-        alike.setdefault(each, []).append(url)
+    decide_as(crawl, {(by, ""): decided})
+
+
+def decide_as(crawl: Path, acts: Mapping[tuple[str, str], Mapping[str, Decided]]) -> None:
+    """Note acts of decisions on pages, by who made each and when (ISO 8601; empty: now): all of them or none.
+
+    Acts are noted in the order in which they were made. Raise ``AnnotationFileError``.
+    """
     # To the microsecond: by it acts are told apart.
-    created = datetime.now(UTC).isoformat()
+    now = datetime.now(UTC).isoformat()
     made = []
-    for each, pages in alike.items():
-        said = [TextualBody[str](purpose="classifying", value=each.answer)]
-        said += [TextualBody[str](purpose="commenting", value=each.reason)] if each.reason else []
-        creator = Person(name=by)
-        made.append(
-            _MembershipAnnotation(
-                motivation="classifying", creator=creator, created=created, body=tuple(said), target=tuple(pages)
+    for (by, at), decided in sorted(acts.items(), key=lambda each: datetime.fromisoformat(each[0][1] or now)):
+        alike: dict[Decided, list[str]] = {}
+        for url, each in decided.items():
+            alike.setdefault(each, []).append(url)
+        for each, pages in alike.items():
+            said = [TextualBody[str](purpose="classifying", value=each.answer)]
+            said += [TextualBody[str](purpose="commenting", value=each.reason)] if each.reason else []
+            creator = Person(name=by)
+            made.append(
+                _MembershipAnnotation(
+                    motivation="classifying", creator=creator, created=at or now, body=tuple(said), target=tuple(pages)
+                )
             )
-        )
     if made:
         append(crawl / MEMBERSHIP, *made)
 

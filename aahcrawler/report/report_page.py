@@ -41,7 +41,8 @@ from aahcrawler.report.report_sections import (
     seed_table,
 )
 from aahcrawler.report.report_sections import read_failed as failed_of
-from aahcrawler.seeds import counted_in_words
+from aahcrawler.scope import SourceRefusal
+from aahcrawler.seeds import counted_in_words, nothing_followed
 from aahcrawler.segments import DamageError
 from aahcrawler.tallies import DENIED, MISSING_REASONS, CrawlCounts, said
 from aahcrawler.tombstones import replace_durably
@@ -306,7 +307,7 @@ def report(summary: Summary, kept: Kept) -> str:
     applications = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows).most_common()
     ended = summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
     sections = (
-        *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
+        *((("Seeds", f"{_not_followed(summary, rows)}{seed_table(summary.seeds)}"),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
         ("The course of the crawl", event_collection.course(rows)),
         *event_collection.sections(kept.collection, kept.comparison),
@@ -360,6 +361,13 @@ _STATES = {
     "due": "to be fetched again later",
 }
 _KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
+
+
+def _not_followed(summary: Summary, rows: Sequence[PageRow]) -> str:
+    left_out = summary.refused.get(SourceRefusal.OFF_TOPIC, 0)
+    best = max((row.score for row in rows if row.score is not None), default=None)
+    told = nothing_followed(len(summary.seeds), summary.pages, left_out, best=best)
+    return f"<p>{escape(told[0].upper() + told[1:])}.</p>" if told else ""
 
 
 def _looks(summary: Summary) -> report_sections.RenderCounts:

@@ -143,6 +143,8 @@ def told(visit: Visit) -> str:
     >>> at = datetime(2026, 1, 2, tzinfo=UTC)
     >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, ChangeKind.LINKS))
     'changed in its links'
+    >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, reason="not read to its end"))
+    'changed; not read to its end'
     """
     if visit.state is ChangeState.FAILED:
         return f"failed: {visit.reason or f'status {visit.status}'}"
@@ -156,6 +158,7 @@ def told(visit: Visit) -> str:
             " (what differs there differs on nearly every visit)" if visit.volatile else "",
             _counted("web objects", objects),
             _counted("statements or rows", statements),
+            f"; {visit.reason}" if visit.reason else "",
         )
     )
 

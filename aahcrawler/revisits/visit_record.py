@@ -93,22 +93,26 @@ class Dating:
     by: DateSource
 
 
+MAX_REASON: Final = 500
+"""Characters of the reason why a document was not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A visit of a URL and what it found. All moments are aware and in UTC.
 
     ``seconds`` is how long the answer took, None where nobody measured it. ``status`` is that of the answer, None where
-    none came, and ``reason`` why none did. ``state`` is against the visit before, which was at ``previous`` (None:
-    none is known). ``kind`` is None where nothing changed, and where nobody can tell what did. ``volatile`` says that
-    what differs are places of the template that differ on nearly every visit: whether such a place said something new
-    this once is not known. ``etag`` and ``last_modified`` are as the server wrote them, ``byte_digest`` is that of the
-    payload as WARC writes it (``sha1:``), ``text_digest`` the SHA-1 of the text of its content in hexadecimal digits,
-    None where it has none or was not looked at again. ``size`` counts the bytes of the answer as they came, and
-    ``requests`` what was asked of the site for this visit, a browser's requests included: that is what the visit cost.
-    ``record_id`` is that of the WARC record, empty where nothing came. ``moved_to`` is where a redirect leads.
-    ``new``, ``edited`` and ``deleted`` are the IRIs of web objects, and ``statements`` how many statements or rows of
-    data were added, removed and changed, None where that is not known. ``dated`` says when the change happened, None
-    where nothing changed.
+    none came, and ``reason`` why none did, or why a document was not read to its end or not compared. ``state`` is
+    against the visit before, which was at ``previous`` (None: none is known). ``kind`` is None where nothing changed,
+    and where nobody can tell what did. ``volatile`` says that what differs are places of the template that differ on
+    nearly every visit: whether such a place said something new this once is not known. ``etag`` and ``last_modified``
+    are as the server wrote them, ``byte_digest`` is that of the payload as WARC writes it (``sha1:``), ``text_digest``
+    the SHA-1 of the text of its content in hexadecimal digits, None where it has none or was not looked at again.
+    ``size`` counts the bytes of the answer as they came, and ``requests`` what was asked of the site for this visit, a
+    browser's requests included: that is what the visit cost. ``record_id`` is that of the WARC record, empty where
+    nothing came. ``moved_to`` is where a redirect leads. ``new``, ``edited`` and ``deleted`` are the IRIs of web
+    objects, and ``statements`` how many statements or rows of data were added, removed and changed, None where that is
+    not known. ``dated`` says when the change happened, None where nothing changed.
     """
 
     url: str

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from aahcrawler.scope import RULE, Refusal, SourceRefusal
-from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE
+from aahcrawler.tallies import NO_CAPTURE, SOURCES_UNAVAILABLE, plural
 from knowledge_base.url_rules import Reason
 
 ROBOTS: Final = "robots"
@@ -105,6 +105,27 @@ def links_in_words(reason: str) -> str:
         return f"refused by the rule {reason.removeprefix(RULE)}"
     plain = reason.replace("-", " ").replace("_", " ")
     return _WORDS.get(reason) or f"{'an' if plain[:1] in 'aeiou' else 'a'} {plain}"
+
+
+def nothing_followed(
+    seeds: int, pages: int, left_out: float, follow: float | None = None, best: float | None = None
+) -> str:
+    """Return that a crawl has ``pages`` of its seeds alone, since these score below ``scoring.follow``; else "".
+
+    ``left_out`` counts the links that are not followed for that (``SourceRefusal.OFF_TOPIC``); ``best`` is the best
+    score of the pages. The bound and the score are left out where they are None.
+
+    >>> nothing_followed(2, 2, 7, 0.5)
+    'the seeds scored below 0.5 (scoring.follow): nothing was followed, 7 links left out; lower it, or change topic'
+    >>> nothing_followed(2, 3, 7, 0.5)
+    ''
+    """
+    if not pages or pages > seeds or not left_out:
+        return ""
+    bound = "scoring.follow" if follow is None else f"{follow:g} (scoring.follow)"
+    told = f"nothing was followed, {plural(int(left_out), 'link')} left out; lower it, or change topic"
+    scored = "" if best is None else f" {best:.3f} at most,"
+    return f"the seeds scored{scored} below {bound}: {told}"
 
 
 class Verdict(StrEnum):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +29,7 @@ from aahcrawler.imports.import_writer import ImportedFile, entries
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEXES, LOCK, SOURCES, WARC
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, NoIndexError, moment_of
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
-from aahcrawler.segments import DamageError, SegmentError
+from aahcrawler.segments import OPEN, DamageError, SegmentError
 from aahcrawler.sources.foreign_indexes import files_of, indexes_in, is_index, open_index
 from aahcrawler.sources.record_captures import capture_in, measured, shown_again
 from aahcrawler.sources.source import ArchiveFolderError, Clock, Demand, SnapshotChoice, SourceError, is_credible
@@ -68,6 +69,12 @@ MAX_CAPTURES: Final = 10_000
 """Captures of one URL that are looked at where all of them are wanted."""
 _TRIES: Final = 20
 """Captures of a URL whose records are read until one of them can be had."""
+_MOST_SUBFOLDERS: Final = 1_000
+_MOST_TOLD: Final = 10
+"""Folders in a folder that are looked at for archive files, and those that are told."""
+_MOST_LOST: Final = 20
+"""Files that are told by name where an index lists what is not there."""
+_REMEDY: Final = "; name a crawl's folder, or one that does"
 _IMPORTED: Final = "imported.json"
 """Says of which files an import is whole: their names, sizes and times."""
 _ENDINGS: Final = (".warc.gz", ".warc", ".arc.gz", ".arc", ".wacz")
@@ -87,11 +94,15 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A crawl's folder, or one of imported files; ``name`` is what captures are said to be from."""
+    """A crawl's folder, one of imported files, or the files that another program's ``index`` lists.
+
+    ``name`` is what captures are said to be from.
+    """
 
     name: str
     responses: RecordedResponses
     taken_down: TakenDown
+    index: Path | None = None
 
     @classmethod
     def of(cls, path: Path, name: str) -> "_Folder":
@@ -102,7 +113,16 @@ class _Folder:
     def indexed_by(cls, path: Path) -> "_Folder":
         """Return the files of no crawl that an index of another program lists."""
         lookup = CaptureLookup(path.parent, [open_index(path)])
-        return cls(path.name, RecordedResponses(path.parent, files_of(path), lookup), TakenDown.of(path.parent))
+        return cls(path.name, RecordedResponses(path.parent, files_of(path), lookup), TakenDown.of(path.parent), path)
+
+    def lost(self, capture: Indexed) -> str:
+        """Return what is to be told where the file of a capture is not there; empty where it is."""
+        files, name = self.responses.archive, capture.place.file
+        if any((files / each).exists() for each in (name, name + OPEN, name)):
+            return ""
+        if self.index is not None and files == self.index.parent:
+            return f"the index lists {name}, which is neither beside it nor in {files.parent / ARCHIVE}"
+        return f"the index lists {name}, which is not in {files}"
 
     def found(self, url: str, choice: SnapshotChoice) -> Iterator[_Found]:
         """Yield what the index has of a URL, what was taken down left out."""
@@ -131,6 +151,7 @@ class LocalArchives:
         self._folders = folders
         self._choice = choice
         self._clock = clock
+        self._lost: set[str] = set()
 
     async def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
         """See ``Source.captures``."""
@@ -139,6 +160,7 @@ class LocalArchives:
         except (NoIndexError, OSError) as error:
             raise SourceError(self.name, "index", str(error), may_pass=False) from error
         tries = found if self._choice.takes_all else found[:_TRIES]
+        lost = ""
         for each in tries:
             if not is_credible(each.date, self._clock()):
                 continue
@@ -147,10 +169,18 @@ class LocalArchives:
                 yield exchange
                 if not self._choice.takes_all:
                     return
+            else:
+                lost = lost or each.folder.lost(each.capture)
+        if lost:
+            self._lost.add(lost)
+            told = lost if len(self._lost) <= _MOST_LOST else "the index lists more files that are not there"
+            raise SourceError(self.name, told, told, may_pass=False)
 
     def near(self, moment: datetime) -> "LocalArchives":
         """See ``Source.near``."""
-        return LocalArchives(self.name, self._folders, self._choice.near(moment), self._clock)
+        same = LocalArchives(self.name, self._folders, self._choice.near(moment), self._clock)
+        same._lost = self._lost
+        return same
 
     async def moments(self, url: str) -> Sequence[datetime]:
         """See ``Source.moments``."""
@@ -231,14 +261,34 @@ def _opened(path: Path, crawl: Path) -> _Folder:
             return _Folder.of(path, path.name)
         if path.is_file() and is_index(path):
             return _Folder.indexed_by(path)
-        files = [path] if path.is_file() else sorted(_archive_files(path))
-        if not files:
-            raise ArchiveFolderError(
-                f"{path}: holds no WARC, ARC or WACZ files; name a crawl's folder, or one that does"
-            )
+        files = _files_of(path)
         return _Folder.of(_imported(path, files, crawl), path.name)
     except (OSError, SegmentError, DamageError) as error:
         raise ArchiveFolderError(f"{path}: cannot be read ({error})") from error
+
+
+def check_archive(path: Path) -> None:
+    """Raise ``ArchiveFolderError`` where an archive cannot be used, as far as is known before its files are read."""
+    try:
+        if (path / ARCHIVE).is_dir():
+            _look(_Folder.of(path, path.name).responses.lookup)
+        elif path.is_file() and is_index(path):
+            open_index(path)
+        else:
+            _files_of(path)
+    except (OSError, SegmentError, DamageError) as error:
+        raise ArchiveFolderError(f"{path}: cannot be read ({error})") from error
+
+
+def _files_of(path: Path) -> Sequence[Path]:
+    """Return the files of an archive that is no crawl's folder. Raise ``ArchiveFolderError`` where it has none."""
+    files = [path] if path.is_file() else sorted(_archive_files(path))
+    if not files:
+        inner = (each for each in sorted(path.iterdir()) if each.is_dir())
+        holding = [each.name for each in islice(inner, _MOST_SUBFOLDERS) if any(_archive_files(each))][:_MOST_TOLD]
+        told = f"; name of its folders those that do: {', '.join(holding)}" if holding else _REMEDY
+        raise ArchiveFolderError(f"{path}: holds no WARC, ARC or WACZ files{told}")
+    return files
 
 
 def _archive_files(folder: Path) -> Iterable[Path]:

@@ -2,8 +2,10 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +14,7 @@ from aahcrawler.annotations.judgements import (
     Decided,
     MemberAnswer,
     before_last_act,
+    decide_as,
     decide_together,
     membership_of,
 )
@@ -28,7 +31,15 @@ _ANSWERS: Final[Mapping[str, MemberAnswer]] = {
     **dict.fromkeys(("notmember", "no", "false", "0", "out"), MemberAnswer.NOT_MEMBER),
     **dict.fromkeys(("undecided", "relevance"), MemberAnswer.UNDECIDED),
 }
-_COLUMNS: Final = {"url": ("url", "uri"), "member": ("member", "membership"), "reason": ("reason", "comment")}
+_COLUMNS: Final = {
+    "url": ("url", "uri"),
+    "member": ("member", "membership"),
+    "reason": ("reason", "comment"),
+    "by": ("by",),
+    "at": ("at",),
+}
+_MOST_TOLD: Final = 10
+"""URLs that are told by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +64,49 @@ def take_in(crawl: Path, file: Path, by: str, answer: MemberAnswer | None, reaso
     """Decide on the pages of a list or table, on all of them or none, and say how many that are.
 
     A list has a URL a line, all with the same ``answer``; a table has columns ``url`` and ``member``, and perhaps
-    ``reason``. Pages that the crawl does not have are left out, and told. Raise ``AnnotationFileError``,
-    ``EvaluationError`` and ``ReadError``.
+    ``reason``. Where nobody is named ``by``, its columns ``by`` and ``at`` say who decided and when, as ``MemberRow``
+    has them. Pages that the crawl does not have are left out, and told. Raise ``EvaluationError`` where the crawl has
+    none of them, ``AnnotationFileError`` and ``ReadError``.
     """
-    name = _checked_name(by)
+    if by:
+        checked_name(by)
     decided = read_decisions(file, answer, reason)
     captured = {row.url for row in page_rows(crawl) if row.is_page}
     known = {url: each for url, each in decided.items() if url in captured}
-    decide_together(crawl, known, name)
-    strange = len(decided) - len(known)
-    left = f"; {plural(strange, 'URL')} left out of pages that this crawl does not have" if strange else ""
-    return f"{crawl}: decided on {plural(len(known), 'page')}{left}"
+    strange = [url for url in decided if url not in captured]
+    left = f"; {plural(len(strange), 'URL')} left out of pages that this crawl does not have: {_named(strange)}"
+    if not known:
+        raise EvaluationError(f"{crawl}: decided on no page{left}")
+    acts: dict[tuple[str, str], dict[str, Decided]] = {}
+    for url, each in known.items():
+        whose = (by, "") if by else (checked_name(each.by), each.at)
+        acts.setdefault(whose, {})[url] = Decided(each.answer, each.reason)
+    decide_as(crawl, acts)
+    return f"{crawl}: decided on {plural(len(known), 'page')}{left if strange else ''}"
+
+
+def _named(pages: Collection[str]) -> str:
+    more = f" and {len(pages) - _MOST_TOLD:,} more" if len(pages) > _MOST_TOLD else ""
+    return f"{', '.join(islice(pages, _MOST_TOLD))}{more}"
 
 
 def undo(crawl: Path, by: str) -> str:
-    """Take the last act of decisions back: what was said of its pages before counts again. Raise as ``take_in``."""
-    name = _checked_name(by)
+    """Take the last act of decisions back: what was said of its pages before counts again. Raise as ``take_in``.
+
+    That is an act of its own: a second call takes the first one back.
+    """
+    name = checked_name(by)
     before, whose = before_last_act(crawl)
     if not before:
         raise EvaluationError(f"{crawl}: nobody has decided anything yet")
     decide_together(crawl, before, name)
-    return f"{crawl}: what {whose} decided last on {plural(len(before), 'page')} is taken back"
+    told = f"what {whose} decided last on {plural(len(before), 'page')} is taken back: {_named(before)}"
+    return f"{crawl}: {told}. Only the last act can be taken back; to do it again takes this back"
 
 
 def keep_one(crawl: Path, duplicates: Iterable[NearDuplicate], by: str) -> str:
     """Take near duplicates out of a collection, and say how many that are; what is like them stays. Raise as above."""
-    name = _checked_name(by)
+    name = checked_name(by)
     decided = {
         each.row.url: Decided(MemberAnswer.NOT_MEMBER, f"near duplicate of {each.like}"[:MAX_REASON])
         for each in duplicates
@@ -87,7 +115,8 @@ def keep_one(crawl: Path, duplicates: Iterable[NearDuplicate], by: str) -> str:
     return f"{crawl}: {plural(len(decided), 'near duplicate')} taken out"
 
 
-def _checked_name(by: str) -> str:
+def checked_name(by: str) -> str:
+    """Return the name of who decides. Raise ``EvaluationError`` where it is none."""
     if not by:
         raise EvaluationError("say who decides: --by NAME")
     if not by.isprintable() or len(by) > _LONGEST_NAME:
@@ -95,9 +124,19 @@ def _checked_name(by: str) -> str:
     return by
 
 
-def read_decisions(file: Path, answer: MemberAnswer | None, reason: str) -> Mapping[str, Decided]:
+@dataclass(frozen=True, slots=True)
+class TableDecision:
+    """What a list or table says of a page; ``by`` and ``at`` (ISO 8601) are empty where it does not tell these."""
+
+    answer: MemberAnswer
+    reason: str = ""
+    by: str = ""
+    at: str = ""
+
+
+def read_decisions(file: Path, answer: MemberAnswer | None, reason: str) -> Mapping[str, TableDecision]:
     """Return what a list or table says of each URL. Raise ``EvaluationError`` that names all lines which are wrong."""
-    found: dict[str, Decided] = {}
+    found: dict[str, TableDecision] = {}
     first: dict[str, str] = {}
     mistakes: list[str] = []
     for place, row in _rows(file, answer):
@@ -110,16 +149,29 @@ def read_decisions(file: Path, answer: MemberAnswer | None, reason: str) -> Mapp
         elif said is None:
             told = "write yes, no, or undecided where relevance is to decide"
             mistakes.append(f"{place}: {row['member'][:80]!r} does not say whether it is a member; {told}")
+        elif (at := _moment(row["at"])) is None:
+            mistakes.append(f"{place}: {row['at'][:80]!r} is no moment; write it as 2026-01-31T18:00:00+00:00")
         elif url in found and found[url].answer != said:
             mistakes.append(f"{place}: says of {url[:200]} something else than {first[url]}; keep one")
         else:
             first.setdefault(url, place)
-            found[url] = Decided(said, (row["reason"] or reason)[:MAX_REASON])
+            found[url] = TableDecision(said, (row["reason"] or reason)[:MAX_REASON], row["by"], at)
     if mistakes:
         raise EvaluationError(mistakes_told(mistakes))
     if not found:
         raise EvaluationError(f"{file}: holds no URL")
     return found
+
+
+def _moment(written: str) -> str | None:
+    """Return a moment (ISO 8601) as it is written; None for what is none, has no zone, or is still to come."""
+    if not written:
+        return ""
+    try:
+        moment = datetime.fromisoformat(written)
+        return written if moment.tzinfo is not None and moment <= datetime.now(UTC) else None
+    except ValueError:
+        return None
 
 
 def _rows(file: Path, answer: MemberAnswer | None) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -150,4 +202,4 @@ def _rows(file: Path, answer: MemberAnswer | None) -> Iterator[tuple[str, Mappin
 def _listed(file: Path, lines: list[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
     for number, line in enumerate(lines, 1):
         if (url := line.strip()) and not url.startswith("#"):
-            yield f"{file}:{number}", {"url": url, "member": "", "reason": ""}
+            yield f"{file}:{number}", {**dict.fromkeys(_COLUMNS, ""), "url": url}

@@ -262,6 +262,10 @@ class Icd(Section):
         """Return the mistake for a delivery URL that cannot be used on this machine."""
         return self._source.mistake(("archive", "target"), problem, advice)
 
+    def archive_mistake(self, source: int, problem: str, advice: str) -> Mistake:
+        """Return the mistake for an archive that cannot be used on this machine, by the number of its source."""
+        return self._source.mistake(("captures", "sources", source, "archive"), problem, advice)
+
     def network_mistake(self, path: tuple[str | int, ...], problem: str, advice: str) -> Mistake:
         """Return the mistake for an unusable secret, certificate or file of cookies, at its path below ``network``."""
         return self._source.mistake(("network", *path), problem, advice)

@@ -4,9 +4,9 @@ import csv
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from publicsuffixlist import PublicSuffixList
@@ -26,6 +26,8 @@ _MARKDOWN = re.compile(
 _WITH_SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,15}):(?=//|\\\\|\[?/)[^\s<>\"“”„«»]+")
 _SLASHES = re.compile(r"^(https?):[/\\\\]+", re.IGNORECASE)
 """One slash or many: browsers take them for two (WHATWG URL, special schemes)."""
+_GAPS = re.compile(r"[\s,;|<>\"“”„«»]+")
+_NUMBERED = re.compile(r"^\W*\d{1,6}[.)]?\s")
 _NEXT_ONE = re.compile(r"[,;|]+(?=https?:|www\.|$)", re.IGNORECASE)
 _HOST = re.compile(
     r"(?:www\.)?(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,10}[^\W\d_][\w-]{1,62}(?::\d{1,5})?(?:[/?#]\S*)?", re.IGNORECASE
@@ -43,19 +45,34 @@ _DELIMITERS: Final = "\t;,|"
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line of a list that gives no seed, counted from 1; ``reason`` completes a sentence about it."""
+    """A line of a list that is not read as it is written, counted from 1; ``reason`` completes a sentence about it.
+
+    With ``is_again`` all that is left out of it is an address that an earlier line has.
+    """
 
     line: int
     text: str
     reason: str
+    is_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SeedList:
-    """The seeds of a list in its order, each once in canonical spelling, and the refused lines."""
+    """The seeds of a list in its order, each once in canonical spelling, and the refused lines.
+
+    ``beside`` are lines whose words beside an address are not read, cells of tables and labels of links apart, and
+    ``supposed`` those whose address was read with a scheme though its host has no known suffix.
+    """
 
     seeds: tuple[str, ...] = ()
     refused: tuple[RefusedLine, ...] = ()
+    beside: tuple[RefusedLine, ...] = ()
+    supposed: tuple[RefusedLine, ...] = ()
+
+    @property
+    def left_out(self) -> tuple[RefusedLine, ...]:
+        """The lines of which something is lost that no other line has."""
+        return (*(each for each in self.refused if not each.is_again), *self.beside)
 
 
 class _NoSeedError(ValueError):
@@ -65,46 +82,76 @@ class _NoSeedError(ValueError):
 def read_seed_list(text: str) -> SeedList:
     """Read seeds from pasted text.
 
-    URLs without a scheme are taken for https where their host ends in a public suffix. Lines that begin with ``#`` are
-    comments. The rest of a line with URLs is ignored; a line without any is refused with a reason.
+    URLs without a scheme are taken for https where their host ends in a public suffix; a line that is nothing but
+    another host with a path is taken for http. Lines that begin with ``#`` are comments. The rest of a line with URLs
+    is not read (``SeedList.beside``); a line without any is refused with a reason.
     """
     is_cut = len(text) > MAX_CHARACTERS
     lines = (text[:MAX_CHARACTERS].rpartition("\n")[0] if is_cut else text).splitlines()
     delimiter = _delimiter(lines)
     known: dict[str, int] = {}
-    refused = []
+    refused: list[RefusedLine] = []
+    beside: list[RefusedLine] = []
+    supposed: list[RefusedLine] = []
     for number, raw in enumerate(lines, 1):
         line = _INVISIBLE.sub("", html.unescape(raw)).replace("\u00a0", " ").strip()
         if not line or (line.startswith("#") and not _WITH_SCHEME.search(line)):
             continue
+        told = partial(RefusedLine, number, line[:200])
         try:
-            for url in _seeds_of(line, delimiter):
-                if len(known) >= MAX_SEEDS:
+            found, words = _seeds_of(line, delimiter)
+            for url in found:
+                if url not in known and len(known) >= MAX_SEEDS:
                     raise _NoSeedError(f"is more than {MAX_SEEDS:,} seeds can take")
                 if known.setdefault(url, number) != number:
-                    raise _NoSeedError(f"is in line {known[url]} already")
+                    refused.append(told(f"is in line {known[url]} already", is_again=True))
+            if words:
+                beside.append(told(f"has more than an address; “{words[:100]}” is not read"))
+            if _is_unknown_host(line):
+                supposed.append(told(f"is read as {found[0]}"))
         except _NoSeedError as error:
-            refused.append(RefusedLine(number, line[:200], str(error)))
+            refused.append(told(str(error)))
     if is_cut:
         refused.append(RefusedLine(len(lines) + 1, "", f"is beyond the first {MAX_CHARACTERS:,} characters"))
-    return SeedList(tuple(known), tuple(refused))
+    return SeedList(tuple(known), tuple(refused), tuple(beside), tuple(supposed))
 
 
-def _seeds_of(line: str, delimiter: str) -> Iterator[str]:
-    """Yield the addresses of a line. Raise where it gives none."""
+def _seeds_of(line: str, delimiter: str) -> tuple[Sequence[str], str]:
+    """Return the addresses of a line, and its words beside them. Raise where it has no address."""
     if len(line) > MAX_LINE_LENGTH:
         raise _NoSeedError(f"is longer than {MAX_LINE_LENGTH:,} characters; write one address a line")
-    found, problem = False, ""
+    if _is_unknown_host(line):
+        return [_seed(f"http://{_trimmed(line)}")], ""
+    found: dict[str, str] = {}
+    problem = ""
     for candidate in dict.fromkeys(_candidates(line, delimiter)):
         try:
-            url = _seed(candidate)
+            found[candidate] = _seed(candidate)
         except _NoSeedError as error:
             problem = problem or str(error)
-            continue
-        found = True
-        yield url
     if not found:
         raise _NoSeedError(problem or _why_none(line))
+    is_plain = not delimiter and not _HREF.search(line) and not _MARKDOWN.search(line)
+    return list(dict.fromkeys(found.values())), _words_beside(line, found) if is_plain else ""
+
+
+def _words_beside(line: str, addresses: Container[str]) -> str:
+    """Return the words of a line that are none of its addresses, without the number that it has in a list."""
+    rest = _WITH_SCHEME.sub(
+        lambda match: " ".join(each for each in _NEXT_ONE.split(match[0]) if each not in addresses), line
+    )
+    words = (word for word in _GAPS.split(_NUMBERED.sub("", rest)) if word not in addresses)
+    return " ".join(word for word in words if re.search(r"\w", word))
+
+
+def _is_unknown_host(line: str) -> bool:
+    """Return whether a line is nothing but a host with a path whose suffix is no public one.
+
+    >>> _is_unknown_host("flood.example/b.html"), _is_unknown_host("flood.example"), _is_unknown_host("example.org/b")
+    (True, False, False)
+    """
+    bare = _trimmed(line)
+    return _looks_like_host(bare) and "/" in bare and not _is_bare_host(line)
 
 
 def _candidates(line: str, delimiter: str) -> Iterator[str]:
@@ -115,7 +162,7 @@ def _candidates(line: str, delimiter: str) -> Iterator[str]:
     for cell in _cells(line, delimiter):
         with_scheme = [each for match in _WITH_SCHEME.finditer(cell) for each in _NEXT_ONE.split(match[0]) if each]
         yield from with_scheme
-        words = re.split(r"[\s,;|<>\"“”„«»]+", cell)
+        words = _GAPS.split(cell)
         named = (word for word in words if not with_scheme or word.lower().startswith("www."))
         yield from filter(_is_bare_host, named)
 
@@ -139,10 +186,13 @@ def _delimiter(lines: Iterable[str]) -> str:
     return ""
 
 
+def _looks_like_host(bare: str) -> bool:
+    return _HOST.fullmatch(bare) is not None and not _DEFANGED.search(bare) and "@" not in bare.partition("/")[0]
+
+
 def _is_bare_host(word: str) -> bool:
     bare = _trimmed(word)
-    match = _HOST.fullmatch(bare)
-    if match is None or _DEFANGED.search(bare) or "@" in bare.partition("/")[0]:
+    if not _looks_like_host(bare):
         return False
     host = re.split(r"[:/?#]", bare, maxsplit=1)[0].lower()
     return _suffixes().publicsuffix(host, accept_unknown=False) not in {None, host}

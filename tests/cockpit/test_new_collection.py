@@ -154,6 +154,27 @@ def test_mistakes_stand_at_their_fields_and_nothing_is_made(cockpit: Cockpit) ->
     assert {each.name for each in cockpit.place.iterdir()} - {"service-log.jsonl"} <= before
 
 
+def test_addresses_that_would_be_lost_are_shown_before_a_collection_is_made(cockpit: Cockpit) -> None:
+    typed = f"{HOME} with words\nno address\nflood.test/b.html\n{HOME}"
+    good = {"contact": "a@example.org", "topic__keywords": "flood", "archive:dikes": "1", "id": "lost-lines"}
+    told = sent(cockpit, seeds=typed, **good)
+    assert "line 1, http://dikes.test/ with words: has more than an address; “with words” is not read" in told
+    assert "line 2, no address: holds no web address" in told
+    assert "is read as http://flood.test/b.html" in told
+    assert typed in told, "what was typed is still there"
+    assert not (cockpit.place / "lost-lines").exists()
+    sent(cockpit, seeds=typed, **good, leave_out="1")
+    assert (cockpit.place / "lost-lines").is_dir()
+
+
+def test_the_short_name_follows_the_title_until_it_is_edited(cockpit: Cockpit) -> None:
+    first = sent(cockpit, title="Storm", action="read")
+    assert 'name="id" value="storm"' in first
+    assert 'name="proposed" value="storm"' in first
+    assert 'name="id" value="surge"' in sent(cockpit, title="Surge", id="storm", proposed="storm", action="read")
+    assert 'name="id" value="mine"' in sent(cockpit, title="Surge", id="mine", proposed="storm", action="read")
+
+
 def test_archives_elsewhere_are_as_many_as_are_named(cockpit: Cockpit) -> None:
     rows = {
         "elsewhere.1.kind": "replay",

@@ -136,6 +136,19 @@ def test_checking_asks_for_documents_unless_told_not_to(site: Site, tmp_path: Pa
     assert len(check(tmp_path / "icd.yaml", fetch=True).mistakes) == 1
 
 
+def test_checking_names_archives_that_cannot_be_used_here(tmp_path: Path) -> None:
+    (tmp_path / "held" / "2013").mkdir(parents=True)
+    (tmp_path / "held" / "2013" / "a.warc.gz").write_bytes(b"")
+    (tmp_path / "a.cdx").write_text("b 2 http://b.test/ text/html 200 A - 0 a.warc.gz\na 1 - - - - - 0 a.warc.gz\n")
+    definition(tmp_path, captures={"sources": [{"archive": "held"}, {"archive": ["held/2013", "a.cdx"]}]})
+    said = [str(each).partition("captures.")[2] for each in check(tmp_path / "icd.yaml", fetch=False).missing]
+    assert said[0].startswith("sources[0].archive: ")
+    assert said[0].endswith("holds no WARC, ARC or WACZ files; name of its folders those that do: 2013")
+    assert said[1].startswith("sources[1].archive: ")
+    assert "is not sorted; sort it by its bytes" in said[1]
+    assert len(said) == 2
+
+
 def test_a_crawl_is_about_its_documents_and_fetches_them_once(tmp_path: Path) -> None:
     about = html("Lighthouse", f"<article><h1>Lighthouse</h1><p>{TEXT}</p></article>" + links("/bread"))
     other = html("Bread", "<p>Knead the dough, let it rest, and bake the loaf in a hot oven until it is brown.</p>")

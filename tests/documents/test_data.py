@@ -115,6 +115,16 @@ def test_rows_that_no_column_names_are_added_and_removed() -> None:
     assert "Oste 2" in found.changed[0][1]
 
 
+def test_a_measured_value_names_no_row() -> None:
+    levels = "level,name\n10,Elbe\n20,Oste\n30,Este\n"
+    found = statement_changes(Counter(_rows(levels)), Counter(_rows(levels.replace("10,E", "11,E"))))
+    assert (found.counts, found.keys) == ((0, 0, 1), ("name",))
+    measured = "level,place\n1.5,a\n2.5,a\n3.5,a\n"
+    assert statement_changes(Counter(_rows(measured)), Counter(_rows(measured.replace("1.5,a", "1.5,b")))).keys == ()
+    few = "name,level\na,1\nb,2\n"
+    assert statement_changes(Counter(_rows(few)), Counter(_rows("name,level\na,3\nc,4\n"))).counts == (2, 2, 0)
+
+
 def test_json_is_compared_as_values() -> None:
     said = _parts(json_values, '{"n": 1.50, "rows": [{"id": 1, "t": "a"}, {"id": 2}], "list": [1, 2]}', formats.JSON)
     same = '{"rows":[{"id":2.0},{"t":"\\u0061","id":1e0}],"list":[1,2],"n":15E-1}'

@@ -77,6 +77,27 @@ def test_a_table_is_taken_in_as_a_whole_and_taken_back(folder: Path, tmp_path: P
     assert len(membership_of(folder)) == 2
 
 
+def test_a_table_that_was_written_is_taken_in_again(folder: Path, tmp_path: Path) -> None:
+    decide_membership(folder, [f"{HOME}other"], MemberAnswer.MEMBER, "Ada", "boats")
+    before = membership_of(folder)
+    (tmp_path / "out.tsv").write_text(said(folder).output, "utf-8")
+    said(folder, "--undo", "--by", "Ben")
+    taken = said(folder, "--import", str(tmp_path / "out.tsv"))
+    assert taken.exit_code == 0, taken.output
+    assert membership_of(folder) == before
+    nothing = said(
+        folder, "--import", write_lines(tmp_path / "n.csv", ["url,member", "http://no.test/,yes"]), "--by", "A"
+    )
+    assert nothing.exit_code == 2
+    assert (
+        "decided on no page; 1 URL left out of pages that this crawl does not have: http://no.test/" in nothing.output
+    )
+    future = write_lines(tmp_path / "f.csv", ["url,member,by,at", f"{HOME},yes,A,2999-01-01T00:00:00+00:00"])
+    assert "is no moment" in said(folder, "--import", future).output
+    refused = said(folder, "--near-duplicates", "--keep-one")
+    assert (refused.exit_code, refused.output.strip()) == (2, "say who decides: --by NAME")
+
+
 def test_a_list_says_the_same_of_all(tmp_path: Path) -> None:
     listed = Path(write_lines(tmp_path / "l.txt", [f"{HOME}first", "", "# known", HOME]))
     found = read_decisions(listed, MemberAnswer.NOT_MEMBER, "mirror")

@@ -61,7 +61,8 @@ def test_what_is_no_rdf_or_came_later_is_said(folder: Path) -> None:
     for arguments in ([URL, "--at", "2025-01-01"], ["http://data.test/other"]):
         ended = CliRunner().invoke(app, ["statements", str(folder), *arguments])
         assert (ended.exit_code, ended.stdout) == (2, "")
-        assert "is data" in ended.stderr
+        told = "is data" if URL in arguments else "http://data.test/other is unknown in"
+        assert told in ended.stderr
 
 
 def test_what_cannot_be_read_to_its_end_is_said_in_the_exit_code(tmp_path: Path) -> None:

@@ -116,3 +116,23 @@ def test_long_lists_are_cut_and_said_to_be() -> None:
     found = read_seed_list(line * (MAX_CHARACTERS // len(line) + 2))
     assert len(found.seeds) == 1
     assert "is beyond the first" in found.refused[-1].reason
+
+
+def test_what_is_lost_of_a_line_is_told() -> None:
+    found = read_seed_list(
+        "1. https://a.example.org/x the report\nflood.example/b.html\n[label](https://b.example.org/)\n"
+        "https://a.example.org/x https://c.example.org/\nsome words\n- https://d.example.org/.\n"
+    )
+    assert found.seeds == (
+        "https://a.example.org/x",
+        "http://flood.example/b.html",
+        "https://b.example.org/",
+        "https://c.example.org/",
+        "https://d.example.org/",
+    )
+    assert [(each.line, each.reason) for each in found.left_out] == [
+        (5, "holds no web address"),
+        (1, "has more than an address; “the report” is not read"),
+    ]
+    assert [(each.line, each.is_again) for each in found.refused] == [(4, True), (5, False)]
+    assert [(each.line, each.reason) for each in found.supposed] == [(2, "is read as http://flood.example/b.html")]

@@ -195,3 +195,11 @@ def test_a_summary_without_a_bottom_is_told(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="cannot be read"):
         write_report(tmp_path)
     assert number(tmp_path) == 1
+
+
+def test_a_crawl_that_ended_at_its_seeds_says_why() -> None:
+    seed = {"url": "http://a.test/1", "verdict": "off topic", "advice": "", "pages": 1, "objects": 0}
+    told = "<p>The seeds scored 0.500 at most, below scoring.follow: nothing was followed, 7 links left out"
+    ended = summary(seeds=[seed], pages=1, refused={"off_topic": 7})
+    assert told in report(ended, Kept((page(1),)))
+    assert told not in report(summary(seeds=[seed], pages=2, refused={"off_topic": 7}), Kept((page(1), page(2))))

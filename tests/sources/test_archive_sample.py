@@ -97,9 +97,8 @@ def test_links_of_pages_below_the_bound_are_not_followed(tmp_path: Path) -> None
     found = sampled(defined(tmp_path, scoring=scoring, event={"start": "2015-01-01", "end": "2015-01-02"}))[1]
     assert {each["title"] for each in found["best"]} == {"Flood", "Levels of the river"}
     assert {each["time"] for each in found["best"]} == {0.0}
-    assert found["ended"].startswith("nothing else is left to be looked up: 4 links left out")
-    assert "below 1, from which links are followed (scoring.follow)" in found["ended"]
-    assert found["ended"].endswith(f"{found['best'][0]['score']:.3f}")
+    assert found["ended"].startswith(f"no seed scored more than {found['best'][0]['score']:.3f}, below 1, ")
+    assert "nothing was followed; lower scoring.follow" in found["ended"]
 
 
 def test_members_are_counted_up_to_the_best_score_where_all_are_low(tmp_path: Path) -> None:

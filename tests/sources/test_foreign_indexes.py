@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.archive.surt import surt
+from aahcrawler.sources.local_archives import check_archive
 from aahcrawler.sources.source import ArchiveFolderError, SourceError
 from tests.imports.archives import record
 from tests.sources.dated import Dated, page
@@ -122,3 +123,25 @@ def test_a_damaged_block_of_a_cluster_is_told(tmp_path: Path) -> None:
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(SourceError, match=r"cut off|damaged"):
         found(tmp_path, index, url=URLS[-1], choice=ALL)
+
+
+def test_a_file_that_an_index_lists_and_is_not_there_is_trouble(tmp_path: Path) -> None:
+    index = index_of("CDXJ", tmp_path / "held")
+    (tmp_path / "held" / "a.warc.gz").unlink()
+    with pytest.raises(SourceError, match=r"the index lists a\.warc\.gz, which is neither beside it nor in ") as raised:
+        found(tmp_path, index, url=URLS[1])
+    assert "a.warc.gz" in raised.value.reason
+    assert found(tmp_path, index, url="http://www.dikes.test/none") == []
+
+
+def test_folders_within_that_hold_archive_files_are_named(tmp_path: Path) -> None:
+    fields_of(tmp_path / "held" / "2013")
+    (tmp_path / "held" / "notes").mkdir()
+    with pytest.raises(ArchiveFolderError, match=r"name of its folders those that do: 2013$"):
+        check_archive(tmp_path / "held")
+    check_archive(tmp_path / "held" / "2013")
+    unsorted = write_lines(tmp_path / "u.cdxj", cdxj(fields_of(tmp_path / "held" / "2013"))[::-1])
+    with pytest.raises(ArchiveFolderError, match="not sorted"):
+        check_archive(unsorted)
+    with pytest.raises(ArchiveFolderError, match="cannot be read"):
+        check_archive(tmp_path / "nowhere")

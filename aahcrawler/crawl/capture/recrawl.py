@@ -71,7 +71,8 @@ class RecrawlComparison:
     the archive has the payload of ``former`` no more. ``repeats`` says whether the payload is that of ``former``; None
     is what ``change`` says, which is of the page as a browser showed it where one did. ``was_gone`` says of a page that
     is gone that a former crawl found that already. ``statements`` are how many statements or rows of data were added,
-    removed and changed, None where that is not known.
+    removed and changed, None where that is not known. ``unread`` says why a document was not read to its end, or not
+    compared; it is empty where it was.
     """
 
     page: Page
@@ -84,6 +85,7 @@ class RecrawlComparison:
     repeats: bool | None = None
     was_gone: bool = False
     statements: tuple[int, int, int] | None = None
+    unread: str = ""
 
     @property
     def is_repeated(self) -> bool:

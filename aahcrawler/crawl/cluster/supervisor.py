@@ -40,6 +40,7 @@ from aahcrawler.crawl.reporting.summary import (
     say,
     summary,
     tell_browser,
+    tell_not_followed,
     tell_repeated,
     tell_seeds,
     tell_sources,
@@ -140,6 +141,7 @@ def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_change
         tell_browser(console, supervisor.view)
         tell_sources(console, supervisor.view)
         tell_repeated(console, supervisor.view)
+        tell_not_followed(console, supervisor.view)
         say(console, outcome(supervisor.folder.root, supervisor.view, supervisor.failure))
     tell_undelivered(console, supervisor.folder.root, supervisor.view.delivery)
     return code

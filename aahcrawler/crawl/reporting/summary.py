@@ -22,8 +22,8 @@ from aahcrawler.frontier.server.file_mending import Damage
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ReadError
 from aahcrawler.revisits.change_log import counted_changes
-from aahcrawler.scope import ExternalUrl, Scope
-from aahcrawler.seeds import SeedResult, Verdict, seed_results
+from aahcrawler.scope import ExternalUrl, Scope, SourceRefusal
+from aahcrawler.seeds import SeedResult, Verdict, nothing_followed, seed_results
 from aahcrawler.segments import DamageError
 from aahcrawler.sources.source import LATE
 from aahcrawler.tallies import SOURCES_UNAVAILABLE, plural
@@ -261,6 +261,13 @@ def tell_sources(console: Console, crawl: Countable) -> None:
     for file, places in crawl.source_damage.items():
         damage = f"archive {file}: {plural(places, 'place')} of it cannot be read, as if it were damaged or cut off"
         say(console, f"{damage}; `aah import` tells where, and what was lost")
+
+
+def tell_not_followed(console: Console, crawl: Countable) -> None:
+    """Say that nothing but the seeds was taken since their pages scored too little for links to be followed."""
+    links = crawl.stats[f"refused:{SourceRefusal.OFF_TOPIC}"]
+    if told := nothing_followed(len(crawl.icd.seeds), int(crawl.stats["pages"]), links, crawl.icd.scoring.follow):
+        say(console, told)
 
 
 def tell_repeated(console: Console, crawl: Countable) -> None:

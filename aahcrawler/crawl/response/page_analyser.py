@@ -405,14 +405,16 @@ class Transcripts:
         if not is_wanted or not 200 <= page.status < 300 or not is_document(page):
             return comparison
         transcript = await asyncio.to_thread(self._reader.read, page)
+        unread = ""
         if transcript.encrypted:
-            logger.warning("%s: encrypted, so that its text is not read", page.url)
+            unread = "encrypted, so that its text is not read"
         elif not transcript.complete:
-            why = f": {transcript.problem}" if transcript.problem else ""
-            logger.warning("%s: not read to its end%s", page.url, why)
+            unread = f"not read to its end{f': {transcript.problem}' if transcript.problem else ''}"
+        if unread:
+            logger.warning("%s: %s", page.url, unread)
         cut = {"documents_cut": int(not transcript.complete), "documents_encrypted": int(transcript.encrypted)}
         stats.merge({"documents": 1, **cut})
-        return replace(comparison, page=replace(page, transcript=transcript))
+        return replace(comparison, page=replace(page, transcript=transcript), unread=unread)
 
     async def compared(self, comparison: RecrawlComparison, recrawl: Recrawl) -> RecrawlComparison:
         """Return a comparison by what data say: in another order, format or spelling the same is no change.
@@ -430,7 +432,7 @@ class Transcripts:
             now, then = [await asyncio.to_thread(self._reader.statements, each) for each in (page, before)]
         except NotComparedError as error:
             logger.warning("%s: taken for changed, since its statements are not compared: %s", page.url, error)
-            return comparison
+            return replace(comparison, unread=f"its statements are not compared: {error}")
         if now.digest == then.digest:
             return replace(comparison, change=Change.UNCHANGED, repeats=False)
         if now.parts is None or then.parts is None:

@@ -32,7 +32,7 @@ from aahcrawler.revisits.page_comparison import (
     of_data,
     template_of,
 )
-from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, VisitRecord, milliseconds
+from aahcrawler.revisits.visit_record import MAX_REASON, ChangeKind, ChangeState, VisitRecord, milliseconds
 from aahcrawler.traps.patterns import Trap
 from aahcrawler.webobject import WebObject
 
@@ -165,6 +165,7 @@ def _record(visit: AnswerVisit, difference: Difference | None) -> VisitRecord:
             "edited": changes.edited[:_MAX_OBJECTS],
             "deleted": changes.deleted[:_MAX_OBJECTS],
             "statements": comparison.statements,
+            "reason": comparison.unread[:MAX_REASON],
         }
     )
 

@@ -26,6 +26,7 @@ from aahcrawler.crawl.reporting.summary import (
     say,
     tell_browser,
     tell_items,
+    tell_not_followed,
     tell_repeated,
     tell_seeds,
     tell_sources,
@@ -94,6 +95,7 @@ def run(
     tell_browser(console, job.lifecycle)
     tell_sources(console, job.lifecycle)
     tell_repeated(console, job.lifecycle)
+    tell_not_followed(console, job.lifecycle)
     tell_items(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
     say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))

@@ -243,7 +243,13 @@ class Sampling:
                     heapq.heappush(queue, (-offer.score, next(order), _lease(offer)))
             told(sample)
         sample.ended = "nothing is left to be looked up"
-        if left_out := left_out - met:
+        seeds_best = max((each.score for each in sample.captures if not each.depth), default=1.0)
+        if left_out - met and seeds_best < self._context.link_rules.follows_from:
+            sample.ended = (
+                f"no seed scored more than {seeds_best:.3f}, below {self._context.link_rules.follows_from:g}, from "
+                f"which links are followed: nothing was followed; lower scoring.follow, or choose other seeds"
+            )
+        elif left_out := left_out - met:
             sample.ended = (
                 f"nothing else is left to be looked up: {plural(len(left_out), 'link')} left out, of pages with a "
                 f"score below {self._context.link_rules.follows_from:g}, from which links are followed "

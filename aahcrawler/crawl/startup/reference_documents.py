@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -63,7 +63,7 @@ _FAILURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The mistakes of a definition, and which of its secrets and certificates this machine has not, or cannot use.
+    """The mistakes of a definition, and which of its secrets, certificates and archives this machine cannot use.
 
     ``doubts`` are what is no mistake and hardly meant.
     """
@@ -79,11 +79,25 @@ def check(path: Path, *, fetch: bool) -> Checked:
         icd = Icd.load(path)
     except IcdError as error:
         return Checked(error.mistakes)
-    found = Checked(target_mistakes(icd), connection_mistakes(icd), tuple(icd.doubts()))
+    lacking = (*connection_mistakes(icd), *_archive_mistakes(icd))
+    found = Checked(target_mistakes(icd), lacking, tuple(icd.doubts()))
     if found.mistakes or found.missing or not fetch:
         return found
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
         return replace(found, mistakes=tuple(fetch_documents(icd, Path(spool), lambda _: None).mistakes))
+
+
+def _archive_mistakes(icd: Icd) -> Iterator[Mistake]:
+    """Yield a mistake for each archive that a definition names and that cannot be used on this machine."""
+    from aahcrawler.sources.local_archives import check_archive  # noqa: PLC0415 - no crawl of the live web waits for it
+
+    for number, source in enumerate(icd.captures.sources):
+        for path in source.archive:
+            try:
+                check_archive(Path(path))
+            except ArchiveFolderError as error:
+                problem, _, advice = str(error).partition("; ")
+                yield icd.archive_mistake(number, problem, advice or "check the path, and that it may be read")
 
 
 def reader(knowledge_base: KnowledgeBase) -> Read:

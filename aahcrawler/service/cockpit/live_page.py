@@ -15,6 +15,8 @@ from starlette.responses import StreamingResponse
 
 from aahcrawler.report.chart import Axis, Line, Measure, line_chart
 from aahcrawler.report.reason_words import counted, worded_failure
+from aahcrawler.scope import SourceRefusal
+from aahcrawler.seeds import nothing_followed
 from aahcrawler.service.catalog.crawl_catalog import Crawl, argument_of
 from aahcrawler.service.cockpit.sign_in import Session
 from aahcrawler.service.cockpit.site import Reading, Site, address
@@ -188,6 +190,11 @@ def _course(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     return {"course": course, "judged": judged, "charts": [Markup(chart) for chart in drawn]}  # noqa: S704 (it is escaped there)
 
 
+def _nothing_followed(crawl: Crawl, told: CrawlCounts) -> str:
+    left_out = told.refusals.get(SourceRefusal.OFF_TOPIC, 0)
+    return nothing_followed(len(crawl.icd.seeds), told.pages, left_out, crawl.icd.scoring.follow)
+
+
 def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     counts, objects, elsewhere = None, None, ""
     try:
@@ -206,6 +213,7 @@ def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
         "traps": traps_of(states, crawl),
         "repairs": repairs_of(states, crawl),
         "refused": counted(told.refusals),
+        "not_followed": "" if is_running(crawl) else _nothing_followed(crawl, told),
         "failures": counted(told.failures, worded_failure),
     }
 

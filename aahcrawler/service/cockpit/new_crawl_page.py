@@ -1,6 +1,7 @@
 """The pages on which a crawl, or a collection out of archives, is begun, with a dry run beside the questions."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Final, NamedTuple
@@ -184,6 +185,11 @@ BETWEEN: Final = "---"
 _HERE: Final = ("new", "collection")
 _ARCHIVE: Final = "archive:"
 _SAMPLE: Final = 100
+_LEAVE_OUT: Final = "leave_out"
+"""The tick that is only for the list as it is sent with it: no page has it set."""
+_PROPOSED: Final = "proposed"
+"""The short name as it came of the title: while the field holds it, it follows the title."""
+_MOST_TOLD: Final = 12
 _ACTS: Final = frozenset({"sample", "make"})
 _FIRST: Final[Mapping[str, str]] = {
     "scoring.relevant": "0.5",
@@ -268,6 +274,8 @@ class _NewCollectionHandlers:
     def sent(self, session: Session, form: Form) -> Response:
         """Return what comes of the form; where it has mistakes, the page with each of them at its field."""
         job: JobView | None = None
+        if form.get("id") == form.get(_PROPOSED):
+            form = Form({**form.fields, "id": ""}, form.documents)
         try:
             match form.get("action"):
                 case "article":
@@ -281,9 +289,10 @@ class _NewCollectionHandlers:
                 case "sample":
                     job = self._begun(session, form)
                 case "cancel":
-                    self._helm.jobs.cancel(job_key(form.get("id")), form.get("job"))
+                    self._helm.jobs.cancel(job_key(form.get("id") or form.get(_PROPOSED)), form.get("job"))
                     session.tell(Said("The dry run is given up.", "good"))
                 case "make":
+                    self._check_addresses(form)
                     name, asked = self._asked(form)
                     _, started = self._helm.specifications.put(session.caller, name, asked, begin=True)
                     detail = started.detail if started is not None else "it was made before"
@@ -291,6 +300,20 @@ class _NewCollectionHandlers:
         except ProblemError as problem:
             session.tell(_plainly(problem, form))
         return self._shown(session, form, job=job)
+
+    @staticmethod
+    def _check_addresses(form: Form) -> None:
+        """Raise where the list of addresses has what would be lost, and it is not said to leave that out."""
+        left_out = read_seed_list(form.raw("seeds")).left_out
+        if left_out and not form.get(_LEAVE_OUT):
+            lines = [f"Addresses, line {each.line}, {each.text[:120]}: {each.reason}" for each in left_out]
+            if len(lines) > _MOST_TOLD:
+                lines[_MOST_TOLD:] = [f"and {len(lines) - _MOST_TOLD} more"]
+            raise ProblemError(
+                BAD_SEARCH,
+                "correct what is no address, or tick under the list that it is to be left out",
+                lines=tuple(lines),
+            )
 
     def _begun(self, session: Session, form: Form) -> JobView:
         name, asked = self._asked(form)
@@ -357,12 +380,17 @@ class _NewCollectionHandlers:
         view = form_view(first_text(EXAMPLE)) if is_new else _view(name, asked)
         fields = {each.field.path: each for section in view.sections for each in section.fields}
         others = others_in(form) or [OtherArchive(1)]
+        archives = self._archives()
+        proposed = "" if is_new or form.get("id") or not asked.definition.get("title") else name
         values: dict[str, object] = {
             "form": form,
             "view": view,
             "fields": fields,
             "seeds": read_seed_list(form.raw("seeds")) if form.raw("seeds").strip() else SeedList(),
-            "archives": [(each, f"{_ARCHIVE}{each.id}") for each in self._archives()],
+            "archives": [(each, f"{_ARCHIVE}{each.id}") for each in archives],
+            "same_titles": {
+                title for title, times in Counter(each.icd.title for each in archives).items() if times > 1
+            },
             "may_read": Role.READ in session.caller.roles,
             "others": others,
             "other_kinds": OTHER_KINDS,
@@ -373,7 +401,8 @@ class _NewCollectionHandlers:
             else [*_wrong_archives(form), *map(partial(_at_its_field, view, form), view.checked.mistakes)],
             "kinds": EVENT_KINDS,
             "is_new": is_new,
-            "name": form.get("id") if is_new or not asked.definition.get("title") else name,
+            "name": form.get("id") or proposed,
+            "proposed": proposed,
             "number": form.get("captures") or str(_SAMPLE),
             "between": BETWEEN,
             "in_form": True,

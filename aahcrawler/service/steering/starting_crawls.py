@@ -309,7 +309,7 @@ def _begun(launched: Launched) -> Starting:
     if launched.code is not None:
         state, detail = "ended", launched.lines[-1] if launched.lines else f"it ended with {launched.code}"
     elif launched.open:
-        state, detail = "running", f"process {launched.pid} crawls"
+        state, detail = "running", f"the crawl was started as process {launched.pid}"
     else:
         state, detail = "starting", f"process {launched.pid} is still opening the crawl; look again in a moment"
     return Starting(state=state, pid=launched.pid, code=launched.code, lines=launched.lines, detail=detail)
