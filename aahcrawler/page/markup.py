@@ -306,7 +306,7 @@ def codec_of(label: str) -> str:
 def encoding_name(codec: str) -> str:
     """Return the name by which the standard knows the encoding that documents of a codec are written in.
 
-    >>> name_of("cp932"), name_of("iso-8859-2"), name_of("utf-16-le")
+    >>> encoding_name("cp932"), encoding_name("iso-8859-2"), encoding_name("utf-16-le")
     ('Shift_JIS', 'ISO-8859-2', 'UTF-8')
     """
     if codec.startswith("utf-"):

@@ -100,7 +100,7 @@ def address_features(url: str) -> tuple[str, ...]:
     """Return what of a canonical URL may tell how often its page changes.
 
     >>> address_features("http://a.test/news/2026/tide?id=5")
-    ('site a.test', 'type ', 'depth 3', 'length 5', '0 news', '1 #', '2 tide', 'sign ?')
+    ('site a.test', 'type ', 'depth 3', 'length 6', '0 news', '1 #', '2 tide', 'sign ?')
     """
     try:
         split = urlsplit(url)

@@ -60,8 +60,8 @@ cli.main()
 
 
 ENDLESS_LIST = (
-    ENDLESS.replace("import page_analyser", "import url_lists")
-    .replace("page_analyser.understand", "url_lists.understand_list")
+    ENDLESS.replace("import page_analyser", "import listings")
+    .replace("page_analyser.understand", "listings.understand_list")
     .replace('page.url == "http://big.test/"', "True")
 )
 

@@ -27,10 +27,10 @@ import asyncio
 from aahcrawler import cli
 from aahcrawler.browser.process.devtools_connection import BrowserCrashedError
 from aahcrawler.browser.visits.rendered_page import RenderedPage
-from aahcrawler.crawl.browsing import look_places, page_rendering
+from aahcrawler.crawl.browsing import crawl_visits, page_rendering
 from aahcrawler.crawl.startup import job
 
-look_places.FIRST_PAUSE, page_rendering.OWN_PAUSES = %(pauses)s
+crawl_visits.FIRST_PAUSE, page_rendering.OWN_PAUSES = %(pauses)s
 
 class Sharing:
     """Ends as a whole with a page called killer, and with its first visits; shows others once a moment has passed."""

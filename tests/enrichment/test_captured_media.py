@@ -101,7 +101,7 @@ def written(crawl: Path) -> Iterator[bytes]:
 def test_each_picture_is_annotated_once_as_the_object_whose_file_it_is(crawl: Path) -> None:
     done, alike = run(crawl)
     assert (done.captures, done.done.objects, done.done.annotations, done.done.failures) == (4, 4, 3, 0)
-    assert done.notes == ("text in pictures: not read; install the program tesseract, and it is",)
+    assert done.notes == ("text in pictures: not read; install the program tesseract, or the extra `ocr`",)
     told = {each.object: each for each in said(crawl)}
     mill = told.pop(f"{ALBUM}#mill")
     assert (mill.kind, mill.label, mill.capture) == (Kind.MEDIUM, "The mill in spring", record(3, b"").record_id)

@@ -15,6 +15,7 @@ from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.core.stores import CurrentContext
 from aahcrawler.crawl.directory.crawl_runs import write_whole
 from aahcrawler.crawl.response.listings import ListingStep
+from aahcrawler.documents.formats import JSON_LINES, TABLES, format_of
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.layout import TRAPS
@@ -83,8 +84,12 @@ class TrapDetection:
     def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> TrapVerdict | None:
         """Compare a page, or a file that can be read as text, with those before it; None for an error and the like."""
         assistance = processed.assistance
-        if not page.is_content or assistance.document.source == "document":
+        if not page.is_content:
             return None
+        if assistance.document.source == "document":
+            # A table says in another form what pages say, often enough; one of figures alone repeats nobody.
+            text = prose(page) if format_of(page) in TABLES | JSON_LINES else None
+            return self._traps.judge_file(text) if text else None
         if assistance.document.source or not (page.is_html or assistance.objects):
             text = prose(page)
             return None if text is None else self._traps.judge_file(text)
