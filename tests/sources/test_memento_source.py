@@ -304,7 +304,8 @@ def test_an_archive_that_lets_one_wait_is_passed_over_while_others_answer(
             silent.accept()
     assert found.dates == ["2013-06-05"]
     told = {name.rpartition(": ")[2]: number for name, number in found.counts.items() if "127.0.0.1" in name}
-    assert told == {"late": 20}
+    assert told.keys() == {"late"}
+    assert 15 <= told["late"] <= 20, "a look-up that is under way as the other answers is not told of"
 
 
 def test_a_slow_archive_is_asked_for_what_nobody_else_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
