@@ -124,7 +124,7 @@ def _crawl(hand: Hand, code: str, museum: Site) -> None:
     assert not violations(page)
     shoot(page, "first-hour-tried")
     hand.button("Start the crawl")
-    expect(page.locator(".note[role=status]")).to_contain_text("crawls")
+    expect(page.locator(".note[role=status]")).to_contain_text("was started")
     assert hand.clicks <= MAX_CLICKS
     expect(page.locator("#now .state")).to_have_text("finished")
 
