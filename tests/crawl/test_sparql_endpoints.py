@@ -30,7 +30,7 @@ class Endpoint:
 
     def label(self, number: int, text: str) -> None:
         """Give a work its only title."""
-        work, label = ox.NamedNode(f"{HOST}/work/{number}"), ox.NamedNode(LABEL)
+        work, label = ox.NamedNode(f"{HOST}/thing/{number}"), ox.NamedNode(LABEL)
         for quad in list(self.store.quads_for_pattern(work, label, None)):
             self.store.remove(quad)
         self.store.add(ox.Quad(work, label, ox.Literal(text)))
@@ -38,7 +38,7 @@ class Endpoint:
     def answer(self, path: str) -> Reply:
         """Answer a query in the media type that endpoints prefer for its form, and anything else with an article."""
         if urlsplit(path).path != "/sparql":
-            return article(int(path.rpartition("/")[2])) if path.startswith("/work/") else Reply(b"", 404)
+            return article(int(path.rpartition("/")[2])) if path.startswith("/thing/") else Reply(b"", 404)
         try:
             found = self.store.query(parse_qs(urlsplit(path).query)["query"][0])
         except SyntaxError as error:
@@ -80,7 +80,7 @@ def test_an_endpoint_that_cuts_its_answers_is_asked_for_all_rows_once(tmp_path: 
         hosts = network(site, "data.test")
         first = crawl(tmp_path, [f"{HOST}/"], sources=_query(), network=hosts)
         assert sorted(_offsets(site)) == [0, 2, 4, 6, 7]
-        assert {path for path in site.paths() if path.startswith("/work/")} == {f"/work/{each}" for each in range(7)}
+        assert {path for path in site.paths() if path.startswith("/thing/")} == {f"/thing/{each}" for each in range(7)}
         asked = next(each for each in site.asked if each.path.startswith("/sparql"))
         assert dict(asked.headers)["Accept"].startswith("application/sparql-results+json")
         assert first.summary["sparql"] == {"pages": 5, "short": 2}
