@@ -1,7 +1,7 @@
 """What the readers of all formats share: bounds, a file's metadata, the URLs in a text, and running text in sheets."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
@@ -62,6 +62,35 @@ class About:
     author: str = ""
     created: str = ""
     entries: int | None = None
+
+
+def sheets_of(told: Iterable[tuple[str, Sequence[TranscriptLink]]], cut: str, without: str = "") -> Iterator[Sheet]:
+    """Yield lines of data and the links in them as sheets, each URL once, that of the document itself not at all.
+
+    Raise ``CutError`` after the last sheet where there is more than ``MAX_PAGES`` of them, or ``cut`` says why.
+    """
+    lines: list[str] = []
+    links: dict[str, TranscriptLink] = {}
+    size = given = 0
+    seen = {without}
+    for line, named in told:
+        new = {each.address: each for each in named if each.address not in seen}
+        if (lines and size + len(line) > MAX_TEXT) or (links and len(links) + len(new) > MAX_LINKS):
+            yield Sheet("\n".join(lines), tuple(links.values()))
+            given += 1
+            if given == MAX_PAGES:
+                message = f"more than {MAX_PAGES} pages of text"
+                raise CutError(message)
+            lines, links, size = [], {}, 0
+        if line:
+            lines.append(line)
+            size += len(line) + 1
+        seen.update(new)
+        links |= new
+    if lines or links:
+        yield Sheet("\n".join(lines), tuple(links.values()))
+    if cut:
+        raise CutError(cut)
 
 
 def about(title: str, author: str, created: datetime | None) -> About:

@@ -4,7 +4,7 @@ The formats are SPARQL 1.1 Query Results JSON and XML (W3C Recommendations of 20
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QueryResultsFormat, Triple, parse_query_results
@@ -12,13 +12,11 @@ from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QueryResults
 from aahcrawler.documents.content import (
     MAX_ANCHOR,
     MAX_CONTEXT,
-    MAX_LINKS,
-    MAX_PAGES,
     MAX_TEXT,
     About,
-    CutError,
     SentFile,
     folded,
+    sheets_of,
 )
 from aahcrawler.page.transcript import Sheet, TranscriptLink
 
@@ -47,7 +45,7 @@ def contents(file: SentFile) -> tuple[About, Iterator[Sheet]]:
         if not found:
             raise
         cut = str(error)
-    return About(entries=len(found)), _sheets(found, cut)
+    return About(entries=len(found)), sheets_of(_told(found), cut)
 
 
 def parts(file: SentFile) -> Iterator[str]:
@@ -75,32 +73,12 @@ def _solutions(file: SentFile) -> Iterator[Solution]:
         yield [(name, term) for name, variable in names if (term := solution[variable]) is not None]
 
 
-def _sheets(solutions: list[Solution], cut: str) -> Iterator[Sheet]:
-    lines: list[str] = []
-    links: dict[str, TranscriptLink] = {}
-    size = given = 0
-    seen: set[str] = set()
+def _told(solutions: Iterable[Solution]) -> Iterator[tuple[str, list[TranscriptLink]]]:
+    """Yield the literals of each row as a line, and links to the resources in it."""
     for solution in solutions:
-        line = folded(" \N{MIDDLE DOT} ".join(term.value for _, term in solution if isinstance(term, Literal)))[
-            :MAX_TEXT
-        ]
-        new = [each for each in _resources(solution) if each not in seen]
-        if (lines and size + len(line) > MAX_TEXT) or (links and len(links) + len(new) > MAX_LINKS):
-            yield Sheet("\n".join(lines), tuple(links.values()))
-            given += 1
-            if given == MAX_PAGES:
-                message = f"more than {MAX_PAGES} pages of text"
-                raise CutError(message)
-            lines, links, size = [], {}, 0
-        if line:
-            lines.append(line)
-            size += len(line) + 1
-        seen.update(new)
-        links.update((each, TranscriptLink(each, line[:MAX_ANCHOR], line[:MAX_CONTEXT])) for each in new)
-    if lines or links:
-        yield Sheet("\n".join(lines), tuple(links.values()))
-    if cut:
-        raise CutError(cut)
+        literals = " \N{MIDDLE DOT} ".join(term.value for _, term in solution if isinstance(term, Literal))
+        line = folded(literals)[:MAX_TEXT]
+        yield line, [TranscriptLink(each, line[:MAX_ANCHOR], line[:MAX_CONTEXT]) for each in _resources(solution)]
 
 
 def _resources(solution: Solution) -> Iterator[str]:

@@ -5,7 +5,7 @@ N3, JSON-LD and RDF/XML. Nothing that a document names is loaded, remote context
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -15,8 +15,6 @@ from pyoxigraph import BlankNode, CanonicalizationAlgorithm, Dataset, Literal, N
 from aahcrawler.documents.content import (
     MAX_ANCHOR,
     MAX_CONTEXT,
-    MAX_LINKS,
-    MAX_PAGES,
     MAX_TEXT,
     About,
     CutError,
@@ -24,6 +22,7 @@ from aahcrawler.documents.content import (
     about,
     folded,
     moment_of,
+    sheets_of,
     utf_8,
 )
 from aahcrawler.page.transcript import Sheet, TranscriptLink
@@ -69,7 +68,7 @@ def contents(file: SentFile) -> tuple[About, Iterator[Sheet]]:
     """
     quads, cut = _statements(file)
     about_file = replace(_about(quads, file.url), entries=None if cut else len(quads))
-    return about_file, _sheets(quads, file.url, cut)
+    return about_file, sheets_of(_told(quads), cut, without=file.url)
 
 
 def parts(file: SentFile) -> Iterator[str]:
@@ -138,36 +137,16 @@ def _first(said: dict[str, list[Literal]], names: Iterable[str]) -> str:
     return ""
 
 
-def _sheets(quads: list[Quad], url: str, cut: str) -> Iterator[Sheet]:
+def _told(quads: Sequence[Quad]) -> Iterator[tuple[str, list[TranscriptLink]]]:
+    """Yield the text of each statement, and links to the resources in it, by the names that the document gives."""
     names = {
         quad.subject.value: folded(quad.object.value)[:MAX_ANCHOR]
         for quad in reversed(quads)
         if quad.predicate.value in _NAMES and isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal)
     }
-    lines: list[str] = []
-    links: dict[str, TranscriptLink] = {}
-    size = given = 0
-    seen = {url}
     for quad in quads:
-        new = [each for each in _resources(quad) if each not in seen]
-        seen.update(new)
-        line = _text(quad)
-        if (lines and size + len(line) > MAX_TEXT) or (links and len(links) + len(new) > MAX_LINKS):
-            yield Sheet("\n".join(lines), tuple(links.values()))
-            given += 1
-            if given == MAX_PAGES:
-                message = f"more than {MAX_PAGES} pages of text"
-                raise CutError(message)
-            lines, links, size = [], {}, 0
-        if line:
-            lines.append(line)
-            size += len(line) + 1
-        for each in new:
-            links[each] = TranscriptLink(each, names.get(each, ""), _words(quad.predicate.value)[:MAX_CONTEXT])
-    if lines or links:
-        yield Sheet("\n".join(lines), tuple(links.values()))
-    if cut:
-        raise CutError(cut)
+        context = _words(quad.predicate.value)[:MAX_CONTEXT]
+        yield _text(quad), [TranscriptLink(each, names.get(each, ""), context) for each in _resources(quad)]
 
 
 def _text(quad: Quad) -> str:
