@@ -10,10 +10,11 @@ import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -39,6 +40,7 @@ _WORDED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAM
 """Kinds of which nothing is said without the words that say it."""
 _AT_ONCE: Final = 16
 """Captures of a unit: what a kill costs of each process."""
+_values: Final = attrgetter(*(each.name for each in fields(Annotation)))
 
 
 @dataclass(slots=True)
@@ -222,7 +224,7 @@ class _Enriching:
             base.execute("BEGIN")
             for place, each in enumerate(annotator.annotate(self.survey.newest, lambda: annotations.by(before))):
                 _check(each, step.name, annotator.version)
-                base.execute("INSERT INTO made VALUES (?, ?, ?)", (each.capture, place, json.dumps(astuple(each))))
+                base.execute("INSERT INTO made VALUES (?, ?, ?)", (each.capture, place, json.dumps(_values(each))))
                 done.annotations += 1
             rows = base.execute("SELECT capture, said FROM made ORDER BY capture, place")
             for capture, group in groupby(rows, lambda row: row[0]):

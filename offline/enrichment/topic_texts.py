@@ -55,7 +55,9 @@ class Formulas:
         held = np.zeros(len(words), np.bool_)
         if not len(self._known):
             return held
-        known = np.isin(_phrases(words), self._known)
+        phrases = _phrases(words)
+        places = np.searchsorted(self._known[:-1], phrases)
+        known = self._known[places] == phrases
         for place in range(_LENGTH):
             held[place : place + len(known)] |= known
         if held.sum() > _COPIED * len(words):
