@@ -18,7 +18,7 @@ from aahcrawler.urls import queue_of
 
 
 class RedisControl(PartitionedFrontier[BrowsedPartition]):
-    """A crawl's frontier together with ``control.Control`` over it, and ``browsing.Browsing`` of it.
+    """A crawl's frontier with the operations of ``control.Control`` and ``control.Browsing``.
 
     With several partitions, atomic operations are atomic in each of them, one after another.
     """
