@@ -509,7 +509,7 @@ def record_date(date: str) -> datetime | None:
 
     >>> record_date("2026-01-02T03:04:05.000678Z"), record_date("2026-01")
     (datetime.datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc), \
-    time.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
+datetime.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
     """
     try:
         found = datetime.fromisoformat(date)

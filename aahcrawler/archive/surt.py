@@ -93,7 +93,7 @@ def _query(query: bytes) -> bytes:
         text = pattern.sub(b"", text, count=1)
     # "a" comes before "a=", and "a=1" before "ab": names are compared before values.
     parts: list[bytes] = text.split(b"&")
-    parts.sort(key=_name_first)
+    parts.sort(key=lambda part: part.split(b"=", 1))
     return b"&".join(parts)
 
 
@@ -108,7 +108,3 @@ def _unescaped(text: bytes) -> bytes:
 
 def _escaped(text: bytes) -> bytes:
     return quote_from_bytes(text, safe=_SAFE).encode("ascii")
-
-
-def _name_first(part: bytes) -> list[bytes]:
-    return part.split(b"=", 1)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -85,7 +85,8 @@ class RunningBrowser:
             raise await self._explained(error) from error
         finally:
             self._slots.append(slot)
-        return replace(rendered, refused=_together(rendered.refused, served.counts))
+        # Page and proxy may have counted the same refusals, so the larger count of each reason is used.
+        return replace(rendered, refused=dict(Counter(rendered.refused) | Counter(served.counts)))
 
     async def close(self) -> None:
         """End the browser; returns when all of its processes have ended."""
@@ -142,11 +143,6 @@ class RunningBrowser:
             async with asyncio.timeout(_ENDING if self.gone else _ENDING_AFTER_PAGES):
                 return BrowserCrashedError((await self._process.ended()).text)
         return error
-
-
-def _together(seen: Mapping[str, int], refused: Mapping[str, int]) -> dict[str, int]:
-    """Merge the counts of refusals by the page and by the proxy; for each reason, the larger count is used."""
-    return dict(Counter(seen) | Counter(refused))
 
 
 IDLE_SECONDS = 60.0

@@ -79,7 +79,10 @@ class Credentials:
     @property
     def sites(self) -> frozenset[str]:
         """The sites and hosts for which the crawl has credentials; on loopback each port is a site."""
-        hosts = {*self.passwords, *(host for host, headers in self.headers.items() if _are_secret(headers))}
+        hosts = {
+            *self.passwords,
+            *(host for host, headers in self.headers.items() if any(header.is_secret for header in headers)),
+        }
         return frozenset({*self.logins, *self.cookies, *hosts, *(queue_of(f"http://{host}/") for host in hosts)})
 
     def cookies_of(self, site: str) -> Sequence[Cookie]:
@@ -217,10 +220,6 @@ def _proxies(network: SessionNetwork) -> Iterator[tuple[_Path, ProxySection | No
 
 def _is_latin(text: str) -> bool:
     return all(ord(character) < 256 for character in text)
-
-
-def _are_secret(headers: Sequence[GivenHeader]) -> bool:
-    return any(header.is_secret for header in headers)
 
 
 REDACTED: Final = "REDACTED"

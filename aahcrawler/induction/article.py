@@ -499,7 +499,9 @@ def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[R
     """
     listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
     entries = [_extents(prepared, record) for each in listed for record in each.records]
-    entries += [(extent,) for extent in dated_entries(prepared.outline, _dated(prepared), prepared.names)]
+    entries += [
+        (extent,) for extent in dated_entries(prepared.outline, {each.place for each in prepared.shown}, prepared.names)
+    ]
     left = apart_from(text, prepared.outline, [extent for entry in entries for extent in entry])
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
@@ -507,10 +509,6 @@ def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[R
     largest = nlargest(_MAX_LOOKED_AT, entries, key=lambda entry: sum(end - first for first, end in entry))
     pieces = (text.letters - apart_from(text, prepared.outline, entry).letters for entry in largest)
     return left if all(piece <= MAX_OF_ONE * taken for piece in pieces) else text
-
-
-def _dated(prepared: PreparedPage) -> frozenset[int]:
-    return frozenset(each.place for each in prepared.shown)
 
 
 def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:

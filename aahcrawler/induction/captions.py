@@ -361,7 +361,8 @@ def cells(outline: Outline, found: Sequence[Picture]) -> list[Cell]:
     """
     places = sorted(each.place for each in found)
     roots = [_root(outline, each, places) for each in found]
-    if sum(_is_flat(outline, root) for root in roots) > _MOSTLY * len(roots):
+    # Cells that are no more than a picture and its link: their texts follow them.
+    if sum(outline.tags[root] in ("a", "img", "dt") for root in roots) > _MOSTLY * len(roots):
         return _followed(outline, found, roots)
     if sum(not _has_text(outline, root) for root in roots) > _MOSTLY * len(roots):
         below = [_below(outline, root) for root in roots]
@@ -380,25 +381,8 @@ def _root(outline: Outline, picture: Picture, places: Sequence[int]) -> int:
     return root
 
 
-def _is_flat(outline: Outline, root: int) -> bool:
-    """Return whether a cell consists only of the picture and its link."""
-    return outline.tags[root] in ("a", "img", "dt")
-
-
 def _has_text(outline: Outline, root: int) -> bool:
     return outline.free(root) + outline.linked(root) > 0
-
-
-def _number(outline: Outline, place: int) -> int:
-    """Return the number of the first text at or after a place."""
-    low, high = 0, len(outline.pieces)
-    while low < high:
-        middle = (low + high) // 2
-        if outline.pieces[middle].before < place:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def _cell(outline: Outline, picture: Picture, root: int, below: int | None) -> Cell:
@@ -407,8 +391,8 @@ def _cell(outline: Outline, picture: Picture, root: int, below: int | None) -> C
         picture,
         (root,) if below is None else (root, below),
         base,
-        _number(outline, base + 1),
-        _number(outline, outline.ends[base] + 1),
+        outline.number_of_piece(base),
+        outline.number_of_piece(outline.ends[base]),
     )
 
 
@@ -426,7 +410,7 @@ def _followed(outline: Outline, found: Sequence[Picture], roots: Sequence[int]) 
         while place < end:
             beside.append(place)
             place = outline.ends[place]
-        made.append(Cell(picture, tuple(beside), parent, _number(outline, root + 1), _number(outline, end + 1)))
+        made.append(Cell(picture, tuple(beside), parent, outline.number_of_piece(root), outline.number_of_piece(end)))
     return made
 
 

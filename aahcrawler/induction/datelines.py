@@ -64,7 +64,7 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[ShownDate]:
         for each in prepared.shown:
             if not each.read.names_day or is_of_change(outline, each):
                 continue
-            if _is_near(outline.ends[each.place], each.place, places):
+            if any(each.place <= other < outline.ends[each.place] for other in places):
                 found.setdefault(each.place, each)
         if found:
             break
@@ -93,10 +93,6 @@ def _in_zone_of(shown: ShownDate, moment: datetime) -> datetime | None:
     if not shown.read.timed or shown.moment.second or moment.utcoffset() or abs(away) > WIDEST:
         return None
     return moment.astimezone(timezone(away)) if away % timedelta(minutes=15) == timedelta() else None
-
-
-def _is_near(end: int, place: int, places: Sequence[int]) -> bool:
-    return any(place <= each < end for each in places)
 
 
 def _tells_change(prepared: PreparedPage, each: ShownDate) -> bool:

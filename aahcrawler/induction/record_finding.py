@@ -586,7 +586,7 @@ def with_opening(outline: Outline, found: RecordSet, shown: Sequence[ShownDate])
         for record, place in zip(found.records, places, strict=True)
     ]
     shape = shape_of(outline, alike)
-    if shape.date is None or shape.author is None or not _is_telling(shape.date[1] + shape.author[1]):
+    if shape.date is None or shape.author is None or not any(step.words for step in shape.date[1] + shape.author[1]):
         return ()
     first = min(places)
     author = (shape.author[0], _loosened(shape.author[1]))
@@ -594,10 +594,6 @@ def with_opening(outline: Outline, found: RecordSet, shown: Sequence[ShownDate])
     before = {root for each in shown if each.place < first for root in _roots(outline, each.place, date)}
     opening = [root for root in before if outline.ends[root] <= first and follow(outline, (root,), author)]
     return (opening[0], *places) if len(opening) == 1 else ()
-
-
-def _is_telling(trail: Trail) -> bool:
-    return any(step.words for step in trail)
 
 
 def _loosened(trail: Trail) -> Trail:

@@ -113,8 +113,8 @@ def parse(query: str) -> Node | None:
 
     >>> parse('dike "high water"~2 author:jo')
     All(nodes=(Words(text='dike', field='', is_phrase=False, is_prefix=False, distance=None, slop=0), \
-    s(text='high water', field='', is_phrase=True, is_prefix=False, distance=None, slop=2), \
-    s(text='jo', field='author', is_phrase=False, is_prefix=False, distance=None, slop=0)))
+Words(text='high water', field='', is_phrase=True, is_prefix=False, distance=None, slop=2), \
+Words(text='jo', field='author', is_phrase=False, is_prefix=False, distance=None, slop=0)))
     """
     if len(query) > LONGEST:
         raise QueryError(f"the query is longer than {LONGEST} characters", LONGEST)

@@ -242,7 +242,7 @@ class SearchIndex(DerivedIndex[Stated]):
     def _placed(self, answer: ResponseRecord, name: str) -> tuple[int, Facts | None]:
         """Store where the records of a response are; return as ``_capture`` does."""
         number, facts = self._capture(answer.id, answer.crawl, None)
-        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, _kept(answer), number))
+        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, json.dumps(answer), number))
         return number, facts
 
     def _put_revisit(self, answer: ResponseRecord, name: str) -> None:
@@ -505,10 +505,6 @@ def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:
         each.digest != _GONE and each.crawl == gone.crawl and each.record not in (gone.record, gone.former)
         for each in seen
     )
-
-
-def _kept(answer: ResponseRecord) -> str:
-    return json.dumps(list(answer))
 
 
 def _answer(kept: str) -> ResponseRecord:

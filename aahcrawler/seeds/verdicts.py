@@ -446,11 +446,7 @@ def _notes(counts: Mapping[str, float]) -> Iterator[tuple[str, str]]:
 def _note(verdicts: dict[str, Verdict], name: str, url: str = "") -> None:
     """Record a verdict, given by its name, unless a better one is known for the URL."""
     if name in Verdict.__members__:
-        verdicts[url] = min(Verdict[name], verdicts.get(url, Verdict.FAILED), key=_rank)
-
-
-def _rank(verdict: Verdict) -> int:
-    return list(Verdict).index(verdict)
+        verdicts[url] = min(Verdict[name], verdicts.get(url, Verdict.FAILED), key=list(Verdict).index)
 
 
 _DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY, Verdict.UNREAD})

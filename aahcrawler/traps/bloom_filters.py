@@ -5,7 +5,7 @@ crawl would follow an endless part of a site some pages further, although nothin
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from io import BytesIO
@@ -224,7 +224,7 @@ class TrapDecisions:
 
     def state(self) -> Arrays:
         """Return the whole state as arrays, for ``restored`` and ``Precedents``."""
-        return {f"now_{kind}": _sorted(numbers) for kind, numbers in self._sets.items()}
+        return {f"now_{kind}": np.sort(np.fromiter(numbers, np.uint64)) for kind, numbers in self._sets.items()}
 
     @classmethod
     def restored(cls, state: Arrays) -> "TrapDecisions":
@@ -295,10 +295,6 @@ class Precedents:
         wanted = np.uint64(digest(url))
         at = int(np.searchsorted(numbers, wanted))
         return at < len(numbers) and bool(numbers[at] == wanted)
-
-
-def _sorted(numbers: Iterable[int]) -> _Digests:
-    return np.sort(np.fromiter(numbers, np.uint64))
 
 
 def _checked_digests(numbers: NDArray[np.generic]) -> _Digests:

@@ -67,11 +67,7 @@ def _repeats(parts: Sequence[str], repeats: int) -> bool:
     worded = [part for part in parts if part and not part.isdigit()]
     if any(worded.count(part) > SAME for part in set(worded)):
         return True
-    return any(_longest_run(parts, length) >= repeats * length for length in _lengths(len(parts), repeats))
-
-
-def _lengths(size: int, repeats: int) -> Iterator[int]:
-    yield from range(1, size // (repeats + 1) + 1)
+    return any(_longest_run(parts, length) >= repeats * length for length in range(1, len(parts) // (repeats + 1) + 1))
 
 
 def _longest_run(parts: Sequence[str], length: int) -> int:

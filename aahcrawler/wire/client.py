@@ -64,10 +64,6 @@ SPOOL_THREADS = 4
 CLOSE_SECONDS = 2.0
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class WireResponse:
     """A response of any status.
@@ -131,7 +127,7 @@ class WireClient:
     Only a response whose head does not arrive whole is an error.
     """
 
-    def __init__(self, settings: WireSettings, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, settings: WireSettings, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._settings = settings
         self._now = now
         self._executor = ThreadPoolExecutor(SPOOL_THREADS, thread_name_prefix="spool")

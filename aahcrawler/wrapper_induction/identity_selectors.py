@@ -84,7 +84,7 @@ class IdentityInduction:
             if numbers is not None and (alternatives or len(numbers) > 0.5 * len(left)):
                 alternatives.append(source)
                 left = [each for each in left if each not in numbers]
-        composed = self.schema.fields or self._composed()
+        composed = self.schema.fields or tuple(name for name in FALLBACK if name in self.fields)
         if left and not composed:
             return None
         if not alternatives:
@@ -99,9 +99,6 @@ class IdentityInduction:
             return []
         numbers = self._read(source, self.items)
         return [source] if numbers is not None and len(numbers) == len(self.items) else []
-
-    def _composed(self) -> tuple[str, ...]:
-        return tuple(name for name in FALLBACK if name in self.fields)
 
     def _prefix(self) -> str:
         """Return the prefix of the known fragments, or else that of the schema."""

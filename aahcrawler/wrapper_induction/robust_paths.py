@@ -173,7 +173,7 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
         if len(here) > 1:
             return
         tags.append(here.pop())
-    if all(len(line) == shortest for line in lines) and shortest <= MAX_ABOVE and tags and not _is_document(root):
+    if all(len(line) == shortest for line in lines) and shortest <= MAX_ABOVE and tags and root.getparent() is not None:
         steps = tuple(RobustStep(tag, child=True) for tag in reversed(tags))
         yield Path(steps, 2.0 + (CHILD + 1.0) * shortest, start)
         counted = [{_ordinal(line[height]) for line in lines} for height in range(shortest)]
@@ -188,10 +188,6 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
 def _ordinal(element: HtmlElement) -> int:
     """Return the position of an element among its siblings of the same tag, counted from one."""
     return 1 + sum(1 for _ in element.itersiblings(name_of(element), preceding=True))
-
-
-def _is_document(root: HtmlElement) -> bool:
-    return root.getparent() is None
 
 
 def _above(root: HtmlElement, target: HtmlElement) -> list[HtmlElement]:

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from online_analysis.icd.field_paths import IN_ORDER
 from online_analysis.icd.mistakes import Section, refuse
-from online_analysis.icd.sections import FileName, Moment, WebUrl
+from online_analysis.icd.sections import FileName, Moment, OneOrSeveral, WebUrl
 
 LIVE: Final = "live"
 """The name of the live web among the sources."""
@@ -14,10 +14,6 @@ BY_EVENT: Final = ("earliest-in-event", "first-after-event")
 """The choices of captures that depend on the event of the ICD."""
 _KINDS: Final = ("live", "archive", "cdx", "memento")
 _HOW: Final = "write `live`, or one of `archive: [FOLDER]`, `cdx: {...}` and `memento: {...}` for each source"
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
 
 
 class CdxServer(Section):
@@ -65,7 +61,7 @@ class CaptureSource(Section):
 
     name: Annotated[str, Field(max_length=100)] | None = Field(default=None, examples=["Example National Library"])
     live: bool = Field(default=False, examples=["true"])
-    archive: Annotated[tuple[FileName, ...], BeforeValidator(_listed)] = Field(
+    archive: Annotated[tuple[FileName, ...], OneOrSeveral] = Field(
         default=(), max_length=1000, examples=["[imports/flood-2013]"]
     )
     cdx: CdxServer | None = Field(

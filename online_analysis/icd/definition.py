@@ -41,14 +41,14 @@ from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 from online_analysis.pair_frequencies import PairFrequencies
 
 
-def _folded_metadata(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _language_tag(tag: str) -> str:
     if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}", tag.strip()):
         raise refuse("is no language tag", "write a code of two or three letters, such as de, nds or pt-BR")
     return tag.strip()
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 Lines = Annotated[tuple[Annotated[Line, Field(max_length=1000)], ...], Field(max_length=100)]
@@ -61,7 +61,7 @@ class Metadata(Section):
     It has no effect on the crawl.
     """
 
-    description: Annotated[str, AfterValidator(_folded_metadata)] = Field(
+    description: Annotated[str, AfterValidator(_folded)] = Field(
         default="", max_length=10_000, examples=["Posts of residents on the flood of May 2024"]
     )
     creator: Lines = Field(default=(), examples=["[Example City Archive]"])
@@ -87,10 +87,6 @@ def _contact(text: str) -> str:
     raise refuse(
         "is neither an e-mail address nor a URL", "write where a webmaster reaches you, such as archive@example.org"
     )
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _some_seeds(seeds: tuple[str, ...]) -> tuple[str, ...]:

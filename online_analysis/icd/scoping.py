@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from online_analysis.icd.mistakes import Section, refuse
-from online_analysis.icd.sections import Count, Host, Language, Line, Pattern, as_host
+from online_analysis.icd.sections import Count, Host, Language, Line, OneOrSeveral, Pattern, as_host
 from online_analysis.media_types import type_by_url
 from online_analysis.url_patterns import UrlPattern
 
@@ -73,10 +73,6 @@ def _bare_host(name: str) -> str:
     return as_host(name).removeprefix("www.")
 
 
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _in_pieces(value: Any) -> Any:
     """Convert a mapping to a list of its entries, because either form may be written."""
     return [{name: inner} for name, inner in value.items()] if isinstance(value, dict) else value
@@ -88,14 +84,13 @@ def _some(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-_One = BeforeValidator(_listed)
 _Some = AfterValidator(_some)
 Bound = Annotated[str, AfterValidator(_bound)]
-Patterns = Annotated[tuple[Pattern, ...], _One, _Some]
-SiteNames = Annotated[tuple[Annotated[str, AfterValidator(_site)], ...], _One, _Some]
-Languages = Annotated[tuple[Language, ...], _One, _Some]
-MediaTypes = Annotated[tuple[Annotated[str, AfterValidator(_media_type)], ...], _One, _Some]
-Paths = Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], _One, _Some]
+Patterns = Annotated[tuple[Pattern, ...], OneOrSeveral, _Some]
+SiteNames = Annotated[tuple[Annotated[str, AfterValidator(_site)], ...], OneOrSeveral, _Some]
+Languages = Annotated[tuple[Language, ...], OneOrSeveral, _Some]
+MediaTypes = Annotated[tuple[Annotated[str, AfterValidator(_media_type)], ...], OneOrSeveral, _Some]
+Paths = Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], OneOrSeveral, _Some]
 Conditions = Annotated[tuple["Condition", ...], BeforeValidator(_in_pieces), _Some]
 
 

@@ -198,6 +198,8 @@ FolderName = Annotated[
     WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$"}),
 ]
 FileName = Annotated[str, Field(max_length=1000), AfterValidator(str.strip)]
+OneOrSeveral = BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+"""Lets one text be written in place of a list."""
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
 DeliveryAddress = Annotated[str, Field(max_length=1000), AfterValidator(_delivery_address)]

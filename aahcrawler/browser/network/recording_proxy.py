@@ -234,13 +234,9 @@ def browser_request(incoming: Incoming, tunnel: Target | None) -> BrowserRequest
         valid = incoming.target.startswith("/")
     if not valid or incoming.method == CONNECT:
         raise RequestRefusedError("malformed request")
-    if _target(f"{target.origin.scheme}://{incoming.host}/") != _root(target):
+    if _target(f"{target.origin.scheme}://{incoming.host}/") != Target(target.origin, target.authority, "/"):
         raise RequestRefusedError("another host")
     return BrowserRequest(target.url, incoming.method, end_to_end(incoming.headers), incoming.body)
-
-
-def _root(target: Target) -> Target:
-    return Target(target.origin, target.authority, "/")
 
 
 def _target(url: str) -> Target:

@@ -231,7 +231,7 @@ def _become(
     failed = files[3]
     try:
         os.setsid()
-        orders, answers, errors, failed = (_out_of_the_way(file) for file in files)
+        orders, answers, errors, failed = (fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for file in files)
         nothing = os.open(os.devnull, os.O_RDWR)
         for file, number in ((nothing, 0), (errors, 1), (errors, 2), (orders, 3), (answers, 4)):
             os.dup2(file, number)
@@ -250,10 +250,6 @@ def _become(
         os.write(failed, str(error.errno or errno.EIO).encode())
     finally:
         os._exit(127)
-
-
-def _out_of_the_way(file: int) -> int:
-    return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
 
 
 def _bound() -> None:

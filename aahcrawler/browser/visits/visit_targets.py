@@ -122,8 +122,6 @@ _STOP_WORKER: tuple[Command, ...] = (
 )
 _WORKERS = frozenset({"worker", "shared_worker", "service_worker"})
 
-Attached = Callable[[dict[str, Any]], None]
-
 
 class VisitTargets:
     """The targets of one browser context, each set up by ``setup`` and listened to from its start.
