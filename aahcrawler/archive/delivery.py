@@ -67,7 +67,7 @@ class Delivered:
 
     @classmethod
     def read(cls, folder: Path) -> "Delivered":
-        """Read the record in a crawl's folder, including the last target."""
+        """Read the record of deliveries in a crawl's folder, including the last target."""
         delivered = cls(folder / DELIVERED)
         with suppress(OSError):
             lines = delivered.path.read_bytes().split(b"\n")

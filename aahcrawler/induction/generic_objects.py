@@ -390,7 +390,7 @@ def merged(
 
 
 def completed(declared: WebObject, induced: WebObject) -> WebObject:
-    """Return a declared object with the properties that only the induced one has."""
+    """Return a declared object, completed with the properties that only the induced one has."""
     properties = {**induced.properties, **declared.properties}
     return replace(declared, properties=properties, part_of=declared.part_of)
 

@@ -153,7 +153,7 @@ def _factor(share: float) -> float:
 
 
 class Nutch(RevisitPolicy):
-    """Apache Nutch's AdaptiveFetchSchedule with its defaults: factors 1.4 and .8, moved towards the last change."""
+    """Apache Nutch's AdaptiveFetchSchedule with its defaults: factors 1.4 and 0.8, earlier the longer unchanged."""
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         super().__init__(bounds)

@@ -81,7 +81,7 @@ def vectors_of(base: sqlite3.Connection, things: Sequence[int]) -> dict[int, Vec
 
 
 def nearest(base: sqlite3.Connection, vector: Vectors, most: int, least: float) -> list[Near]:
-    """Return the objects whose vectors have the greatest cosine with one, ``least`` or more; equal ones by number.
+    """Return the objects whose vectors have the greatest cosine with ``vector``, from ``least``; equal ones by number.
 
     All are compared: 100,000 of 512 dimensions take half a second of processor time.
     """

@@ -83,7 +83,7 @@ def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[
 def _is_place(path: Path) -> bool:
     """Return whether a path describes the place of links, not their URLs.
 
-    URLs are described by the knowledge base itself.
+    The knowledge base itself describes URLs.
     """
     return all(feature.attribute != "href" for step in path.steps for feature in step.features)
 

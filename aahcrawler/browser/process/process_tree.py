@@ -28,9 +28,9 @@ def of_kind(processes: Iterable[int], kind: str) -> list[int]:
 
 
 def tree_memory(processes: Iterable[int]) -> int:
-    """Return the bytes of memory of processes: a quick estimate that is rather too high.
+    """Return how many bytes of memory processes use. The estimate is quick and rather too high.
 
-    Memory that several have mapped counts for each; only program files count once.
+    Shared memory counts for each process that maps it; only program files count once.
     """
     own, files = 0, 0
     for process in processes:
