@@ -1,8 +1,6 @@
 """``aah collection``: named sets of crawls and imports, and definitions of collections about events.
 
-Each command imports its modules when it runs: help has to answer at once.
-
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it runs, so that ``--help`` is fast.
 """
 
 import json

@@ -1,6 +1,6 @@
 """``aah load`` and ``aah query``: the RDF of a crawl in a store that answers SPARQL.
 
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it runs, so that ``--help`` is fast.
 """
 
 import sys
@@ -20,7 +20,7 @@ from offline.store.answer_writer import ResultFormat
 store_app = typer.Typer()
 
 _PATIENCE = 10.0
-"""The seconds that another command may use the store before this one gives up."""
+"""How many seconds to wait for another command that uses the store."""
 
 Crawl = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]
 Store = Annotated[
@@ -116,7 +116,7 @@ def _one_of(sparql: str, ready: str, *, listing: bool) -> None:
 
 
 def _crawl_folder(crawl: Path) -> Path:
-    """Return a crawl's folder, and exit where the folder is not a crawl's: nothing is created there."""
+    """Return a crawl's folder; exit if it is not the folder of a crawl, without creating anything there."""
     from offline.store.loading import objects_folder
 
     return objects_folder(crawl).parent

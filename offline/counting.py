@@ -1,4 +1,4 @@
-"""Shows the progress of a long run on a terminal, or reports it to other programs."""
+"""Show the progress of a long run on a terminal, or report it to other programs."""
 
 import json
 import sys
@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 TOLD_EVERY: Final = 5.0
-"""Seconds between lines that tell how far it is."""
+"""Seconds between lines about progress."""
 
 
 @contextmanager
 def telling() -> Iterator[Callable[[str, int], None]]:
     """Report counts as lines of JSON on standard output within the context.
 
-    The yielded function adds to one of them.
+    The yielded function adds to a count, given its name.
     """
     counts: Counter[str] = Counter()
     told_at = time.monotonic()
@@ -38,10 +38,10 @@ def telling() -> Iterator[Callable[[str, int], None]]:
 
 @contextmanager
 def counting(*what: str) -> Iterator[Callable[[str, int], None]]:
-    """Show counts of ``what`` on a terminal within the context; the yielded function adds to one.
+    """Show counts of ``what`` on a terminal within the context; the yielded function adds to a count.
 
-    Shows nothing elsewhere. What is written to standard output meanwhile appears above the counts where both are on a
-    terminal, and goes where it belongs otherwise.
+    Shows nothing if there is no terminal. If standard output is a terminal as well, what is written to it meanwhile
+    appears above the counts.
     """
     console, aside = Console(stderr=True), sys.stdout.isatty()
     columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"), TimeElapsedColumn())

@@ -1,6 +1,6 @@
 """``aah enrich``: who, what and where the web objects of crawls speak of.
 
-The command imports its modules when it runs: help has to answer at once.
+The command imports its modules when it runs, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -141,9 +141,9 @@ def enrich(
 
 
 def _is_wholly_read(crawl: Path) -> bool:
-    """Return whether all pages of a crawl or import were read; say where not, and of settings that are not heeded.
+    """Return whether all pages of a crawl or import were read; print which were not, and which settings are ignored.
 
-    Raises ``EnrichError`` where none of them was.
+    Raises ``EnrichError`` if none was read.
     """
     from aahcrawler.annotations.annotation_settings import AnnotationSettings
     from aahcrawler.layout import NQUADS, OBJECTS
@@ -165,7 +165,7 @@ def _is_wholly_read(crawl: Path) -> bool:
 
 
 def _tell(crawl: Path, result: "StepResult", *, as_json: bool) -> None:
-    """Say what a step has done, as soon as it ends."""
+    """Print what a step has done, as soon as it ends."""
     done = result.done
     if as_json:
         said = {"crawl": str(crawl), "step": result.step, "captures": result.captures, "objects": done.objects}

@@ -1,6 +1,6 @@
 """``aah export``: what crawls hold as a package that other programs show.
 
-The command imports its modules when it runs: help has to answer at once.
+The command imports its modules when it runs, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -136,7 +136,7 @@ def export(
 
 
 def _records(file: Path) -> tuple[str, ...]:
-    """Read the ids of records, one a line, as ``aah pages`` writes them in its column ``capture``."""
+    """Read the ids of records, one per line, as in the column ``capture`` of ``aah pages``."""
     from offline.selection.criteria import CriteriaError
 
     try:

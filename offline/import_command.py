@@ -1,6 +1,6 @@
 """``aah import``: archives of other programs as the folder of a crawl.
 
-The command imports its modules when it runs: help has to answer at once.
+The command imports its modules when it runs, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -99,7 +99,7 @@ def import_archives(
 
 
 def _wrong(files: Sequence[Path], crawl: Path) -> str:
-    """Return what is wrong with the arguments, empty where nothing is."""
+    """Return what is wrong with the arguments; empty if nothing is."""
     if not files and not crawl.is_dir():
         return f"{crawl}: is no folder; name files, and behind them the folder for what they hold"
     if any(path.resolve() == crawl.resolve() for path in files):

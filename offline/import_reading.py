@@ -1,4 +1,4 @@
-"""Reads imported captures for the first time, and derives the log of changes from them."""
+"""Read imported captures for the first time, and derive the change log from them."""
 
 import logging
 import sqlite3
@@ -58,19 +58,19 @@ from online_analysis.topic_learning import topic_learning
 logger = logging.getLogger(__name__)
 
 _SHOWN_AS: Final = frozenset({"", "document"})
-"""What a browser asked for a page as; anything else is a part of one."""
+"""The resource types for which a browser requests a page; others are parts of a page."""
 _CRAWL_NUMBER: Final = 1
 
 
 class FirstOutcome(StrEnum):
-    """The outcomes of reading a capture for the first time."""
+    """What became of reading a capture for the first time."""
 
     READ = "read"
-    """It is a page, a document or a redirect, of which is stated what it holds."""
+    """It is a page, a document or a redirect, and statements about its content were written."""
     PART = "part"
-    """It is something else, such as a picture: nothing is stated of it."""
+    """It is something else, such as a picture, about which no statements are written."""
     UNREADABLE = "unreadable"
-    """It cannot be read, or not be understood; so it is with a revisit whose original is nowhere."""
+    """It cannot be read or understood, for example because it is a revisit without an original."""
 
 
 _NOTES: Final = TypeAdapter(FirstOutcome)
@@ -87,8 +87,8 @@ def first_reading(
 ) -> Iterator[Iterator[tuple[str, FirstOutcome]]]:
     """Read the captures of a folder for which no statements exist, and write statements about them.
 
-    ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which has to be
-    the folder's own but for its id; without it, by what the folder stores of its definition. Yields each capture's
+    ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which must be
+    the folder's own except for its id; without it, by what the folder stores of its definition. Yields each capture's
     site and outcome. An interrupted run is resumed.
 
     Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
@@ -126,7 +126,7 @@ def first_reading(
 
 
 def has_unread_captures(crawl: Path) -> bool:
-    """Return whether a folder holds imported captures that no run of ``first_reading`` has come to yet."""
+    """Return whether a folder has imported captures that no run of ``first_reading`` has reached yet."""
     if not (crawl / IMPORTS).exists():
         return False
     with ArchivedCaptures(crawl, damaged=_log) as source:
@@ -134,7 +134,7 @@ def has_unread_captures(crawl: Path) -> bool:
 
 
 def _read_position(crawl: Path) -> Position:
-    """Return the position up to which captures have been read; the beginning where it is unknown."""
+    """Return the position up to which captures have been read; the beginning if it is unknown."""
     try:
         return Position.parse((crawl / INDEXES / IMPORT_READ).read_text("utf-8"))
     except (OSError, ValueError):
@@ -160,7 +160,7 @@ def _log(damage: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FirstReading:
-    """The step that reads captures for the first time, site by site."""
+    """The job step that reads captures for the first time, site by site."""
 
     crawl: Path
     folders: tuple[Path, ...]
@@ -179,9 +179,9 @@ class FirstReading:
 
 
 def _definition(crawl: Path, file: Path | None) -> Icd:
-    """Return the definition to score pages by.
+    """Return the definition by which to score pages.
 
-    Raises ``RereadError`` where its topic needs texts that are not available.
+    Raises ``RereadError`` if its topic needs texts that are not available.
     """
     stored = read_definition(crawl / DEFINITION)
     icd = stored if file is None else Icd.load(file).model_copy(update={"id": stored.id})
@@ -192,7 +192,7 @@ def _definition(crawl: Path, file: Path | None) -> Icd:
 
 
 def _analysers(icd: Icd) -> tuple[OnlineAnalyser, ...]:
-    """Return the analysers that score pages; none where the definition has no topic."""
+    """Return the analysers that score pages; none if the definition has no topic."""
     if icd.relevant_at is None:
         return ()
     seeds = filter(None, map(Spelling(icd.scope.canonical).url, icd.seeds))
@@ -271,7 +271,7 @@ class _Captures:
         return statements(described) if is_unchanged else statements(described, said.objects, understood.containers)
 
     def _before(self, capture: Capture) -> tuple[Capture | None, Metadata | None]:
-        """Return the page's former capture, and what the same reader finds in it; None where there is none."""
+        """Return the page's former capture, and what the same reader finds in it; None if there is none."""
         former = capture.before
         while former is not None and former.is_revisit:
             former = former.before
@@ -296,7 +296,7 @@ class _Captures:
 
 
 def _is_asked_for(capture: Capture) -> bool:
-    """Return whether a capture was requested for itself, and not as a part of a page or by a script."""
+    """Return whether a capture was requested for itself, rather than as a part of a page or by a script."""
     if capture.shown_on or (capture.method != "GET" and not capture.shows_target):
         return False
     exchange = capture.exchange()
@@ -307,10 +307,10 @@ def _is_asked_for(capture: Capture) -> bool:
 
 
 def note_imported(crawl: Path, name: str) -> int:
-    """Add the visits that captured pages prove to the log of an import's folder; return how many were new.
+    """Add the visits that captured pages prove to the change log of an import's folder; return how many were new.
 
-    How long an answer took is not known of them. May be repeated after a kill. The folder is to be held alone. Raises
-    ``DamageError``, ``ReadError``, ``SegmentError``, ``OSError`` and ``sqlite3.Error``.
+    How long their responses took is unknown. May be repeated after a kill. The caller must hold the folder alone.
+    Raises ``DamageError``, ``ReadError``, ``SegmentError``, ``OSError`` and ``sqlite3.Error``.
     """
     recover(crawl / CHANGES, CHANGE_LOG)
     noted = 0
@@ -369,9 +369,9 @@ def _visit(row: PageRow, capture: Capture, source: ArchivedCaptures, reader: Doc
 
 
 def _changes_of_data(before: Capture, now: Capture, reader: DocumentReader) -> StatementChanges | None:
-    """Return what data say otherwise; None for what is none, and where not all is known that they say.
+    """Return how the statements of data changed; None if it is no data, or not all of its statements are known.
 
-    Raise ``NotComparedError``.
+    Raises ``NotComparedError``.
     """
     former, page = before.page, now.page
     if former is None or page is None or not (former.is_content and page.is_content):
@@ -385,7 +385,7 @@ def _changes_of_data(before: Capture, now: Capture, reader: DocumentReader) -> S
 
 
 def _payload(capture: Capture, source: ArchivedCaptures) -> str | None:
-    """Return the digest of a payload; that of a revisit is its original's, None where that is gone."""
+    """Return the digest of a payload; for a revisit its original's, None if that is gone."""
     holder = source.original(capture.record_id) if capture.is_revisit else capture
     exchange = None if holder is None else holder.exchange()
     if exchange is None:

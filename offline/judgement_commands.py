@@ -1,6 +1,6 @@
 """``aah judgements``: what people judged of a crawl, as tables that go out, come in, and are filled in.
 
-The command imports its modules when it runs: help has to answer at once.
+The command imports its modules when it runs, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -27,7 +27,7 @@ class JudgementFormat(StrEnum):
 
 
 class JudgingOrder(StrEnum):
-    """In which order pages are judged."""
+    """The order in which pages are judged."""
 
     LOT = "lot"
     FETCHED = "fetched"

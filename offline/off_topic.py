@@ -1,7 +1,7 @@
-"""Finds captures that show something else than their URL once did: off topic by now, or no page at all.
+"""Find captures that show something else than their URL once did: now off topic, or no page at all.
 
 The measures are those of AlNoamany, Weigle and Nelson (Detecting off-topic pages within TimeMaps in web archives), with
-the thresholds that the Off-Topic Memento Toolkit has for each by itself.
+the thresholds that the Off-Topic Memento Toolkit has for each alone.
 """
 
 import math
@@ -24,23 +24,24 @@ from aahcrawler.sources.source import Span
 from online_analysis.terms import Lexicon
 
 MIN_COSINE: Final = 0.12
-"""The cosine of the terms of two captures below which the later one is off topic."""
+"""If the cosine of the terms of two captures is smaller, the later one is off topic."""
 MIN_WORDS: Final = -0.70
-"""The change of the number of terms below which it is."""
+"""If the relative change of the number of terms is smaller, the later one is off topic."""
 MAX_JACCARD: Final = 0.96
-"""The share of terms that only one of both has (Jaccard distance) above which it is."""
+"""If a larger share of terms is in only one of both (Jaccard distance), the later one is off topic."""
 _KNOWN: Final = 1_000
-"""URLs of which it is remembered what they are known by; of others it is read again."""
+"""For how many URLs the reference capture is cached; those of others are read again."""
 _TRIES: Final = 20
-"""Captures of a URL that are looked at until one is a page."""
+"""How many captures of a URL are examined until one is a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffTopicCapture:
     """A capture that is not what its URL once showed.
 
-    ``cosine``, ``words`` and ``jaccard`` compare it with the capture that its URL is known by; None for that one, and
-    where one of both says nothing. ``why`` are the measures that say so, or what the page is in place of a page.
+    ``cosine``, ``words`` and ``jaccard`` compare it with the reference capture of its URL; None for that capture
+    itself, and if one of both has no words. ``why`` are the measures by which it is off topic, or what it is in place
+    of a page.
     """
 
     url: str
@@ -54,7 +55,7 @@ class OffTopicCapture:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How alike the terms of two texts are, by counts of terms; neither is empty."""
+    """How similar the terms of two texts are, by counts of terms; neither is empty."""
 
     cosine: float
     words: float
@@ -62,7 +63,7 @@ class Likeness:
 
     @classmethod
     def of(cls, first: Mapping[str, int], later: Mapping[str, int]) -> "Likeness":
-        """Compare a text with the one that is known."""
+        """Compare a later text with the reference text."""
         weights = [{term: 1 + math.log(number) for term, number in counts.items()} for counts in (first, later)]
         product = math.fsum(weight * weights[1].get(term, 0.0) for term, weight in weights[0].items())
         norms = [math.sqrt(math.fsum(weight * weight for weight in each.values())) for each in weights]
@@ -82,11 +83,11 @@ class Likeness:
 
 
 class NoEventError(Exception):
-    """Raised where captures are to be compared by an event, and there is none."""
+    """Raised if captures are to be compared by an event, and there is none."""
 
 
 def event_of(folder: Path) -> Span | None:
-    """Return the span of the event that the crawl in a folder is about, None where there is no such thing."""
+    """Return the span of the event that the crawl in a folder is about; None if there is none."""
     try:
         event = read_definition(folder / DEFINITION).event
     except DefinitionError:
@@ -96,11 +97,11 @@ def event_of(folder: Path) -> Span | None:
 
 @dataclass
 class OffTopicSearch:
-    """Looks through the captures of a source. Memory use does not depend on their number.
+    """Searches the captures of a source. Memory use does not depend on their number.
 
-    What a URL shows is known by the first of its captures that is a page, and no error or wall in the place of one:
-    with the span of an event, by the one that is nearest to it. Pages are judged as today's knowledge base reads
-    them, whatever was said of them when they were captured.
+    The reference of a URL is the first of its captures that is a page, rather than an error or a wall; with the span of
+    an event, the one nearest to it. Pages are judged as the current knowledge base reads them, whatever was found when
+    they were captured.
     """
 
     source: CaptureSource
@@ -130,7 +131,7 @@ class OffTopicSearch:
         return OffTopicCapture(*own, why, likeness.cosine, likeness.words, likeness.jaccard)
 
     def _found_for(self, url: str) -> "_Known | None":
-        """Return what a URL is known by, None where each of its captures is something else, or says nothing."""
+        """Return the reference of a URL; None if each of its captures is something else, or has no words."""
         captures: Iterator[Capture] = (each for each in self.source.of_url(url) if each.status == 200)
         if self.event is not None:
             event = self.event
@@ -150,14 +151,14 @@ class OffTopicSearch:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The capture that a URL is known by, and its terms."""
+    """The reference capture of a URL, and its terms."""
 
     record_id: str
     terms: Mapping[str, int]
 
 
 def _disguise(capture: Capture) -> tuple[str, ...]:
-    """Return what a page is in the place of a page, nothing where it is one."""
+    """Return what a capture shows in place of a page; nothing if it is a page."""
     understood = capture.understood
     if capture.page is None or understood is None:
         return ()
@@ -168,6 +169,6 @@ def _disguise(capture: Capture) -> tuple[str, ...]:
 
 
 def _is_page(capture: Capture) -> bool:
-    """Return whether a capture is a page, also one whose payload was known already, of whatever URL."""
+    """Return whether a capture is a page, even if its payload was known already from any URL."""
     is_shown = capture.shows_target or (capture.is_revisit and capture.method == "GET")
     return is_shown and capture.status == 200 and capture.page is not None and capture.page.is_html

@@ -1,7 +1,7 @@
-"""Reads archived pages again with today's knowledge base; later readings supersede earlier ones.
+"""Read archived pages again with the current knowledge base; later readings supersede earlier ones.
 
-Nothing is fetched. Scores, relevance and priorities are kept, since the crawl was guided by them; level and objects of
-a page are determined anew.
+Nothing is fetched. Scores, relevance and priorities are kept, because they guided the crawl; level and objects of a
+page are determined again.
 """
 
 import logging
@@ -48,32 +48,32 @@ logger = logging.getLogger(__name__)
 _MEANING: Final = TypeAdapter(dict[str, str])
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 _MAX_TEACHING: Final = 500
-"""Pages of a site from which is learned what pages tell of their site, such as the order of day and month."""
+"""From how many pages of a site facts about the site are learned, such as the order of day and month."""
 _MAX_LESSONS: Final = 50_000
-"""Lessons that are kept of them: they are learned again with each unit of the site."""
+"""How many of these lessons are kept; further ones are learned again for each unit of the site."""
 
 
 class RereadOutcome(StrEnum):
-    """The outcomes of reading a capture again."""
+    """What became of reading a capture again."""
 
     CHANGED = "changed"
-    """It was found to hold something else: a later reading is written."""
+    """Something else was found: a later reading is written."""
     SAME = "same"
-    """It was found to hold the same: nothing is written."""
+    """The same was found: nothing is written."""
     UNREADABLE = "unreadable"
-    """The archive has its page no more, or it cannot be understood: its readings stay."""
+    """The archive no longer has its page, or it cannot be understood: its readings stay."""
 
 
 class RereadError(Exception):
-    """Raised where a crawl cannot be read again; the message tells cause and remedy."""
+    """Raised when a crawl cannot be read again; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedCaptures:
     """Selects the captures to read again: by URL, by a prefix of the URL, and by the crawl of the folder.
 
-    Empty values and None are no condition. Unless ``every`` one is wanted, captures last read by the present reader are
-    left out.
+    Empty values and None mean no condition. Unless ``every`` is True, captures last read by the current reader are left
+    out.
     """
 
     urls: frozenset[str] = frozenset()
@@ -85,7 +85,7 @@ class WantedCaptures:
         return f"{sorted(self.urls)} {self.prefix!r} {self.crawl} {self.every}"
 
     def admits(self, row: PageRow, reader: str) -> bool:
-        """Return whether a capture is to be read again by a reader."""
+        """Return whether a reader should read a capture again."""
         return (
             (row.is_page or row.status in _GONE)
             and (not self.urls or row.url in self.urls)
@@ -112,7 +112,7 @@ _NOTES: Final = TypeAdapter(Reread)
 
 @dataclass(slots=True)
 class Known:
-    """What the pages of a site have taught."""
+    """What was learned from the pages of a site."""
 
     lessons: list[SiteLesson] = field(default_factory=list)
     learned: list[Learned] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the pages of a crawl with today's knowledge base; ``crawl`` is the id of its definition.
+    """Reads the pages of a crawl with the current knowledge base; ``crawl`` is the id of its definition.
 
     ``version`` identifies the reader.
     """
@@ -134,7 +134,7 @@ class Reader:
 
     @classmethod
     def of(cls, crawl: Path, folders: Sequence[Path]) -> "Reader":
-        """Return the reader for a crawl: its definition, a knowledge base, and what the crawl has learned of sites.
+        """Return the reader for a crawl: its definition, a knowledge base, and what the crawl has learned about sites.
 
         Raises ``RereadError`` and ``LoadError``.
         """
@@ -145,7 +145,7 @@ class Reader:
         return cls(helper, icd.id, version, tuple(learned), icd.sources.documents).restart()
 
     def restart(self, known: Known | None = None, told: Callable[[Learned], None] | None = None) -> "Reader":
-        """Forget what was learned of sites, except what the crawl has learned and what is ``known``; return the reader.
+        """Forget what was learned about sites, except by the crawl itself and what is ``known``; return the reader.
 
         ``told`` is called with each action, sign and link that it learns.
         """
@@ -170,7 +170,7 @@ class Reader:
 
 
 def version_of(crawl: Path, folders: Sequence[Path]) -> tuple[Icd, str]:
-    """Return the definition of a crawl, and the version of the reader for it with a knowledge base as it is now.
+    """Return the definition of a crawl, and the version of its reader with the current knowledge base.
 
     Raises ``RereadError``.
     """
@@ -194,9 +194,9 @@ def reread(
 ) -> Iterator[Iterator[Reread]]:
     """Read captures of a crawl again, and write the readings that differ from those before.
 
-    ``folders`` are those of the knowledge base. What the pages of a site teach is learned before any of them is read.
-    The objects of a page are compared with those of its former capture, read by the same reader: a change of the reader
-    is no edit of the page. Yields the outcomes of the captures in the order of time. Raises ``JobError``,
+    ``folders`` are those of the knowledge base. Lessons from the pages of a site are learned before any of them is
+    read. The objects of a page are compared with those of its former capture, read by the same reader, because a change
+    of the reader is no edit of the page. Yields the outcomes of the captures in the order of time. Raises ``JobError``,
     ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
     """
     icd, version = version_of(crawl, folders)
@@ -225,7 +225,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class Rereading:
-    """The step that reads captures of a crawl again, site by site."""
+    """The job step that reads captures of a crawl again, site by site."""
 
     crawl: Path
     folders: tuple[Path, ...]
@@ -260,7 +260,7 @@ def _teaching(crawl: Path, base: sqlite3.Connection) -> sqlite3.Connection:
 
 @dataclass(slots=True)
 class _Sites:
-    """Rereads units of sites; what was learned of the last site is kept for its next unit."""
+    """Rereads units of sites, keeping what was learned about the last site for its next unit."""
 
     reader: Reader
     source: ArchivedCaptures
@@ -275,7 +275,7 @@ class _Sites:
         return [rereading.read(capture) for capture in captures]
 
     def _learned(self, site: str) -> Known:
-        """Return what the first pages of a site teach."""
+        """Return what is learned from the first pages of a site."""
         known = Known()
         reader = self.reader.restart(told=known.learned.append)
         taught = _Rereading(reader, self.source)
@@ -291,9 +291,9 @@ class _Rereading:
     source: ArchivedCaptures
 
     def read(self, record: str) -> tuple[Reread, bytes]:
-        """Read a capture again; return its new statements where they differ from the present ones.
+        """Read a capture again; return its new statements if they differ from the current ones.
 
-        The page's former capture is read first, to compare with what the same reader finds there.
+        The page's former capture is read first, for comparison with what the same reader finds there.
         """
         stated = self.source.statements.reading(record)
         if stated is None:
@@ -306,7 +306,7 @@ class _Rereading:
         return Reread(stated.row.url, RereadOutcome.CHANGED if later else RereadOutcome.SAME, found.raised), later
 
     def _later(self, stated: CaptureStatements, before: _Found | None, found: _Found) -> bytes:
-        """Return the statements of the later reading, empty where they are those of the one before."""
+        """Return the statements of the later reading; empty if they equal those of the one before."""
         compared = None if before is None else changes(before.said, found.said, complete=found.complete)
         described = replace(self._described(stated, found), changes=compared)
         holds = _states_objects(stated, self.source)
@@ -321,7 +321,7 @@ class _Rereading:
         return replace(known, application=said.application, level=said.level, role=said.role)
 
     def found(self, capture: str, former: Metadata | None) -> _Found | None:
-        """Read a capture; None where its page cannot be had."""
+        """Read a capture; None if its page is not available."""
         kept = self.source.of_record(capture)
         page = None if kept is None else kept.page
         if page is None:
@@ -335,7 +335,7 @@ class _Rereading:
 
 
 def metadata_of(page: Page, found: Assistance) -> Metadata:
-    """Return what the reading of a page says of it, but for scores."""
+    """Return the metadata of a page from its reading, without scores."""
     level = found.match.level if found.match else None
     return Metadata(
         url=page.url,
@@ -350,7 +350,7 @@ def metadata_of(page: Page, found: Assistance) -> Metadata:
 
 
 def _states_objects(stated: CaptureStatements, source: CaptureSource) -> bool:
-    """Return whether objects should be stated of a capture; not if it is no page, or repeats a former one."""
+    """Return whether to state objects for a capture: not if it is no page, or repeats a former one."""
     if not stated.row.is_page or stated.objects:
         return stated.row.is_page
     kept = source.of_record(stated.capture)

@@ -1,6 +1,6 @@
 """``aah search``: what archives hold, found by its words.
 
-The command imports its modules when it runs: help has to answer at once.
+The command imports its modules when it runs, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -179,10 +179,10 @@ def search(
 
 
 def _divided(arguments: Sequence[str], *, has_query: bool) -> tuple[list[Path], Path, str]:
-    """Return the folders that are searched, the one that keeps searches, and the query.
+    """Return the folders to search, the folder for saved searches, and the query.
 
-    That one is the folder named first, of a collection the one beside which its crawls lie. A query with a hyphen
-    before it, or a folder in its place, is told of.
+    That is the first folder; for a collection, the folder with its crawls. Prints a note if the query begins with a
+    hyphen, or a folder is given in its place.
     """
     from aahcrawler.crawl_collections import CollectionFile
 

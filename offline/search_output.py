@@ -1,4 +1,4 @@
-"""Brings indexes up to date for a search on a terminal, and writes what was found."""
+"""Bring indexes up to date for a search on a terminal, and write what was found."""
 
 import io
 import os
@@ -34,8 +34,8 @@ _LIKE_BY = {
 def up_to_date(places: Sequence[Path]) -> list[SearchedFolder]:
     """Return the folders of crawls in some places, with their indexes brought up to date.
 
-    One that another process keeps is left to it. Raise ``NotIndexedError`` where there are no folders of crawls,
-    ``sqlite3.Error`` and ``OSError``.
+    An index that another process is updating is left to it. Raises ``NotIndexedError`` if there are no folders of
+    crawls, ``sqlite3.Error`` and ``OSError``.
     """
     folders = list(dict.fromkeys(folder for place in places for folder in folders_in(place)))
     if not folders:
@@ -68,12 +68,12 @@ def write(hits: Sequence[Hit], how: Literal["table", "jsonl", "csv"], out: TextI
 
 
 class OutputError(Exception):
-    """Raised where a file of results cannot be written; the message tells cause and remedy."""
+    """Raised when a file of results cannot be written; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFiles:
-    """Where results go besides standard output: files, and the standard input of a program of the operator's."""
+    """Where results go besides standard output: files, and the standard input of a program of the operator."""
 
     feed: Path | None
     parquet: Path | None
@@ -81,7 +81,7 @@ class ResultFiles:
     command: str = ""
 
     def check(self, *, is_new: bool) -> None:
-        """Raise ``OutputError`` where nothing can go there; ``is_new`` says that only what is new goes anywhere."""
+        """Raise ``OutputError`` if results cannot go there; ``is_new`` means that only new results are written."""
         if self.command:
             arguments_of(self.command)
             if not is_new:
@@ -90,7 +90,7 @@ class ResultFiles:
             refuse(self.warc)
 
     def write(self, hits: Sequence[Hit], folders: Sequence[SearchedFolder], name: str) -> Iterator[str]:
-        """Write all of them, and yield what is said of each. Raise ``OutputError``, ``OSError``, ``sqlite3.Error``."""
+        """Write all files, and yield a line about each. Raises ``OutputError``, ``OSError``, ``sqlite3.Error``."""
         if self.feed is not None:
             lines = atom(f"Search: {name}", name, hits, datetime.now(UTC))
             self.feed.write_text("\n".join(lines) + "\n", "utf-8")
@@ -103,7 +103,7 @@ class ResultFiles:
 
 
 def refuse(target: Path) -> None:
-    """Raise ``OutputError`` where no WARC file can be written."""
+    """Raise ``OutputError`` if no WARC file can be written."""
     if target.exists():
         raise OutputError(f"{target}: exists, and is not overwritten; name another file with --warc, or remove it")
     if not target.name.endswith(f".{WARC}"):
@@ -111,7 +111,7 @@ def refuse(target: Path) -> None:
 
 
 def arguments_of(command: str) -> list[str]:
-    """Return the arguments that a command of the operator's consists of. Raise ``OutputError``."""
+    """Split a command of the operator into its arguments. Raises ``OutputError``."""
     try:
         arguments = shlex.split(command)
     except ValueError as error:
@@ -124,7 +124,7 @@ def arguments_of(command: str) -> list[str]:
 def run(arguments: Sequence[str], hits: Sequence[Hit]) -> None:
     """Run a program, without a shell, with results as JSON lines on its standard input.
 
-    Raise ``OutputError`` where it cannot be run or ends with another exit code than 0.
+    Raises ``OutputError`` if it cannot be run or ends with another exit code than 0.
     """
     lines = io.StringIO()
     write_jsonl(map(ResultRow.of, hits), lines)
@@ -138,7 +138,7 @@ def run(arguments: Sequence[str], hits: Sequence[Hit]) -> None:
 
 
 def write_parquet(hits: Sequence[Hit], target: Path) -> str:
-    """Write results as Apache Parquet; return what is said of it. Raise ``OutputError`` and ``OSError``."""
+    """Write results as Apache Parquet; return a line about it. Raises ``OutputError`` and ``OSError``."""
     try:
         from aahcrawler.search.parquet_rows import parquet  # noqa: PLC0415 (an extra, which may be absent)
     except ModuleNotFoundError:
@@ -148,9 +148,9 @@ def write_parquet(hits: Sequence[Hit], target: Path) -> str:
 
 
 def write_warc(hits: Sequence[Hit], folders: Sequence[SearchedFolder], query: str, target: Path) -> Iterator[str]:
-    """Write the records of results as a WARC file, whole or not at all; yield what is said of it.
+    """Write the records of results as a WARC file, as a whole or not at all; yield lines about it.
 
-    Raise ``OutputError``, ``OSError`` and ``sqlite3.Error``.
+    Raises ``OutputError``, ``OSError`` and ``sqlite3.Error``.
     """
     refuse(target)
     records = FoundRecords(hits, {each.crawl: each.index for each in folders})
@@ -175,7 +175,7 @@ def write_warc(hits: Sequence[Hit], folders: Sequence[SearchedFolder], query: st
 
 
 def tell(found: Found, hits: Sequence[Hit], *, new: int | None, facets: bool) -> Iterator[str]:
-    """Yield lines about a search beside its results."""
+    """Yield lines about a search besides its results."""
     if found.unknown:
         yield f"nobody wrote {', '.join(found.unknown)}; words that are spelt like it were looked for"
     if found.loosened:
@@ -208,7 +208,7 @@ def _shown(number: int, row: ResultRow) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """Return a text in one line without signs that a terminal would act on."""
+    """Return a text in one line without characters that a terminal would obey."""
     return "".join(each if each.isprintable() else " " for each in text)
 
 

@@ -1,6 +1,6 @@
 """``aah select`` and ``aah evaluate``: select from a collection, and measure it.
 
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it runs, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 

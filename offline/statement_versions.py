@@ -1,8 +1,8 @@
-"""What a document of data said at a time, and the statements or rows that each of its captures added and took away.
+"""What a data document said at a time, and which statements or rows each of its captures added and removed.
 
-Two captures are compared by what they say: RDF by its canonical statements (RDFC-1.0), so that another order, format or
-label of a blank node is no change (Capturing Changes in the Web of Data, section 3.4, with the comparison of graphs in
-full), tables and JSON by their rows and values.
+Two captures are compared by their content: RDF by its canonical statements (RDFC-1.0), so that another order, format or
+label of a blank node is no change (Capturing Changes in the Web of Data, section 3.4, with a full comparison of
+graphs); tables and JSON by their rows and values.
 """
 
 import hashlib
@@ -22,10 +22,10 @@ from aahcrawler.page import onward
 class StatementVersion:
     """A capture of a document that says something else than the one before it.
 
-    Each statement is a string of canonical N-Quads, those that share blank nodes are one string together; a row or
-    value of other data is a line of JSON (``DocumentFormat.parts``). ``changes`` are against the capture before that
-    could be read. Of one that cannot be read to its end, or not be compared, ``problem`` says why, and nothing else is
-    said.
+    Each statement is a string of canonical N-Quads; those that share blank nodes are one string. A row or value of
+    other data is a line of JSON (``DocumentFormat.parts``). ``changes`` are against the last capture that could be
+    read. If a capture cannot be read to its end or cannot be compared, ``problem`` says why, and the other fields are
+    empty.
     """
 
     date: datetime
@@ -37,10 +37,10 @@ class StatementVersion:
 
 
 def statement_versions(source: CaptureSource, url: str, reader: DocumentReader) -> Iterator[StatementVersion]:
-    """Yield the versions of a canonical URL whose captures are data, the oldest first; none for any other.
+    """Yield the versions of a canonical URL whose captures are data, the oldest first; none for any other URL.
 
-    Where it only ever redirects (303), they are those of the document that it led to last. Captures that say the same
-    as the one before are left out.
+    If it only ever redirects (303), they are those of the document to which it led last. Captures that say the same as
+    the one before are left out.
     """
     for _ in range(onward.MAX_REDIRECTS):
         before: Counter[str] | None = None
@@ -70,17 +70,17 @@ def statement_versions(source: CaptureSource, url: str, reader: DocumentReader) 
 
 
 def changes_told(version: StatementVersion) -> Iterator[str]:
-    """Yield the lines that tell of a version: RDF Patch of RDF, and of other data a line of JSON."""
+    """Yield lines that describe a version's changes: RDF Patch for RDF, and a line of JSON for other data."""
     return rdf_patch(version) if version.is_rdf else iter((_row_changes(version),))
 
 
 def statements_told(version: StatementVersion) -> Iterator[str]:
-    """Yield what a version says: lines of N-Quads of RDF, and of other data a line of JSON for each row or value."""
+    """Yield the content of a version: N-Quads for RDF, and a line of JSON for each row or value of other data."""
     return n_quads(version) if version.is_rdf else iter(sorted(version.statements.elements()))
 
 
 def _row_changes(version: StatementVersion) -> str:
-    """Return the rows that a version adds, removes and changes, as an object; numbers are written as they are held."""
+    """Return the rows that a version adds, removes and changes, as a JSON object; numbers are written as stored."""
     changes = version.changes
     pairs = (f'{{"from": {before}, "to": {now}}}' for before, now in changes.changed)
     return (
@@ -95,9 +95,9 @@ def _array(parts: Iterable[str]) -> str:
 
 
 def rdf_patch(version: StatementVersion) -> Iterator[str]:
-    """Yield the lines of a version as RDF Patch (https://afs.github.io/rdf-patch/), what is taken away first.
+    """Yield the lines of a version as RDF Patch (https://afs.github.io/rdf-patch/), beginning with what is removed.
 
-    What is taken away has the labels of blank nodes that it was added with: patches can be applied one after another.
+    What is removed has the labels of blank nodes with which it was added, so patches can be applied one after another.
     """
     yield f"H id <{version.record_id}> ."
     yield f'H captured "{version.date:%Y-%m-%dT%H:%M:%SZ}" .'
@@ -108,13 +108,13 @@ def rdf_patch(version: StatementVersion) -> Iterator[str]:
 
 
 def n_quads(version: StatementVersion) -> Iterator[str]:
-    """Yield what a version says, as lines of N-Quads."""
+    """Yield the content of a version as lines of N-Quads."""
     for part in sorted(version.statements):
         yield from _labelled(part)
 
 
 def _labelled(part: str) -> Iterator[str]:
-    """Yield the lines of a part with labels that no other part has, since RDFC-1.0 begins anew with each."""
+    """Yield the lines of a part with blank node labels unique to it, because RDFC-1.0 begins again with each part."""
     name = f"b{hashlib.sha256(part.encode()).hexdigest()[:16]}"
     return (_relabelled(line, name) for line in part.splitlines())
 
@@ -122,7 +122,7 @@ def _labelled(part: str) -> Iterator[str]:
 def _relabelled(line: str, part: str) -> str:
     """Return a canonical statement whose blank nodes are those of a part.
 
-    Literals are quoted, and a label begins a term: within quotes nothing is replaced.
+    Literals are quoted, and a label begins a term, so nothing is replaced within quotes.
 
     >>> _relabelled('_:c14n0 <http://a.test/p> "say _:c14n0" .', "a1")
     '_:a1c14n0 <http://a.test/p> "say _:c14n0" .'

@@ -19,12 +19,14 @@ Row = ObjectRow | PageRow | ResultRow | JudgementRow | MemberRow | NearDuplicate
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))}
-"""What JSON lets stand, though it ends lines for many readers, or a terminal obeys it: C1 controls, direction marks."""
+"""Characters that JSON allows, although many readers end lines at them, or a terminal obeys them: C1 controls,
+direction marks.
+"""
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def write_jsonl(rows: Iterable[Row], out: TextIO) -> None:
-    """Write a JSON object a line, its keys in the order of the row's fields; missing values are null."""
+    """Write one JSON object per line, its keys in the order of the row's fields; missing values are null."""
     for row in rows:
         out.write(json.dumps(asdict(row), ensure_ascii=False).translate(_ESCAPED) + "\n")
 
@@ -35,11 +37,11 @@ def write_csv(
     kind: type[Row] | None = None,
     delimiter: str = ",",
 ) -> None:
-    """Write a header and a line a row; a table without rows has a header where the ``kind`` of its rows is named.
+    """Write a header and one line per row; a table without rows has a header only if ``kind`` is given.
 
-    Lines end as RFC 4180 has it, so open ``out`` with ``newline=""``. Text that a spreadsheet would take for a formula
-    gets an apostrophe in front. A terminal is shown the codes of the signs that it would obey; a file has these as they
-    are.
+    Lines end as in RFC 4180, so open ``out`` with ``newline=""``. Text that a spreadsheet would read as a formula gets
+    an apostrophe in front. On a terminal, characters that it would obey are shown as codes; in a file they are
+    unchanged.
     """
     # With another line terminator a carriage return in a body would not be quoted.
     writer = csv.writer(out, lineterminator="\r\n", delimiter=delimiter)

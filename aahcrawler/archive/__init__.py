@@ -1,1 +1,1 @@
-"""WARC files: writing them during a crawl, recovering, checking and reading them."""
+"""WARC files: write them during a crawl, recover, check and read them."""

@@ -1,4 +1,4 @@
-"""Checks and repairs WARC files and their index: reports faults, their places and their remedies."""
+"""Check and repair WARC files and their index: report faults with their places and remedies."""
 
 import fcntl
 import hashlib
@@ -76,14 +76,14 @@ NOTES = frozenset(
         Problem.WRITING,
     }
 )
-"""Problems that are worth telling and make an archive no worse."""
+"""Problems that are reported although they do not damage an archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault or a note. ``offset`` is None where it concerns a whole file.
+    """A fault or a note. ``offset`` is None if it concerns a whole file.
 
-    ``record_id`` is without angle brackets, and empty where it is not known.
+    ``record_id`` is without angle brackets; empty if unknown.
     """
 
     file: Path
@@ -134,7 +134,7 @@ _ORIGINAL, _REVISIT = b"0", b"1"
 
 @dataclass(slots=True)
 class Relations:
-    """The references among the records of one file. Ids are stored as hashes: there may be millions."""
+    """The references among the records of one file. Ids are stored as hashes, because there may be millions."""
 
     path: Path
     ids: set[int] = field(default_factory=set)
@@ -144,7 +144,7 @@ class Relations:
     begun: bool = False
 
     def take(self, record: Scanned) -> Iterator[Finding]:
-        """Take the next record; yield the faults of its references to those before it."""
+        """Process the next record; yield the faults of its references to earlier records."""
         header, record_id = record.header, record.header.record_id
         if not self.begun and record.kind != "warcinfo":
             yield self._finding(record, Problem.NO_WARCINFO)
@@ -173,7 +173,7 @@ class Relations:
             yield Finding(self.path, offset, record_id, Problem.ALONE)
 
     def _pair(self, record: Scanned, others: list[int]) -> None:
-        """Track which responses still have no request; either record may come first and name the other."""
+        """Track which responses have no request yet; either record may come first and name the other."""
         number = hash(record.header.record_id)
         if record.kind == "request":
             for other in others:
@@ -198,16 +198,16 @@ class Relations:
 
 
 class Revisits:
-    """Checks, in bounded memory, that the originals of the revisits of any number of files exist.
+    """Checks, in bounded memory, that the originals of revisits exist, for any number of files.
 
-    ``sorter`` must be used for nothing else. Originals and revisits may come in any order.
+    ``sorter`` must not be used for anything else. Originals and revisits may come in any order.
     """
 
     def __init__(self, sorter: LineSorter) -> None:
         self._sorter = sorter
 
     def take(self, record: Scanned, path: Path) -> Iterator[Finding]:
-        """Take the next record; yield the faults of a revisit that show in its own record."""
+        """Process the next record; yield the faults of a revisit that its own record shows."""
         header = record.header
         if record.kind in {"response", "resource"}:
             place = _place(header.get("WARC-Target-URI"), header.get("WARC-Date"))
@@ -225,7 +225,7 @@ class Revisits:
                 self._put(named, _REVISIT, [*reference, str(path), str(record.offset), header.record_id])
 
     def unmet(self) -> Iterator[Finding]:
-        """Yield, when all files have been read, the revisits whose original is missing or cannot be their original."""
+        """Yield, after all files were read, the revisits whose original is missing or does not match."""
         for _, lines in groupby(self._sorter, lambda line: line.split(b" ", 1)[0]):
             originals: list[list[str]] = []
             for line in lines:
@@ -264,7 +264,7 @@ def _stated_place(header: Header) -> str:
 
 
 def _place(url: str, date: str) -> str:
-    """Return a key of a URL at a second, empty where either is unknown."""
+    """Return a key for a URL and a second; empty if either is unknown."""
     moment = timestamp(date)
     return _hashed(f"{url.strip('<>')} {moment}") if url and moment else ""
 
@@ -277,10 +277,10 @@ _LISTED = ("url", "mime", "status", "digest", "length", "offset", "filename")
 
 
 def check(path: Path, tally: Tally) -> Iterator[Finding]:
-    """Yield the faults of a WARC file, or of all those of a folder and their index, counting in ``tally``.
+    """Yield the faults of a WARC file, or of all WARC files of a folder and their index, counting in ``tally``.
 
     Nothing is written but temporary files; a crawl may be running. Memory use is bounded whatever the size of a record,
-    apart from one number for each record of the current file. Raises ``ArchiveError`` where there are no WARC files.
+    apart from one number for each record of the current file. Raises ``ArchiveError`` if there are no WARC files.
     """
     found = _of_file(path, tally) if path.is_file() else _of_folder(ArchiveFolder.at(path), tally)
     for finding in found:
@@ -371,7 +371,7 @@ def _of_index(archive: ArchiveFolder, paths: Iterable[Path], expected: LineSorte
 
 
 def _moving(archive: ArchiveFolder, paths: Iterable[Path]) -> set[str]:
-    """Return the names of files that the index may lack: open ones, and those that a crawl is sorting."""
+    """Return the names of files that the index may not contain yet: open ones, and those that a crawl is sorting."""
     unfinished = [path for path in paths if is_open(path)]
     moving = {path.name.removesuffix(OPEN) for path in unfinished}
     if any(path.exists() and _has_writer(path) for path in unfinished):
@@ -399,7 +399,10 @@ def _usual_line(entry: Entry) -> bytes:
 
 
 def _usual(line: bytes) -> bytes:
-    """Return an index line as ``Entry`` writes it for a GET; other indexers write more fields, in another order."""
+    """Return an index line as ``Entry`` writes it for a GET.
+
+    Other indexers write more fields, in another order.
+    """
     key, moment, text = line.split(b" ", 2)
     fields = json.loads(text)
     known = json.dumps({name: str(fields[name]) for name in _LISTED if fields.get(name)})
@@ -407,7 +410,7 @@ def _usual(line: bytes) -> bytes:
 
 
 def _differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Merge two sorted sequences of lines; yield each line that is in only one, and whether that is ``expected``."""
+    """Merge two sorted sequences; yield each line that is in only one of them, and whether that is ``expected``."""
     wanted, there = iter(expected), iter(found)
     left, right = next(wanted, None), next(there, None)
     while left is not None or right is not None:
@@ -422,7 +425,7 @@ def _differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[
 
 
 TORN = ".torn"
-"""The suffix of the file that takes the torn end of another."""
+"""The suffix of the file to which the torn end of another file is moved."""
 _MARK = ".mark"
 _BROKEN = frozenset({Problem.TORN, Problem.DAMAGED, Problem.FOREIGN})
 
@@ -431,8 +434,8 @@ _BROKEN = frozenset({Problem.TORN, Problem.DAMAGED, Problem.FOREIGN})
 class Repaired:
     """The outcome of repairing a WARC file that was open or torn.
 
-    ``file`` is its name now; the file is gone where ``kept`` is 0. ``cut`` bytes were cut off and moved to ``torn``.
-    ``damaged`` counts places before its end, which cannot be repaired.
+    ``file`` is its current name; if ``kept`` is 0, the file has been deleted. ``cut`` bytes were cut off and moved to
+    ``torn``. ``damaged`` counts damaged places before the end, which cannot be repaired.
     """
 
     file: Path
@@ -455,9 +458,9 @@ def repair(path: Path) -> Iterator[Repaired]:
     """Repair the archive of a crawl, or of a folder, and rebuild its index; yield each file that has changed.
 
     Files that were left open are closed; the bytes after the last whole record of a file are moved to a file beside it.
-    Files that another process writes, and files of others, are not touched. Raises ``ArchiveError`` while a crawl runs
-    in the folder or where there are no WARC files, and ``OSError`` or ``SegmentError`` where the disk refuses; no byte
-    is lost then.
+    Files that another process writes, and files of others, are not changed. Raises ``ArchiveError`` if a crawl is
+    running in the folder or there are no WARC files, and ``OSError`` or ``SegmentError`` if the disk fails; no byte is
+    lost then.
     """
     archive = ArchiveFolder.at(path)
     with archive.alone():

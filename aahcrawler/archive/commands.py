@@ -14,7 +14,7 @@ from aahcrawler.exits import exit_on_error
 archive_app = typer.Typer(help="The WARC files of a crawl, and their index.", no_args_is_help=True)
 
 FAULTY = 1
-"""The exit code of a check that found faults."""
+"""The exit code of a check that has found faults."""
 
 Folder = Annotated[
     Path, typer.Argument(metavar="CRAWL|FOLDER", help="The folder of a crawl, or one with WARC files.", exists=True)

@@ -1,7 +1,7 @@
-"""Copies the closed files of a crawl to its target, without ever making the crawl wait.
+"""Copy the closed files of a crawl to its target, without making the crawl wait.
 
-A file is ready once it has lost the suffix ``.open``. The index, and the small files that describe the crawl, follow
-when it has ended. Nothing is deleted on either side. Delivering twice changes nothing.
+A file is ready once it has lost the suffix ``.open``. The index, and the small files that describe the crawl, are
+copied when it has ended. Nothing is deleted on either side. Delivering twice changes nothing.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 class Ready:
     """A file that can be copied. ``name`` is its path below the crawl's folder, with slashes.
 
-    ``grows_no_more`` says that a file of this name never changes again, so that its size tells whether a copy is whole.
+    ``grows_no_more`` means that a file of this name never changes again, so a copy of the same size is whole.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Ready:
 
 @dataclass(slots=True)
 class Delivered:
-    """The files known to be at ``target``; ``crawl`` is the name of the crawl's folder there."""
+    """The record of which files are known to be at ``target``; ``crawl`` is the name of the crawl's folder there."""
 
     path: Path
     target: str = ""
@@ -67,7 +67,7 @@ class Delivered:
 
     @classmethod
     def read(cls, folder: Path) -> "Delivered":
-        """Read the record in a crawl's folder, including the target used last."""
+        """Read the record of deliveries in a crawl's folder, including the last target."""
         delivered = cls(folder / DELIVERED)
         with suppress(OSError):
             lines = delivered.path.read_bytes().split(b"\n")
@@ -77,7 +77,7 @@ class Delivered:
         return delivered
 
     def aim(self, target: str, crawl: str) -> None:
-        """Set the target of future copies."""
+        """Set the target of the next copies."""
         if (target, crawl) != (self.target, self.crawl):
             self.target, self.crawl = target, crawl
             self._append({"target": target, "crawl": crawl})
@@ -87,7 +87,7 @@ class Delivered:
         return self._known.get((self._place, ready.name)) == (ready.size, ready.changed)
 
     def add(self, ready: Ready) -> None:
-        """Note that a file was copied to the target."""
+        """Record that a file was copied to the target."""
         self._known[self._place, ready.name] = ready.size, ready.changed
         self._append({"name": ready.name, "size": ready.size, "changed": ready.changed})
 
@@ -129,25 +129,25 @@ class Receiver(Protocol):
     """The file operations that a target must offer."""
 
     def size(self, name: str) -> int | None:
-        """Return the size of a file in bytes, None where it does not exist."""
+        """Return the size of a file in bytes; None if it does not exist."""
 
     def put(self, source: BinaryIO, name: str) -> None:
         """Copy a file to this name, either whole or not at all."""
 
     def digest(self, name: str) -> bytes | None:
-        """Return the SHA-256 of a file, which is read for it, None where it does not exist."""
+        """Read a file and return its SHA-256; None if it does not exist."""
 
 
 Connect = Callable[[str], Receiver]
 
 
 class DeliveryError(Exception):
-    """Raised where files could not be delivered; the message tells cause and remedy."""
+    """Raised when files could not be delivered; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The number and bytes of closed files at the target, and of those that wait."""
+    """The number and bytes of closed files at the target, and of those not copied yet."""
 
     target: str
     files: int = 0
@@ -160,9 +160,9 @@ class Progress:
 class Rhythm:
     """Intervals of a delivery in seconds.
 
-    They are the time between two looks at the folder, the first and the longest pause before a retry, and the longest
-    wait at the end of a crawl. ``chance`` returns numbers from 0 to 1 that vary the pauses, so that many crawls do not
-    retry at the same time.
+    ``look`` is the time between two looks at the folder; ``shortest`` and ``longest`` bound the pause before a retry;
+    ``end`` is the longest wait at the end of a crawl. ``chance`` returns numbers from 0 to 1 that vary the pauses, so
+    that many crawls do not retry at the same time.
     """
 
     look: float = 2.0
@@ -172,7 +172,7 @@ class Rhythm:
     chance: Callable[[], float] = random.random
 
     def pause(self, failures: int) -> float:
-        """Return the seconds to wait after that many failures in a row.
+        """Return the seconds to wait after this many failures in a row.
 
         >>> [Rhythm(chance=lambda: 1.0).pause(n) for n in (1, 2, 3, 40)]
         [1.0, 2.0, 4.0, 300.0]
@@ -184,8 +184,8 @@ class Rhythm:
 class Delivery:
     """Copies files of a crawl in a thread of its own while the context is open.
 
-    Errors of the target never reach the crawl: they are logged when they begin and when they are over, and each file is
-    retried until it has arrived. Leaving the context waits ``Rhythm.end`` seconds at most, and not at all while the
+    Errors of the target never reach the crawl: they are logged when they begin and when they end, and each file is
+    retried until it has arrived. Leaving the context waits at most ``Rhythm.end`` seconds, and not at all while the
     target fails.
     """
 
@@ -214,7 +214,7 @@ class Delivery:
         self.close()
 
     def close(self) -> None:
-        """Deliver the remaining files, or give up when that takes too long. May be called twice."""
+        """Deliver the remaining files, or give up if that takes too long. May be called twice."""
         if self._given_up.is_set() or not self._thread.ident:
             return
         self._ending.set()
@@ -245,7 +245,7 @@ class Delivery:
                 self._wake.clear()
 
     def _deliver(self, files: Iterator[Ready]) -> bool:
-        """Deliver files until one fails, those that failed before last. Return whether all arrived."""
+        """Deliver files until one fails, trying those that failed before last. Return whether all arrived."""
         ready = None
         try:
             # A file that the target rejects must not hold up the others.
@@ -278,7 +278,7 @@ class Delivery:
         return Progress(self._delivered.target)
 
     def _note_progress(self) -> None:
-        """Write the counts of copied and waiting files to ``crawl.json`` before that file is delivered itself."""
+        """Write the counts of copied and waiting files to ``crawl.json`` before that file is itself delivered."""
         path = self._folder / SUMMARY
         with suppress(OSError, ValueError, AttributeError, RecursionError):
             summary = json.loads(path.read_text("utf-8"))
@@ -297,7 +297,8 @@ class _Courier:
     def bring(self, ready: Ready, *, knows_best: bool = False, compare_digests: bool = False) -> bool:
         """Copy a file unless the target has it; return whether it was copied. A file that has vanished is skipped.
 
-        With ``knows_best`` the target has to confirm a recorded copy, with ``compare_digests`` by its SHA-256.
+        With ``knows_best``, a recorded copy only counts if the target has it; with ``compare_digests``, its SHA-256
+        must match.
         """
         receiver = self._receiver = self._receiver or self._connect(self._delivered.target)
         name = f"{self._delivered.crawl}/{ready.name}"
@@ -317,7 +318,7 @@ class _Courier:
         return True
 
     def reconnect(self) -> None:
-        """Close the connection, so that the next file is sent over a new one."""
+        """Close the connection, so that the next file uses a new one."""
         self._receiver = None
 
 
@@ -327,7 +328,7 @@ def _differs(path: Path, receiver: Receiver, name: str) -> bool:
 
 
 def closed_files(folder: Path, last: Iterable[str] = ()) -> Iterator[Ready]:
-    """Yield the files of a crawl that are complete: those that grow no more, then those that ``last`` names."""
+    """Yield the files of a crawl that will not change: closed segments, then the files named in ``last``."""
     for place, extension in _CLOSED:
         if (folder / place).is_dir():
             for path in segments(folder / place, extension):
@@ -346,7 +347,7 @@ def _ready(folder: Path, path: Path, *, grows_no_more: bool) -> Iterator[Ready]:
 
 
 def progress_of(delivered: Delivered, files: Iterable[Ready]) -> Progress:
-    """Return how many of the files are at the target."""
+    """Return how many of the files are at the target, and how many are not."""
     counts = {True: [0, 0], False: [0, 0]}
     for ready in files:
         count = counts[delivered.has(ready)]
@@ -358,11 +359,11 @@ def progress_of(delivered: Delivered, files: Iterable[Ready]) -> Progress:
 def deliver(
     path: Path, address: str = "", connect: Connect = Target, *, compare_digests: bool = False
 ) -> Iterator[str]:
-    """Copy missing files to the target, and compare the sizes of the others; yield a line for each copy, then a total.
+    """Copy missing files to the target, and compare the sizes of the others; yield a line per copy, then a total.
 
     An empty ``address`` means the target that the crawl used last. With ``compare_digests`` everything at the target is
-    read again, and files that differ are copied anew. Raises ``ArchiveError`` for a folder that holds no crawl or in
-    which one is running, and ``DeliveryError`` where files could not be delivered.
+    read again, and files that differ are copied again. Raises ``ArchiveError`` for a folder that holds no crawl or in
+    which one is running, and ``DeliveryError`` if files could not be delivered.
     """
     try:
         check_address(address)

@@ -1,4 +1,4 @@
-"""Finds the WARC files, the index and the lock of a crawl, given a crawl's folder or any other one."""
+"""Find the WARC files, the index and the lock of a crawl, given a crawl's folder or any other folder."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,14 +17,14 @@ from aahcrawler.urls import canonicalize
 
 
 class ArchiveError(Exception):
-    """Raised where the archive cannot be worked on; the message tells cause and remedy."""
+    """Raised when nothing can be done with an archive; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFolder:
-    """A folder ``files`` with WARC files, and the folder ``indexes`` of their indexes.
+    """A folder ``files`` with WARC files, and the folder ``indexes`` with their indexes.
 
-    ``crawl`` is the folder of their crawl, None for files that belong to no crawl.
+    ``crawl`` is the folder of their crawl; None for files that belong to no crawl.
     """
 
     files: Path
@@ -35,8 +35,8 @@ class ArchiveFolder:
     def at(cls, path: Path) -> "ArchiveFolder":
         """Find the archive at a path: a crawl's folder, its folder of WARC files, or any folder with WARC files.
 
-        Where the files belong to no crawl, their index is in the same folder. Raises ``ArchiveError`` where there are
-        no WARC files.
+        If the files belong to no crawl, their index is in the same folder. Raises ``ArchiveError`` if there are no WARC
+        files.
         """
         found = cls.of(path)
         if not segments(found.files, WARC):
@@ -45,7 +45,7 @@ class ArchiveFolder:
 
     @classmethod
     def of(cls, path: Path) -> "ArchiveFolder":
-        """Find the archive at a path as ``at`` does, even where it has no WARC files."""
+        """Find the archive at a path as ``at`` does, but do not require WARC files."""
         path = path.absolute() if path == Path() else path
         if (path / ARCHIVE).is_dir():
             return cls(path / ARCHIVE, path / INDEXES, path)
@@ -55,7 +55,7 @@ class ArchiveFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the folder against crawls within the context; raise ``ArchiveError`` where one is running in it."""
+        """Lock the folder against crawls within the context; raise ``ArchiveError`` if one is running in it."""
         if self.crawl is None:
             yield
             return
@@ -76,7 +76,7 @@ def is_referred(path: Path) -> bool:
 def hidden_in(path: Path) -> Callable[[str], bool]:
     """Return a test of whether a URL in a WARC file was taken down although its records are still there.
 
-    Raises ``OSError`` where the list of what was taken down cannot be read.
+    Raises ``OSError`` if the list of takedowns cannot be read.
     """
     if not is_referred(path):
         return lambda _: False

@@ -1,9 +1,9 @@
-"""Looks up earlier captures by URL and by payload, for recrawls and revisit records (ARCOMEM, section 4.1).
+"""Look up earlier captures by URL and by payload, for recrawls and revisit records (ARCOMEM, section 4.1).
 
-The history is derived from the WARC files alone, and stored in a SQLite file beside their index. Entries lost in a
-crash are read from the WARC files at the next opening, entries of files that are gone or were cut are dropped, and a
-history that is damaged or of another format is rebuilt. A fault of the history never stops a crawl: it is logged, and
-from then on the history is empty.
+The history is derived from the WARC files alone, and stored in a SQLite file beside their index. At the next opening,
+entries lost in a crash are read from the WARC files, and entries of deleted or shortened files are dropped. A history
+that is damaged or of another format is rebuilt. A fault of the history never stops a crawl: it is logged, and from then
+on the history is empty.
 """
 
 import logging
@@ -45,31 +45,31 @@ __all__ = ["Former", "History", "HistoryRecord", "Kind", "Writers"]
 
 _PAGES_AT_ONCE = 500
 _ORIGINALS = 10
-"""The most records of one payload that are tried for a sound one."""
+"""The most records with the same payload that are tried until one is undamaged."""
 _LOOKED_AT = 4 << 20
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 class Writers(Enum):
-    """The other processes that add to the same history."""
+    """Which other processes add to the same history."""
 
     ONE = auto()
     """No other process."""
     FIRST = auto()
-    """Others, from now on."""
+    """Others will, from now on."""
     JOINED = auto()
-    """Others, who may be writing now."""
+    """Others may already be writing."""
 
 
 class History:
     """The history of the WARC files in ``archive``, stored in ``folder``; every writer of them adds its captures.
 
-    Once opened, it covers all captures in the WARC files; a killed process loses nothing that had been appended to
-    them. With ``beside``, it works on a private copy and writes nothing to ``folder``: for use beside a running crawl,
-    or where nothing may be written. Several ``writers``, in processes of their own, may each add their captures; a
-    process that joins others takes the stored entries as complete. No method raises for faults of the disk. Memory use
-    does not depend on the number of captures. Not thread-safe. ``clock`` gives monotonic seconds.
+    Once opened, it covers all captures in the WARC files; nothing appended to them is lost if a process is killed. With
+    ``beside``, it works on a private copy and writes nothing to ``folder``: use this beside a running crawl, or if the
+    folder is read-only. Several ``writers``, in processes of their own, may each add their captures; a process that
+    joins others assumes that the stored entries are complete. No method raises for faults of the disk. Memory use does
+    not depend on the number of captures. Not thread-safe. ``clock`` returns monotonic seconds.
     """
 
     def __init__(
@@ -94,13 +94,13 @@ class History:
             self._give_up(error)
 
     def add(self, kept: HistoryRecord) -> None:
-        """Add a capture that has just been written, revisits included. The captures of one file are added in order."""
+        """Add a capture that was just written, also if it is a revisit. Captures of one file must be added in order."""
         self._tried(lambda ledger: ledger.add_committed(kept), None)
 
     def former(self, url: str, before: datetime | None = None) -> Former | None:
-        """Return the newest capture of a URL worth knowing (see ``Former``), None where there is none.
+        """Return the newest useful capture of a URL (see ``Former``); None if there is none.
 
-        With ``before``, payloads that were first found at the URL at that time or later are left out.
+        With ``before``, payloads that first appeared at the URL at that time or later are ignored.
         """
         if before is None:
             return self._tried(lambda ledger: ledger.former(ledger.current(url)), None)
@@ -108,14 +108,14 @@ class History:
         return self._tried(lambda ledger: ledger.former(ledger.before(url, date)), None)
 
     def was_gone(self, former: Former, before: datetime) -> bool:
-        """Return whether the server has said since a capture, and before a moment, that there is no such page."""
+        """Return whether a 404 or 410 response came for the URL after the capture ``former`` and before a moment."""
         after, until = microseconds(former.last_seen), microseconds(before)
         return self._tried(lambda ledger: ledger.was_gone(former.url, after, until), otherwise=False)
 
     def original(self, digest: bytes) -> Original | None:
         """Return the first complete response with that payload whose record ``is_readable``.
 
-        None where there is none, and for an empty payload.
+        None if there is none, or the payload is empty.
         """
         if digest in {b"", EMPTY}:
             return None
@@ -127,7 +127,7 @@ class History:
         return None
 
     def pages(self) -> Iterator[Former]:
-        """Yield the pages that were captured with a status of 2xx, in no particular order.
+        """Yield the pages that were captured with status 2xx, in no particular order.
 
         Pages of captures added during the iteration may or may not be yielded.
         """
@@ -139,16 +139,16 @@ class History:
                     yield former
 
     def is_readable(self, former: Former) -> bool:
-        """Return whether the response record that holds the payload is at its place and undamaged.
+        """Return whether the response record with the payload is at its recorded place and undamaged.
 
-        Of a record, only the first 4 MiB are checked.
+        Only the first 4 MiB of a record are checked.
         """
         return self._read(former.file, former.offset, _is_sound, former.record_id) or False
 
     def exchange(self, former: Former) -> Exchange | None:
-        """Return the whole response as that of ``former.url``, with ``request`` empty.
+        """Return the whole response as one of ``former.url``, with ``request`` empty.
 
-        The rendered document comes with it. The caller closes it. None where its record is gone, is another one, or is
+        It includes the rendered document. The caller closes it. None if the record is gone, is another one, or is
         damaged.
         """
         found = self._read(former.file, former.offset, exchange_in, former.record_id)
@@ -158,11 +158,11 @@ class History:
         return replace(as_answer, started_at=datetime.fromisoformat(former.warc_date))
 
     def rendered(self, former: Former) -> Rendered | None:
-        """Return the document last rendered from the response; None where there is none, or its record is damaged."""
+        """Return the document last rendered from the response; None if there is none, or its record is damaged."""
         return self._read(former.document_file, former.document_offset, rendered_in, former.document_of)
 
     def metadata(self, former: Former) -> Metadata | None:
-        """Return the metadata of the response; None where it had none, or its record is gone or damaged."""
+        """Return the metadata of the response; None if there are none, or their record is gone or damaged."""
         return self._read(former.metadata_file, former.metadata_offset, metadata_in, former.metadata_of)
 
     def close(self) -> None:
@@ -202,7 +202,7 @@ class History:
 
 
 def _is_sound(record: Record) -> bool:
-    """Return whether a record is whole. Raises ``RecordError`` where it is damaged."""
+    """Return True if a record is whole. Raises ``RecordError`` if it is damaged."""
     size = 0
     for piece in record.block():
         size += len(piece)

@@ -1,4 +1,4 @@
-"""The history's record of a capture: as it is stored, and as later crawls look it up."""
+"""The record of a capture in the history, in the form in which it is stored and the form in which it is looked up."""
 
 import hashlib
 import math
@@ -16,7 +16,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata, understood
 
 Kind = Literal["page", "requisite"]
-"""The purpose that a URL was fetched for; robots.txt is a requisite."""
+"""What a URL was fetched as; robots.txt is a requisite."""
 
 _DEEPEST = 1 << 31
 _ETAG = re.compile(rb"\netag[ \t]*:[ \t]*([^\r\n]{1,1024}?)[ \t]*\r?\n", re.IGNORECASE)
@@ -25,13 +25,13 @@ _MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?
 
 @dataclass(frozen=True, slots=True)
 class HistoryRecord:
-    """A capture as it is added to the history. Where it was not got by GET, its URL encodes what was requested.
+    """A capture as it is added to the history. If the request was not a GET, ``capture.url`` encodes the request.
 
-    ``digest`` is the SHA-1 of the payload; of a revisit, that of its original. ``etag`` and ``last_modified`` are
-    copied from the response's head, empty where it has none. ``complete`` is False for a truncated response. Page
-    requisites have None as ``priority``, ``score`` and ``relevant``. ``crawl`` is the number of the crawl, 0 where it
-    is not known. ``chunked`` says whether the response came in the chunked coding, ``terminal`` whether the page was
-    recognised as one of a terminal level; ``depth`` is the number of links from a seed.
+    ``digest`` is the SHA-1 of the payload; for a revisit, that of its original. ``etag`` and ``last_modified`` are
+    copied from the response's head, empty if it has none. ``complete`` is False for a truncated response. ``priority``,
+    ``score`` and ``relevant`` of page requisites are None. ``crawl`` is the number of the crawl, 0 if unknown.
+    ``chunked`` says whether the response came in the chunked coding, ``terminal`` whether the page was recognised as
+    one of a terminal level; ``depth`` is the number of links from a seed.
     """
 
     capture: WrittenCapture
@@ -59,9 +59,9 @@ class HistoryRecord:
         original: Original | None = None,
         metadata: Metadata | None = None,
     ) -> Self:
-        """Return the record of an exchange that has just been written, given the writer's arguments.
+        """Return the record of an exchange that was just written, given the arguments of the writer.
 
-        It counts as a page where its metadata have a priority, else as a page requisite. The response is read from its
+        It counts as a page if its metadata have a priority, else as a page requisite. The response is read from its
         start and stays open.
         """
         exchange.response.seek(0)
@@ -73,7 +73,7 @@ class HistoryRecord:
 
     @classmethod
     def read(cls, found: Appended, file: str) -> Self | None:
-        """Return the record made from the records in a WARC file, None where they lack anything required."""
+        """Return the record made from the records in a WARC file; None if they lack anything required."""
         header = found.header
         target, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
         if not target or date is None or not header.record_id:
@@ -130,16 +130,15 @@ class HistoryRecord:
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """The newest capture of a URL that is worth knowing: a complete success where there was one.
+    """The newest useful capture of a URL: if possible, a complete response with status 2xx.
 
-    ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are those of the response record that holds
-    the payload (which may be of another URL, where this URL only ever gave the payload of another); ``chunked`` says
-    whether the payload is stored there in the chunked coding. The other fields are of this URL: ``status``;
-    ``complete``, False where truncated; ``etag`` and ``last_modified``, empty where unknown; the place of its newest
-    metadata record, and the id of the response which that describes; ``crawl`` and ``last_seen``, when it was last
-    found to hold this payload; ``terminal`` and ``depth`` as in ``HistoryRecord``. ``document_file`` and
-    ``document_offset`` locate the document last rendered from this payload at this URL, and ``document_of`` is the id
-    of its response; the offset is None where there is none.
+    ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are those of the response record with the
+    payload, which may belong to another URL with the same payload; ``chunked`` says whether the payload is stored there
+    in the chunked coding. The other fields are of this URL: ``status``; ``complete``, False if truncated; ``etag`` and
+    ``last_modified``, empty if unknown; the place of its newest metadata record, and the id of the response described
+    by it; ``crawl`` and ``last_seen``, when it last had this payload; ``terminal`` and ``depth`` as in
+    ``HistoryRecord``. ``document_file`` and ``document_offset`` locate the document last rendered from this payload at
+    this URL, and ``document_of`` is the id of its response; the offset is None if there is none.
     """
 
     url: str
@@ -171,7 +170,7 @@ class Former:
 
     @property
     def rendered(self) -> bool:
-        """Whether the archive holds a document rendered from it."""
+        """Whether the archive holds a rendered document of the capture."""
         return self.document_offset is not None
 
     @property
@@ -204,14 +203,14 @@ _URN = "urn:uuid:"
 
 
 class Row(NamedTuple):
-    """A row of ``captures``, as SQLite gives it; ``id`` is None for a row that is not in the table.
+    """A row of ``captures``, as SQLite returns it; ``id`` is None for a row that is not in the table.
 
     ``own`` says whether the payload is in the record at this place, or else in the first record with its digest;
     ``digest`` is None for an empty payload; ``chunked`` says whether the response came in the chunked coding.
-    ``metadata_file`` is None where it equals ``file``; ``answer``, the id of the response that the metadata describe,
-    is None where it equals ``record``. ``document``, the place of the rendered document, goes with ``document_file``
-    and ``document_of`` in the same way. ``date`` is in microseconds since 1970, ``later`` how many microseconds later
-    it was last seen. Flags are 0 or 1.
+    ``metadata_file`` is None if it equals ``file``; ``answer``, the id of the response that the metadata describe, is
+    None if it equals ``record``. ``document``, the place of the rendered document, goes with ``document_file`` and
+    ``document_of`` in the same way. ``date`` is in microseconds since 1970, ``later`` how many microseconds later it
+    was last seen. Flags are 0 or 1.
     """
 
     id: int | None
@@ -251,7 +250,10 @@ class Row(NamedTuple):
 
 
 def key_of(url: str) -> int:
-    """Return the number under which a URL is looked up. Two URLs may share one, so URLs are compared as well."""
+    """Return the number by which a URL is looked up.
+
+    Two URLs may have the same number, so URLs are compared as well.
+    """
     return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=6).digest(), "big") >> 1
 
 
@@ -261,7 +263,7 @@ def microseconds(moment: datetime) -> int:
 
 
 def row_of(kept: HistoryRecord, file: int) -> Row:
-    """Return the row of a capture as it was kept; ``file`` is the id of its WARC file."""
+    """Return the row for a capture; ``file`` is the id of its WARC file."""
     capture = kept.capture
     return Row(
         id=None,
@@ -297,12 +299,12 @@ def row_of(kept: HistoryRecord, file: int) -> Row:
 
 
 def moment_at(stored: int) -> datetime:
-    """Return the time of a number of microseconds since 1970."""
+    """Return the time that is this many microseconds after 1970 began."""
     return _EPOCH + timedelta(microseconds=stored)
 
 
 def stored_id(record_id: str) -> bytes | str:
-    """Return a record id in 16 bytes, or unchanged where it is no UUID in the usual spelling."""
+    """Return a record id in 16 bytes, or unchanged if it is not a UUID in the usual spelling."""
     try:
         packed = bytes.fromhex(record_id.removeprefix(_URN).replace("-", ""))
     except ValueError:

@@ -1,12 +1,13 @@
-"""The CDXJ index of a crawl's WARC files: its lines, how it is written while crawling, and how it is made again.
+"""The CDXJ index of a crawl's WARC files: its lines, writing it during a crawl, and rebuilding it.
 
-States of a WARC file's index: ``<file>.lines``, a line for each capture in the order of writing, while the file is
-written; ``<file>.cdxj``, sorted, once it has been closed; then its lines are in ``index.cdxj``, when the crawl has
-ended. At any time the ``*.cdxj`` files of the folder together are the index of all closed files, as pywb reads it.
+The index of a WARC file goes through three states: ``<file>.lines``, with a line for each capture in the order of
+writing, while the file is written; ``<file>.cdxj``, sorted, after the file was closed; and lines in ``index.cdxj``,
+after the crawl has ended. At any time the ``*.cdxj`` files of the folder together are the index of all closed files, as
+pywb reads it.
 
 Several processes may write WARC files to one folder, and so their lines; they take turns at sorting.
 
-The lines of a file are always a prefix of the complete ones: after a crash or a full disk, the captures behind the last
+The lines of a file are always a prefix of the complete ones: after a crash or a full disk, the captures after the last
 line are read from the WARC file itself. A fault of the index never stops a crawl.
 """
 
@@ -33,7 +34,7 @@ from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import is_open, no_link, segments
 
 INDEXED = frozenset({"response", "revisit", "resource"})
-"""The types of records that can be replayed. Metadata records are about a page, and no version of it."""
+"""The types of records that can be replayed. Metadata records describe a page, and are no version of it."""
 
 _MAX_URL_LENGTH = 1 << 16
 _TYPE = re.compile(rb"\ncontent-type[ \t]*:[ \t]*([^\s;,]+)", re.IGNORECASE)
@@ -41,10 +42,10 @@ _TYPE = re.compile(rb"\ncontent-type[ \t]*:[ \t]*([^\s;,]+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record that can be looked up. ``url``, ``date`` and ``digest`` are as its header writes them.
+    """A record that can be looked up. ``url``, ``date`` and ``digest`` are spelled as in its header.
 
     ``http_head`` is the head of the HTTP message in it. ``offset`` and ``length`` locate its gzip member. ``asked`` is
-    the request that it is the response to.
+    the request to which it is the response.
     """
 
     kind: str
@@ -60,7 +61,7 @@ class Entry:
 
     @classmethod
     def made(cls, fields: Fields, http_head: bytes, location: tuple[str, int, int]) -> "Entry":
-        """Return the entry of a record with these named fields; ``location`` are its file, offset and length."""
+        """Return the entry of a record with these named fields; ``location`` is its file, offset and length."""
         named = {name.lower(): value for name, value in reversed(fields)}
         file, offset, length = location
         return cls(
@@ -77,7 +78,7 @@ class Entry:
 
     @classmethod
     def of(cls, record: Scanned, file: str) -> "Entry | None":
-        """Return the entry of a record, None where the record is damaged or of a type that is not indexed."""
+        """Return the entry of a record; None if the record is damaged or of a type that is not indexed."""
         if record.kind not in INDEXED or not record.is_whole:
             return None
         entry = cls.made(record.header.fields, record.http_head, (file, record.offset, record.size))
@@ -87,7 +88,7 @@ class Entry:
     def is_complete(self) -> bool:
         """Return whether the entry has a URL of an accepted length, a time, and something to replay.
 
-        A response that ended before its head began, or a 304 that is no revisit, would only hide better captures.
+        A response that ended before its head began, or a 304 that is not a revisit, would only hide better captures.
         """
         is_listed = 0 < len(self.url) <= _MAX_URL_LENGTH and timestamp(self.date) is not None
         return is_listed and not (self.kind == "response" and self._is_http and self._is_void)
@@ -101,7 +102,7 @@ class Entry:
         return not self.http_head or status_of(self.http_head) == HTTPStatus.NOT_MODIFIED
 
     def line(self) -> bytes:
-        """Return the line of the index: key, time and JSON; unknown values are left out."""
+        """Return the line of the index: key, time and JSON, without unknown values."""
         status = status_of(self.http_head)
         fields = {
             "url": self.url,
@@ -127,7 +128,7 @@ class Entry:
 
 
 class IndexedRecords:
-    """Makes entries of the records of one file, taken in order.
+    """Makes index entries of the records of one file, which are taken in order.
 
     A request may come before or after its response. Records that are damaged or not indexed get no entry.
     """
@@ -138,7 +139,7 @@ class IndexedRecords:
         self._asked: tuple[str, tuple[str, ...], AskedRequest] | None = None
 
     def take(self, record: Scanned) -> Iterator[Entry]:
-        """Take the next record; yield the entry of the previous response once all its records have come."""
+        """Process the next record; yield the entry of the previous response once all its records have come."""
         others = record.header.concurrent_to
         if record.kind == "request" and record.is_whole:
             asked = AskedRequest.of(record.http_head, record.body)
@@ -154,7 +155,7 @@ class IndexedRecords:
         self._answer = (record.header.record_id, entry)
 
     def end(self) -> Iterator[Entry]:
-        """Yield, at the end of the file, the last entry if it was not yielded before."""
+        """Yield the last entry, at the end of the file, if it was not yielded before."""
         answer, self._answer = self._answer, None
         if answer is not None:
             yield answer[1]
@@ -162,7 +163,7 @@ class IndexedRecords:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file, the byte range and the URL that a line of the index names."""
+    """The file, byte range and URL in a line of the index."""
 
     file: str
     offset: int
@@ -171,7 +172,7 @@ class Place:
 
 
 def place_of(line: bytes) -> Place | None:
-    """Return the place that a line of the index names, None where the line cannot be read."""
+    """Return the place in a line of the index; None if the line cannot be read."""
     try:
         fields = json.loads(line.split(b" ", 2)[2])
         offset = int(fields["offset"])
@@ -191,8 +192,8 @@ _logger = logging.getLogger(__name__)
 class IndexWriter:
     """Writes the index of the WARC files in ``archive`` to ``folder`` while they are written.
 
-    An added line has reached the operating system when ``add`` returns. Finished files are sorted in the background. No
-    method raises for faults of the disk: the index then lacks lines until ``update`` adds them.
+    When ``add`` returns, the operating system has the line. Finished files are sorted in the background. No method
+    raises for faults of the disk: the index then lacks lines until ``update`` adds them.
     """
 
     def __init__(self, archive: Path, folder: Path) -> None:
@@ -204,7 +205,7 @@ class IndexWriter:
         self._closed = False
 
     def add(self, entry: Entry) -> None:
-        """Add a record that has just been written. The records of one file are added in order."""
+        """Add a record that was just written. The records of one file must be added in order."""
         try:
             if entry.file != self._file:
                 self._begin(entry.file)
@@ -215,7 +216,7 @@ class IndexWriter:
             self._end()
 
     def close(self) -> None:
-        """Bring ``index.cdxj`` up to date with all closed WARC files. May be called twice."""
+        """Add the lines of all closed WARC files to ``index.cdxj``. May be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -252,10 +253,10 @@ class IndexWriter:
 
 
 def update(archive: Path, folder: Path) -> Path:
-    """Bring ``index.cdxj`` in ``folder`` up to date with the closed WARC files of ``archive``; return its path.
+    """Add the lines of all closed WARC files in ``archive`` to ``index.cdxj`` in ``folder``; return its path.
 
-    Only captures that no index has are read from the WARC files. The old index stays until the new one is whole on
-    disk. Raises ``OSError`` where the disk refuses; the old index is then unchanged.
+    Only captures that are in no index are read from the WARC files. The old index stays until the new one is whole on
+    disk. Raises ``OSError`` if the disk fails; the old index is then unchanged.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
@@ -277,7 +278,7 @@ def update(archive: Path, folder: Path) -> Path:
 def rebuild(archive: Path, folder: Path) -> Path:
     """Build the index of the closed WARC files of ``archive`` from these files alone; return its path.
 
-    Records that cannot be read whole are left out. Raises ``OSError`` where the disk refuses.
+    Records that cannot be read whole are left out. Raises ``OSError`` if the disk fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
@@ -294,7 +295,7 @@ def rebuild(archive: Path, folder: Path) -> Path:
 def scanned_lines(path: Path, begin: int = 0) -> Iterator[bytes]:
     """Yield the index lines of a closed WARC file's records from offset ``begin`` on, in their order.
 
-    Captures that were taken down, although a file of others still holds them, have no line.
+    Captures that were taken down, but are still in a file of others, have no line.
     """
     is_hidden = hidden_in(path)
     with path.open("rb") as file:
@@ -307,20 +308,20 @@ def scanned_lines(path: Path, begin: int = 0) -> Iterator[bytes]:
 def index_file(path: Path, folder: Path) -> None:
     """Sort the lines of a closed WARC file into its own index, which ``update`` merges into the index in ``folder``.
 
-    Several processes may each do so with a file of their own while nobody else works there. Raises ``OSError``.
+    Several processes may do this for different files at once, if nobody else works in the folder. Raises ``OSError``.
     """
     _settle(path, folder)
 
 
 def index_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of an index file; a last one that was cut off is left out."""
+    """Yield the lines of an index file, without a last line that was cut off."""
     with path.open("rb") as file:
         while (line := file.readline(_MAX_LINE_LENGTH)).endswith(b"\n"):
             yield line
 
 
 def covered_files(index: Path) -> Iterator[str]:
-    """Yield the WARC file's name of each line of an index; nothing where there is no index."""
+    """Yield the WARC file's name in each line of an index; nothing if there is no index."""
     if index.exists():
         for line in index_lines(index):
             yield line.rpartition(b'"filename": "')[2].partition(b'"')[0].decode("ascii", "replace")
@@ -340,7 +341,7 @@ class LineSorter:
         self._size = 0
 
     def extend(self, lines: Iterable[bytes]) -> None:
-        """Take lines in any order."""
+        """Add lines in any order."""
         for line in lines:
             self._lines.append(line)
             self._size += len(line)
@@ -375,7 +376,7 @@ class LineSorter:
 
 
 def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
-    """Write a file of lines and replace an older one once the new one is whole on disk."""
+    """Write a file of lines, which replaces an older one when it is whole on disk."""
     part = target.with_name(target.name + ".part")
     with open(part, "wb", opener=no_link) as file:
         file.writelines(lines)
@@ -386,7 +387,7 @@ def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process has a folder to itself, and keep the others from it. Raise ``OSError``."""
+    """Hold a folder alone within the context, after waiting for any other process that holds it. Raises ``OSError``."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -396,7 +397,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def _settle(warc: Path, folder: Path) -> None:
-    """Sort the lines of a closed WARC file: those written with it, and those of records added after the last line."""
+    """Sort the lines of a closed WARC file, adding those of records that were written after the last line."""
     lines, target = folder / (warc.name + LINES), folder / (warc.name + SORTED)
     if target.exists() and not lines.exists():
         return

@@ -1,9 +1,9 @@
-"""The SQLite tables behind ``history``: the captures of each URL, and how much of each WARC file they cover.
+"""The SQLite tables of ``history``: the captures of each URL, and how much of each WARC file they cover.
 
 ``captures`` has a row for each ``response`` record, and one for each URL at which a ``revisit`` record found a payload
 that is stored elsewhere; later revisits of that payload at that URL update the row. ``current`` marks one row of each
 URL: the newest complete success, else the newest success, else the newest row. ``last`` has the last known record of
-each file; nothing before it has to be read again.
+each file; nothing before it needs to be read again.
 """
 
 import sqlite3
@@ -93,7 +93,7 @@ _BEGIN_FILE = "INSERT INTO segment (name, inode, covered, size, changed, is_open
 
 
 class Last(NamedTuple):
-    """The last known record of a WARC file: its place, its id, and the place of its metadata."""
+    """The last known record of a WARC file: its offset, its id, and the offset of its metadata."""
 
     offset: int
     record: bytes | str
@@ -126,7 +126,7 @@ class Ledger(DerivedIndex[Appended]):
     def open_copy(self, path: Path) -> Self:
         """Open a private copy of a ledger, which may be in use, and in a read-only folder.
 
-        Where that is damaged or missing, the copy is empty.
+        If it is damaged or missing, the copy is empty.
         """
         # In such a folder SQLite opens no file of this kind, unless it is told that there is no log to it.
         for how in ("mode=ro", *(() if path.with_name(path.name + "-wal").exists() else ("immutable=1",))):
@@ -142,13 +142,13 @@ class Ledger(DerivedIndex[Appended]):
     # Catching up
 
     def sources(self) -> Iterator[Source]:
-        """Find the WARC files."""
+        """Return the WARC files."""
         return segment_sources(self._archive, WARC)
 
     def is_other(self, known: Known, source: Source | None) -> bool:
-        """Return whether a file is gone, or its last known record is not there any more.
+        """Return whether a file is gone, or its last known record is no longer there.
 
-        A copied archive counts as the same archive: reading it all again may take days.
+        A copy of an archive counts as the same archive, because reading it all again may take days.
         """
         if source is None:
             return True
@@ -178,7 +178,7 @@ class Ledger(DerivedIndex[Appended]):
             self.add(kept)
 
     def add_committed(self, kept: HistoryRecord) -> None:
-        """Add a capture that has just been written, and commit if it is time to."""
+        """Add a capture that was just written, and commit if it is time to."""
         self.add(kept)
         if self.is_due:
             self.commit()
@@ -193,7 +193,7 @@ class Ledger(DerivedIndex[Appended]):
         self.cover(row.file, Last(row.offset, row.record, row.metadata))
 
     def _seen_again(self, row: Row) -> Row | None:
-        """Return the row to update for a payload seen before; None where the capture tells nothing new."""
+        """Return the row to update for a payload seen before; None if the capture adds no information."""
         unmodified = row.status == HTTPStatus.NOT_MODIFIED
         for former in self.same(row.url, row.digest):
             if not unmodified and former.status != row.status:
@@ -233,7 +233,7 @@ class Ledger(DerivedIndex[Appended]):
     # Captures
 
     def former(self, row: Row | None) -> Former | None:
-        """Return the ``Former`` of a row; None for None, and where no record holds its payload any more."""
+        """Return the ``Former`` of a row; None if the row is None or no record holds its payload any more."""
         if row is None:
             return None
         holder = row if row.own or row.digest is None else self.first(row.digest)
@@ -269,12 +269,12 @@ class Ledger(DerivedIndex[Appended]):
         )
 
     def current(self, url: str) -> Row | None:
-        """Return the current row of a URL, None where there is none."""
+        """Return the current row of a URL; None if there is none."""
         found = self.base.execute(_CURRENT, (key_of(url), url)).fetchone()
         return Row._make(found) if found else None
 
     def before(self, url: str, date: int) -> Row | None:
-        """Return the row of a URL that was current at a date, None where nothing had been captured by then."""
+        """Return the row of a URL that was current at a date; None if nothing was captured before it."""
         row = self.current(url)
         if row is None or row.date < date:
             return row
@@ -282,20 +282,20 @@ class Ledger(DerivedIndex[Appended]):
         return Row._make(found) if found else None
 
     def same(self, url: str, digest: bytes | None) -> list[Row]:
-        """Return the rows of a URL with that payload, the one seen last first."""
+        """Return the rows of a URL with this payload; the one seen last comes first."""
         return [Row._make(found) for found in self.base.execute(_SAME, (key_of(url), url, digest))]
 
     def first(self, digest: bytes) -> Row | None:
-        """Return the first row whose record holds that payload whole, None where there is none."""
+        """Return the first row whose record holds this payload whole; None if there is none."""
         return next(iter(self.holding(digest, 1)), None)
 
     def was_gone(self, url: str, after: int, before: int) -> bool:
-        """Return whether the server said between two dates that there is no such page (404, 410)."""
+        """Return whether the server answered 404 or 410 between two dates."""
         asked = (key_of(url), url, after, before, after, before)
         return self.base.execute(_GONE, asked).fetchone() is not None
 
     def holding(self, digest: bytes, most: int) -> list[Row]:
-        """Return the first rows whose records hold that payload whole."""
+        """Return the first rows whose records hold this payload whole, at most ``most``."""
         return [Row._make(found) for found in self.base.execute(_HOLDING, (digest[:6], digest, most))]
 
     def pages(self, after: int, most: int) -> list[Row]:
@@ -303,11 +303,11 @@ class Ledger(DerivedIndex[Appended]):
         return [Row._make(found) for found in self.base.execute(_PAGES, (after, most))]
 
     def places(self) -> Iterator[tuple[str, int, str]]:
-        """Yield the places of responses, metadata and documents: file, offset, and the URL that each is of."""
+        """Yield the places of responses, metadata and documents: the file, the offset, and the URL they belong to."""
         yield from self.base.execute(_PLACES)
 
     def put_row(self, row: Row) -> None:
-        """Insert a row that has no id, or replace the one with its id; settle which row of its URL is current."""
+        """Insert a row without an id, or replace the row with its id, and mark the current row of its URL."""
         self._begin()
         newest = self.base.execute(_STANDING, (row.key, row.url)).fetchone()
         if newest is not None and newest[0] != row.id:
@@ -325,7 +325,7 @@ class Ledger(DerivedIndex[Appended]):
         self._ids = {name: number for number, name in self._names.items()}
 
     def settle(self) -> None:
-        """Record the last known record of the file that was read last."""
+        """Store the last known record of the file that was read last."""
         if self._cover is not None:
             file, last = self._cover
             self.base.execute("INSERT OR REPLACE INTO last VALUES (?, ?, ?, ?)", (file, *last))
@@ -333,7 +333,7 @@ class Ledger(DerivedIndex[Appended]):
         self._waiting = 0
 
     def last_of(self, file: int) -> Last | None:
-        """Return the last known record of a file, None where none is known."""
+        """Return the last known record of a file; None if none is known."""
         found = self.base.execute("SELECT offset, record, metadata FROM last WHERE file = ?", (file,)).fetchone()
         return Last(*found) if found else None
 
@@ -356,7 +356,7 @@ class Ledger(DerivedIndex[Appended]):
         return number
 
     def cover(self, file: int, last: Last) -> None:
-        """Record the last known record of a file; its earlier rows are committed with this, or before it."""
+        """Set the last known record of a file; its earlier rows are committed with it, or before it."""
         self._begin()
         if self._cover is not None and self._cover[0] != file:
             self.settle()
@@ -369,7 +369,7 @@ class Ledger(DerivedIndex[Appended]):
         return self.shares or self._waiting >= _COMMIT_ROWS or self._clock() - self._since >= _COMMIT_SECONDS
 
     def forget(self, known: Known) -> bool:
-        """Remove everything known from a file; another row of each URL, if any, becomes its current one."""
+        """Remove everything known about a file; another row of each URL, if there is one, becomes the current one."""
         run, file = self.base.execute, (known.id,)
         run("CREATE TEMP TABLE IF NOT EXISTS lost (key INTEGER, url TEXT)")
         run("INSERT INTO temp.lost SELECT key, url FROM captures WHERE file = ? AND current", file)
@@ -385,7 +385,7 @@ class Ledger(DerivedIndex[Appended]):
     # Transactions
 
     def commit(self) -> None:
-        """Commit the latest rows, so that they survive the end of the process."""
+        """Commit the added rows, so that they survive the end of the process."""
         self.settle()
         if self.base.in_transaction:
             self.base.execute("COMMIT")
@@ -404,7 +404,7 @@ class Ledger(DerivedIndex[Appended]):
 
 
 def remembered_places(folder: Path) -> Iterator[tuple[str, int, str]]:
-    """Yield the places of responses, metadata and documents in a folder's history, if that can be read.
+    """Yield the places of responses, metadata and documents in a folder's history; nothing if it cannot be read.
 
     Each is a file, an offset, and the URL of the record there.
     """

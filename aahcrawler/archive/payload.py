@@ -1,4 +1,4 @@
-"""Extracts the payload of an HTTP message that arrives in pieces, by removing its head and the chunked coding."""
+"""Extract the payload of an HTTP message that arrives in pieces: remove its head and the chunked coding."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _FOLDED = re.compile(rb"\r?\n[ \t]+")
 _MAX_LINE_LENGTH = 16_384
 
 HEAD = 1 << 19
-"""Bytes of a block that are looked at for the end of its head: twice what the wire client takes."""
+"""How many bytes of a block are searched for the end of its head: twice what the wire client accepts."""
 
 
 def beginning_of(block: bytes) -> bytes:
@@ -32,7 +32,7 @@ def is_whole_head(beginning: bytes) -> bool:
 
 
 def status_of(head: bytes) -> int | None:
-    """Return the status code of an HTTP response's head, None where it has none."""
+    """Return the status code in an HTTP response's head; None if it has none."""
     status = _STATUS.match(head)
     return int(status[1]) if status else None
 
@@ -48,7 +48,7 @@ class HttpPayload:
     """Extracts the payload from the block of a ``response`` or ``request`` record, fed in pieces.
 
     Until the head has ended, ``head`` is None and ``feed`` returns nothing. A block without the end of a head in its
-    first ``HEAD`` bytes has no payload. ``rest`` are the bytes that followed the head in the piece that ended it. Where
+    first ``HEAD`` bytes has no payload. ``rest`` has the bytes that followed the head in the piece that ended it. If
     the chunked coding is cut off or broken, the payload ends there.
     """
 
@@ -62,16 +62,16 @@ class HttpPayload:
 
     @property
     def beginning(self) -> bytes:
-        """The head, or as much of it as was received, ``HEAD`` bytes at most."""
+        """The head, or what was received of it, at most ``HEAD`` bytes."""
         return self._pending[:HEAD] if self.head is None else self.head
 
     @property
     def is_whole(self) -> bool:
-        """Whether the payload has ended as its coding says; always True without the chunked coding."""
+        """Whether the payload has ended as its coding requires; always True without the chunked coding."""
         return self._chunks is None or self._chunks.is_whole
 
     def feed(self, piece: bytes) -> bytes:
-        """Process bytes of the block and return those of the payload among them."""
+        """Process bytes of the block, and return the bytes of the payload among them."""
         if self.head is None:
             piece = self._feed_head(piece)
         if self._chunks is not None:
@@ -145,14 +145,14 @@ _METHOD = re.compile(rb"([A-Za-z]{1,20})[ \t]")
 
 @dataclass(frozen=True, slots=True)
 class AskedRequest:
-    """The method of a request, and the text that encodes its body in the URL under which its response is looked up."""
+    """The method of a request, and its body as text that is part of the URL under which its response is looked up."""
 
     method: str = "GET"
     query: str = ""
 
     @classmethod
     def of(cls, head: bytes, body: bytes) -> Self:
-        """Return the method and body of a request, given its head.
+        """Return the method and body of a request, given its head and body.
 
         ``body`` may be cut after ``MAX_BODY_LENGTH`` + 1 bytes.
         """
@@ -173,18 +173,18 @@ class AskedRequest:
         return cls.of(message.beginning, body[: MAX_BODY_LENGTH + 1])
 
     def url(self, target: str) -> str:
-        """Return the URL under which the response is looked up: the target of a GET, else one with the body encoded."""
+        """Return the URL under which the response is looked up: for other methods than GET, it includes the body."""
         return target if posted_by(target) is not None else lookup_url(target, self.method, self.query)
 
 
 GOT: Final = AskedRequest()
-"""What is asked for by GET."""
+"""A GET request."""
 
 
 def key_of_url(url: str, asked: AskedRequest | None = None) -> str:
     """Return the index key of a URL for a request; without ``asked``, for a GET.
 
-    URLs that already encode a sent form have the keys that the form's request would have.
+    A URL that already encodes a sent form has the key that the form's request would have.
 
     >>> key_of_url("http://a.test/s?f=1&__wb_method=POST&q=a+b")
     'test,a)/s?__wb_method=post&f=1&q=a%20b'

@@ -1,6 +1,6 @@
-"""Reads one record at a known place of a WARC file, and the records appended with it.
+"""Read one record at a known place of a WARC file, and the records of the same capture after it.
 
-Files that are being written may be read as well: the records appended to them are whole.
+This works for files that are being written as well, because the records in them are whole.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,26 +49,26 @@ from aahcrawler.request_queries import MAX_BODY_LENGTH
 from aahcrawler.segments import OPEN
 
 MAX_METADATA_LENGTH = 1 << 26
-"""Bytes of a metadata record beyond which it is passed over."""
+"""The most bytes of a metadata record that is read."""
 _ANSWERS = frozenset({"response", "revisit"})
 _HEADER_END = b"\r\n\r\n"
 _MAX_INFO_LENGTH = 1 << 20
 _MAX_RESOURCES = 100
 _MAX_BESIDE = 12
-"""Records behind an answer that are looked at: more than a crawl writes."""
+"""How many records after a response are examined: more than a crawl writes."""
 _IN_MEMORY = 1 << 20
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 T = TypeVar("T")
 
 
 class RecordError(Exception):
-    """Raised where no whole record is at a place."""
+    """Raised when there is no whole record at a place."""
 
 
 class Record:
     """A record in the gzip member at one place of a file: its header, and its block as a stream that is read once.
 
-    Raises ``RecordError`` where the header cannot be read.
+    Raises ``RecordError`` if the header cannot be read.
     """
 
     def __init__(self, member: Member) -> None:
@@ -89,7 +89,7 @@ class Record:
 
     @property
     def end(self) -> int:
-        """The end of its gzip member, once the block has been read."""
+        """The offset after its gzip member, once the block was read."""
         return self._member.end
 
     @property
@@ -98,16 +98,16 @@ class Record:
         return self.header.get("WARC-Type").lower()
 
     def is_of(self, answer: str) -> bool:
-        """Return whether the record has that id, or belongs to the response with that id."""
+        """Return whether the record has this id, or belongs to the response with this id."""
         if self.kind in _ANSWERS:
             return self.header.record_id == answer
         others = (*self.header.concurrent_to, self.header.get("WARC-Refers-To").strip("<>"))
         return answer in (self.header.record_id, *others)
 
     def block(self) -> Iterator[bytes]:
-        """Yield the block in pieces; at the end of the iteration, the member's checksum has been verified.
+        """Yield the block in pieces. After the last piece, the member's checksum has been verified.
 
-        Raises ``RecordError`` where the block is not whole.
+        Raises ``RecordError`` if the block is not whole.
         """
         length = self.header.get("Content-Length")
         if not (length.isascii() and length.isdigit() and len(length) <= 18):
@@ -125,12 +125,12 @@ class Record:
             raise RecordError(f"{left} bytes of its block are missing")
 
     def skip(self) -> None:
-        """Read the rest of the block. Raises ``RecordError`` where it is not whole."""
+        """Read the rest of the block. Raises ``RecordError`` if it is not whole."""
         for _ in self.block():
             pass
 
     def whole_block(self, most: int) -> bytes:
-        """Return the block. Raises ``RecordError`` where it is not whole, or is longer than ``most`` bytes."""
+        """Return the block. Raises ``RecordError`` if it is not whole, or longer than ``most`` bytes."""
         block = bytearray()
         for piece in self.block():
             block += piece
@@ -143,10 +143,10 @@ class Record:
 class Appended:
     """A ``response`` or ``revisit`` record that can be read whole, with the other records of the same capture.
 
-    ``http_head`` is the head of the HTTP message in it or, of a 304, in the metadata record. ``metadata`` is the block
-    of the metadata record that follows and refers to it, None where there is none; that record begins at
-    ``metadata_offset``. ``crawl`` is the number given by the file's last ``warcinfo`` record, 0 where it gives none.
-    ``asked`` is the method and body of its request, ``resources`` are the documents and pictures made by a browser.
+    ``http_head`` is the head of the HTTP message in it or, for a 304, in the metadata record. ``metadata`` is the block
+    of the metadata record that follows and refers to it, at ``metadata_offset``; both are None if there is none.
+    ``crawl`` is the number in the file's last ``warcinfo`` record, 0 if it has none. ``asked`` is the method and body
+    of its request, ``resources`` are the documents and pictures that a browser made of the page.
     """
 
     offset: int
@@ -160,7 +160,7 @@ class Appended:
 
 
 def open_place(archive: Path, name: str) -> BinaryIO | None:
-    """Open a WARC file by its final name, even while it is being written; None where it cannot be read.
+    """Open a WARC file by its final name, even while it is being written; None if it cannot be read.
 
     Names come from indexes, so a name that leads out of the folder is rejected (None).
     """
@@ -178,10 +178,9 @@ def open_place(archive: Path, name: str) -> BinaryIO | None:
 
 
 def read_in(member: Member, read: Callable[[Record], T | None], of: str = "") -> T | None:
-    """Return what ``read`` makes of the record in a gzip member; None where the record is damaged.
+    """Return what ``read`` makes of the record in a gzip member; None if the record is damaged.
 
-    With ``of``, None as well where the record belongs to another response than the one with that id. Raises
-    ``OSError``.
+    With ``of``, also None unless the record belongs to the response with that id. Raises ``OSError``.
     """
     with suppress(RecordError):
         record = Record(member)
@@ -192,7 +191,7 @@ def read_in(member: Member, read: Callable[[Record], T | None], of: str = "") ->
 def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | None], of: str = "") -> T | None:
     """Return what ``read`` makes of the record at a place of a file, given by its final name.
 
-    None as for ``read_in``, and where the file is gone.
+    None as for ``read_in``, and if the file is gone.
     """
     file = open_place(archive, name)
     if file is None:
@@ -202,10 +201,10 @@ def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | 
 
 
 def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
-    """Yield the response with that id at a place, then the records after it that refer to it.
+    """Yield the response with this id at a place, then the records after it that refer to it.
 
-    Nothing is yielded where another record is there, or after damage. Each record must be read before the next one.
-    Raises ``OSError``.
+    Nothing is yielded if another record is there, or after damage. Each record must be read before the next one. Raises
+    ``OSError``.
     """
     file = open_place(archive, place.file)
     if file is None:
@@ -219,10 +218,10 @@ def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
 
 
 def exchange_in(record: Record, most: int | None = None) -> Exchange:
-    """Return the response that a record holds, which the caller closes; more than 1 MiB is kept on disk.
+    """Return the response in a record. The caller closes it; if it has more than 1 MiB, it is on disk.
 
-    ``request`` is empty and ``method`` is ``GET``, since only the request record has these. Raises ``RecordError``
-    where the block is not whole, or longer than ``most`` bytes.
+    ``request`` is empty and ``method`` is ``GET``, because only the request record has these. Raises ``RecordError`` if
+    the block is not whole, or longer than ``most`` bytes.
     """
     body = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - whoever takes the exchange closes it
     size = 0
@@ -261,9 +260,9 @@ def exchange_in(record: Record, most: int | None = None) -> Exchange:
 
 
 def memento_of(header: Header) -> Memento | None:
-    """Return which archive a response was taken from, as its record says; None where its site was asked for it.
+    """Return the archive and capture from which a response was taken; None if it came from its own site.
 
-    A record of other software that names a source and no moment was obtained when it was captured, as far as is known.
+    If other software recorded the archive, but not the moment of the request, the moment of the capture is used.
     """
     uri = header.get(SOURCE_URI)
     if not uri:
@@ -274,7 +273,7 @@ def memento_of(header: Header) -> Memento | None:
 
 
 def _truncation(reason: str) -> Truncation | None:
-    """Return why a response is truncated; reasons unknown here, from other software, count as unspecified."""
+    """Return why a response is truncated; unknown reasons, from other software, count as unspecified."""
     try:
         return Truncation(reason.lower()) if reason else None
     except ValueError:
@@ -282,9 +281,9 @@ def _truncation(reason: str) -> Truncation | None:
 
 
 def rendered_in(record: Record) -> Rendered | None:
-    """Return the rendered document that a record holds; None where it holds none.
+    """Return the rendered document in a record; None if it holds none.
 
-    Raises ``RecordError`` where it is not whole, or too large to be read.
+    Raises ``RecordError`` if it is not whole, or too large to be read.
     """
     if record.kind != "resource" or not record.header.get("WARC-Target-URI").strip("<>").startswith(DOM):
         return None
@@ -294,9 +293,9 @@ def rendered_in(record: Record) -> Rendered | None:
 
 
 def metadata_in(record: Record) -> Metadata | None:
-    """Return the metadata of a response from their record; None where the record holds none.
+    """Return the metadata of a response from a metadata record; None if the record holds something else.
 
-    Raises ``RecordError`` where it is not whole, or too large to be read.
+    Raises ``RecordError`` if it is not whole, or too large to be read.
     """
     return (
         understood(record.whole_block(MAX_METADATA_LENGTH)) if record.header.get("Content-Type") == MEDIA_TYPE else None
@@ -304,9 +303,9 @@ def metadata_in(record: Record) -> Metadata | None:
 
 
 def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
-    """Yield the captures appended to a file from the member at ``begin`` on; damaged ones are left out.
+    """Yield the captures in a file from the member at ``begin`` on, leaving out damaged ones.
 
-    Raises ``OSError`` alone. Memory use does not depend on the size of a response.
+    Raises only ``OSError``. Memory use does not depend on the size of a response.
     """
     crawl = _crawl_number(Member(file, 0)) if begin else 0
     last: Appended | None = None
@@ -330,7 +329,7 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
 
 
 def _with_record(last: Appended, record: Record) -> Appended:
-    """Return a response with the content of another record of the same capture added."""
+    """Add the content of another record of the same capture to a response."""
     match record.kind:
         case "request":
             return replace(last, asked=_asked(record))
@@ -344,7 +343,7 @@ def _with_record(last: Appended, record: Record) -> Appended:
 
 
 def _asked(record: Record) -> AskedRequest:
-    """Return the method and body of a request record, reading no more of the body than counts."""
+    """Return the method and body of a request record, reading only as much of the body as is used."""
     message = HttpPayload()
     body = bytearray()
     for piece in record.block():
@@ -354,7 +353,7 @@ def _asked(record: Record) -> AskedRequest:
 
 
 def _with_metadata(last: Appended, record: Record) -> Appended:
-    """Return a response with the content of one of its metadata records added."""
+    """Add the content of a metadata record to its response."""
     media_type = record.header.get("Content-Type")
     if media_type == HTTP_RESPONSE:
         return replace(last, http_head=_head_of(record))

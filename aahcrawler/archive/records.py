@@ -1,7 +1,8 @@
-"""Builds WARC 1.1 record headers from plain values (ISO 28500:2017), those of what a browser made of a page too.
+"""Build WARC 1.1 record headers from plain values (ISO 28500:2017), including those of resources made by a browser.
 
-Each record has a URN that contains the page's URL, never that URL itself, so that replay does not take it for what the
-server sent. ``urn:view:`` and ``urn:thumbnail:`` are the names that browsertrix-crawler gives to screenshots.
+The target of a resource is a URN that contains the page's URL, and not the URL itself, so that replay does not show it
+as the server's response. ``urn:view:`` and ``urn:thumbnail:`` are the names that browsertrix-crawler gives to
+screenshots.
 """
 
 import base64
@@ -20,27 +21,27 @@ from aahcrawler import metadata
 from aahcrawler.exchange import Exchange, Memento, Truncation
 
 DOM: Final = "urn:dom:"
-"""What the target of a document as rendered begins with; the page's URL follows."""
+"""The prefix of a rendered document's target; the page's URL follows."""
 VIEW: Final = "urn:view:"
-"""What the target of a picture of the window begins with."""
+"""The prefix of a screenshot's target."""
 THUMBNAIL: Final = "urn:thumbnail:"
-"""What the target of a small picture of the window begins with."""
+"""The prefix of a small screenshot's target."""
 NAMES: Final = (DOM, VIEW, THUMBNAIL)
 HTML: Final = "text/html;charset=utf-8"
 DOCUMENT_URL: Final = "AAH-Document-URL"
-"""The field that names the URL which a document had when it was taken, where scripts had changed it."""
+"""The field with the URL that a document had when it was taken, if scripts had changed it."""
 MADE_OF: Final = "AAH-Made-Of"
-"""The field that names the data which a document was made of, where no browser made it: URLs, blanks between them."""
+"""The field with the URLs of the data from which a document was made without a browser, separated by blanks."""
 MAX_DOM_LENGTH: Final = 1 << 26
-"""Bytes of a document as rendered beyond which it is passed over by those who read it."""
+"""The most bytes of a rendered document that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A ``resource`` record beside the response of a page. ``record_id`` is a URN, without angle brackets.
 
-    ``document_url`` is the URL of the document when it was taken, empty where it is the page's own. ``made_of`` are the
-    URLs of the data that the document was made from, empty where a browser made it.
+    ``document_url`` is the URL of the document when it was taken, empty if it is the page's own. ``made_of`` are the
+    URLs of the data from which the document was made, empty if a browser made it.
     """
 
     record_id: str
@@ -74,7 +75,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class KeptResource:
-    """A resource record in the archive: its id, its target, and where its gzip member begins in its page's file."""
+    """A resource record in the archive: its id, its target, and the offset of its gzip member in its page's file."""
 
     record_id: str
     target: str
@@ -82,7 +83,7 @@ class KeptResource:
 
 
 def page_of_resource(target: str) -> str:
-    """Return the URL of the page that a resource belongs to, empty where the target names none.
+    """Return the URL of the page that a resource belongs to; empty if the target contains none.
 
     >>> page_of_resource("urn:dom:http://a.test/"), page_of_resource("urn:uuid:1")
     ('http://a.test/', '')
@@ -97,37 +98,36 @@ HTTP_RESPONSE: Final = "application/http;msgtype=response"
 LONG_HTTP_RESPONSE: Final = "message/http;msgtype=response"
 """The media type of a response whose head has more than ``MAX_HEAD_LENGTH`` bytes.
 
-FastWARC gives up the file in which ``application/http`` has a longer one; warcio reads it under either type.
+FastWARC stops reading a file in which ``application/http`` has a longer one; warcio reads it under either type.
 """
 MAX_HEAD_LENGTH: Final = 32_000
 TLS_PROBLEM: Final = "AAH-TLS-Problem"
-"""The named field that says what was wrong with a certificate which the definition has the crawl accept."""
+"""The field that says what is wrong with a certificate that the definition tells the crawl to accept."""
 
 SESSION: Final = "AAH-Session"
-"""The field of records that were made while a site knew the crawl: how it did, separated by commas."""
+"""The field of records made while a site recognised the crawl; it says how it did, separated by commas."""
 REDACTED: Final = "AAH-Redacted"
-"""The field of records in which something is masked: what that is, separated by commas."""
+"""The field of records in which something is masked; it says what, separated by commas."""
 
 RESOURCE_TYPE: Final = "WARC-Resource-Type"
-"""What a browser asked for an answer as, in lower case: a field of browsertrix-crawler, which replay reads."""
+"""As what a browser requested the response, in lower case: a field of browsertrix-crawler, which replay reads."""
 
 SHOWN_ON: Final = "AAH-Shown-On"
-"""The field that names the page on which a browser asked for an answer."""
+"""The field with the URL of the page on which a browser made the request."""
 
 SOURCE_URI: Final = "WARC-Source-URI"
-"""The field that says from which URI-M, or from which record, a response was taken that an archive had.
+"""The field with the URI-M, or the record, from which a response was taken if an archive had it.
 
-It and ``CREATION_DATE`` are those of pywb, for what it records from other archives; WARC-Date is when that archive
-captured it.
+pywb uses it and ``CREATION_DATE`` for what it records from other archives; WARC-Date is when that archive captured it.
 """
 CREATION_DATE: Final = "WARC-Creation-Date"
-"""The field that says when such a response was taken from there."""
+"""The field that says when such a response was taken from the archive."""
 SOURCE_ARCHIVE: Final = "AAH-Source-Archive"
-"""The field that names the archive which had it."""
+"""The field that names this archive."""
 SOURCE: Final = "AAH-Source"
-"""The field that names the source of the definition by which it was found."""
+"""The field that names the source in the definition by which the response was found."""
 REWRITTEN: Final = "AAH-Rewritten"
-"""The field with the value ``true`` where the archive gave a rewritten page alone, whose links were turned back."""
+"""The field with the value ``true`` if the archive gave only a rewritten page, whose links were restored."""
 
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
@@ -137,9 +137,9 @@ _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
 class CrawlInfo:
     """The description of the crawl in the ``warcinfo`` record of each file; empty values are left out.
 
-    ``crawl`` is the ICD's id and ``definition`` the ICD as one line of JSON; ``crawl_number`` says which crawl of that
-    ICD it is, counted from 1. ``robots`` is the policy towards robots.txt (``obey`` or ``ignore``), ``software`` name
-    and version. ``described`` holds further Dublin Core terms, by their names in ``dcterms``.
+    ``crawl`` is the ICD's id and ``definition`` the ICD as one line of JSON; ``crawl_number`` is the number of the
+    crawl of that ICD, counted from 1. ``robots`` is the policy towards robots.txt (``obey`` or ``ignore``),
+    ``software`` name and version. ``described`` holds further Dublin Core terms, by their names in ``dcterms``.
     """
 
     crawl: str
@@ -156,10 +156,9 @@ class CrawlInfo:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """The properties of a payload as detected, not as its header claims; None where not detected.
+    """The properties of a payload as detected, not as its header claims; None if not detected.
 
-    ``media_type`` is the type detected from the bytes (``aahcrawler.page.sniff``), ``language`` an ISO 639 or BCP 47
-    code.
+    ``media_type`` is detected from the bytes (``aahcrawler.page.sniff``); ``language`` is an ISO 639 or BCP 47 code.
     """
 
     media_type: str | None = None
@@ -171,10 +170,10 @@ UNIDENTIFIED: Final = Identified()
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The response that holds the payload of a revisit.
+    """The response with the payload of a revisit.
 
-    ``record_id`` is without angle brackets, ``date`` as its WARC-Date stands, ``digest`` the SHA-1 of its payload.
-    ``chunked`` says whether the payload lies there in the chunked coding, None where that is not known.
+    ``record_id`` is without angle brackets, ``date`` is spelled as its WARC-Date, ``digest`` is the SHA-1 of its
+    payload. ``chunked`` says whether the payload is stored there in the chunked coding; None if unknown.
     """
 
     record_id: str
@@ -304,18 +303,18 @@ def metadata_fields(
 
 
 def is_http(media_type: str) -> bool:
-    """Return whether a record's Content-Type says that it holds an HTTP message."""
+    """Return whether a record's Content-Type declares an HTTP message."""
     return media_type.lower().replace(" ", "").startswith(("application/http", "message/http"))
 
 
 def header(fields: Fields, block_digest: bytes, length: int) -> bytes:
-    """Return a whole record header with its closing empty line; fields without a value are left out."""
+    """Return a whole record header with its final empty line; fields without a value are left out."""
     closing = (("WARC-Block-Digest", labelled_digest(block_digest)), ("Content-Length", str(length)))
     return b"WARC/1.1\r\n" + _lines((*fields, *closing)) + b"\r\n"
 
 
 def warc_date(moment: datetime) -> str:
-    """Return a time in UTC as WARC-Date writes it, to the microsecond.
+    """Return a time in UTC in the format of WARC-Date, to the microsecond.
 
     >>> warc_date(datetime(2026, 1, 2, 3, 4, 5, 600, UTC))
     '2026-01-02T03:04:05.000600Z'
@@ -324,7 +323,7 @@ def warc_date(moment: datetime) -> str:
 
 
 def labelled_digest(digest: bytes) -> str:
-    """Return a SHA-1 digest as archives write it.
+    """Return a SHA-1 digest in the notation of archives.
 
     >>> labelled_digest(bytes(20))
     'sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
@@ -333,7 +332,7 @@ def labelled_digest(digest: bytes) -> str:
 
 
 def unlabelled_digest(label: str) -> bytes:
-    """Return the digest that a header field holds, nothing where that is no SHA-1.
+    """Return the digest in a header field; no bytes if it is not a SHA-1.
 
     >>> unlabelled_digest(labelled_digest(bytes(20))) == bytes(20), unlabelled_digest("sha1:?")
     (True, b'')

@@ -1,4 +1,4 @@
-"""Reads the gzip members and the records of a WARC file, and finds the faults that each shows by itself (ISO 28500)."""
+"""Read the gzip members and records of a WARC file, and find the faults that a single record shows (ISO 28500)."""
 
 import base64
 import hashlib
@@ -25,15 +25,15 @@ _STEP = 512
 
 
 class MemberError(Exception):
-    """Raised where the compressed data of a member cannot be trusted from here on."""
+    """Raised when the compressed data of a member cannot be trusted any further."""
 
 
 class TornError(MemberError):
-    """The file ends in the middle of the member."""
+    """Raised when the file ends in the middle of a member."""
 
 
 class Member:
-    """A gzip member. ``offset`` is its first byte in the file; ``end`` is the byte after it, once it has been read."""
+    """A gzip member. ``offset`` is its first byte in the file; ``end`` is the offset after it, once it was read."""
 
     def __init__(self, file: BinaryIO, offset: int) -> None:
         self.offset = offset
@@ -49,14 +49,14 @@ class Member:
 
     @property
     def is_none(self) -> bool:
-        """Return whether no gzip member begins at that place."""
+        """Return whether no gzip member begins at this offset."""
         self._file.seek(self.offset)
         return self._file.read(len(_MAGIC)) != _MAGIC
 
     def read(self, size: int = _PIECE) -> bytes:
         """Return at most ``size`` bytes; none at the member's end, after its checksum was verified.
 
-        Raises ``MemberError`` for damaged data and ``TornError`` where the file ends too early.
+        Raises ``MemberError`` for damaged data and ``TornError`` if the file ends too early.
         """
         while not self._inflate.eof:
             compressed = self._inflate.unconsumed_tail or self._more()
@@ -69,7 +69,7 @@ class Member:
         return b""
 
     def is_whole(self) -> bool:
-        """Read the rest, and return whether its checksum is right."""
+        """Read the rest of the member, and return whether its checksum is right."""
         try:
             while self.read():
                 pass
@@ -91,7 +91,7 @@ def members(file: BinaryIO, begin: int = 0, beginning: bytes = _WARC) -> Iterato
     """Yield each member of a file from ``begin`` on, including those whose data turn out to be damaged.
 
     After a damaged member, the next is the first whole one whose text starts with ``beginning``; bytes in between
-    belong to no member. The caller may read any part of a member; the rest is read here.
+    belong to no member. The caller may read any part of a member; this function reads the rest.
     """
     offset: int | None = begin
     while offset is not None and _has(file, offset):
@@ -105,7 +105,7 @@ def members(file: BinaryIO, begin: int = 0, beginning: bytes = _WARC) -> Iterato
 
 
 def magic_places(file: BinaryIO, begin: int) -> Iterator[int]:
-    """Yield each place from ``begin`` on whose first bytes are those of a gzip member; more is not checked."""
+    """Yield each offset from ``begin`` on at which the first bytes of a gzip member occur; nothing else is checked."""
     position, kept = begin, b""
     while True:
         file.seek(position)
@@ -122,9 +122,9 @@ def magic_places(file: BinaryIO, begin: int) -> Iterator[int]:
 
 
 def salvaged(file: BinaryIO, begin: int, end: int, most: int) -> bytes:
-    """Return about ``most`` bytes that can be unpacked of a damaged member before the damage; no checksum is verified.
+    """Return about ``most`` bytes decompressed from a damaged member before the damage; no checksum is verified.
 
-    Where the member's own header is damaged, its data are unpacked without it.
+    If the member's own header is damaged, its data are decompressed without it.
     """
     for skipped, wbits in ((0, 31), (_HEADER, -15)):
         if found := _unpacked(file, begin + skipped, end, most, wbits):
@@ -149,7 +149,7 @@ def _unpacked(file: BinaryIO, begin: int, end: int, most: int, wbits: int) -> by
 
 
 def _up_to_the_damage(inflate: "zlib._Decompress", piece: bytes) -> bytes:
-    """Unpack byte by byte, since zlib discards the output of a call in which it meets damage."""
+    """Decompress byte by byte, because zlib discards the output of a call in which it meets damage."""
     found = bytearray()
     for at in range(len(piece)):
         try:
@@ -165,7 +165,7 @@ def _has(file: BinaryIO, offset: int) -> bool:
 
 
 def _begins(file: BinaryIO, offset: int, beginning: bytes) -> bool:
-    """Return whether a whole member whose text starts with ``beginning`` is at a place."""
+    """Return whether a whole member whose text starts with ``beginning`` is at this offset."""
     member = Member(file, offset)
     try:
         return member.read(len(beginning)) == beginning and member.is_whole()
@@ -186,7 +186,7 @@ _WITH_TARGET = frozenset({"response", "resource", "request", "revisit", "convers
 
 
 class Problem(StrEnum):
-    """The possible faults of an archive; the value names the fault in words."""
+    """The possible faults of an archive; the value describes the fault in words."""
 
     TORN = "the record is torn: the file ends in the middle of it"
     DAMAGED = "the compressed data are damaged"
@@ -224,7 +224,7 @@ class Header:
     fields: tuple[tuple[str, str], ...]
 
     def get(self, name: str) -> str:
-        """Return the first value of a name in any case; empty when there is none."""
+        """Return the first value of a field, whose name may be in any case; empty if there is none."""
         wanted = name.lower()
         return next((value for key, value in self.fields if key.lower() == wanted), "")
 
@@ -235,7 +235,7 @@ class Header:
 
     @property
     def concurrent_to(self) -> tuple[str, ...]:
-        """The ids of the records that it belongs to, without angle brackets."""
+        """The ids of the records with which this record shares a capture, without angle brackets."""
         return tuple(value.strip("<>") for name, value in self.fields if name.lower() == "warc-concurrent-to")
 
 
@@ -243,9 +243,9 @@ class Header:
 class Scanned:
     """A record found at ``offset`` of its file, ``size`` compressed bytes long.
 
-    ``http_head`` is the head of the HTTP message in it, as far as it is there. ``body`` is the body of a request other
-    than GET, at most one byte more than ``MAX_BODY_LENGTH``, and else empty. ``problems`` are the faults of the record
-    by itself, with details. A member without a readable record has an empty header.
+    ``http_head`` is the head of the HTTP message in it, as far as it exists. ``body`` is the body of a request other
+    than GET, at most ``MAX_BODY_LENGTH`` + 1 bytes, and else empty. ``problems`` are the faults that this record shows,
+    with details. A member without a readable record has an empty header.
     """
 
     offset: int
@@ -257,7 +257,7 @@ class Scanned:
 
     @property
     def kind(self) -> str:
-        """The record's type in lower case, empty when it is not known."""
+        """The record's type in lower case; empty if unknown."""
         return self.header.get("WARC-Type").lower()
 
     @property
@@ -268,16 +268,16 @@ class Scanned:
 
 
 def scan(file: BinaryIO, begin: int = 0) -> Iterator[Scanned]:
-    """Yield every record of a compressed WARC file from offset ``begin`` on, damaged ones with their faults.
+    """Yield every record of a compressed WARC file from offset ``begin`` on, including damaged ones with their faults.
 
-    Memory use depends neither on the size of a record nor on that of the file. Raises ``OSError`` only.
+    Memory use depends neither on the size of a record nor on that of the file. Raises only ``OSError``.
     """
     for member in members(file, begin):
         yield _scan(member)
 
 
 class BlockCheck:
-    """Compares the digests in a record's header with those of its block and payload, which are fed in pieces."""
+    """Compares the digests in a record's header with those of its block and payload. The block is fed in pieces."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -293,7 +293,7 @@ class BlockCheck:
 
     @property
     def body(self) -> bytes:
-        """The body of a request other than GET, one byte more than ``MAX_BODY_LENGTH`` at most."""
+        """The body of a request other than GET, at most ``MAX_BODY_LENGTH`` + 1 bytes."""
         return bytes(self._body[: MAX_BODY_LENGTH + 1])
 
     @property
@@ -302,7 +302,7 @@ class BlockCheck:
         return self._block.is_known and not self._block.differs
 
     def feed(self, piece: bytes) -> bytes:
-        """Process bytes of the block and return those of the payload among them."""
+        """Process bytes of the block, and return the bytes of the payload among them."""
         self._block.update(piece)
         if self.http is None:
             self._payload.update(piece)
@@ -369,7 +369,7 @@ class _Stream:
         self._pending = b""
 
     def until(self, mark: bytes, most: int) -> bytes | None:
-        """Return everything up to and including ``mark``; None where it does not come within ``most`` bytes."""
+        """Return everything up to and including ``mark``; None if it does not come within ``most`` bytes."""
         found = bytearray(self._pending)
         while (at := found.find(mark)) < 0:
             piece = self._member.read()
@@ -435,7 +435,7 @@ def _read_block(stream: _Stream, block: BlockCheck) -> list[tuple[Problem, str]]
 
 
 def parse_header(raw: bytes) -> tuple[Header, list[str]]:
-    """Return the header of a record that ends with an empty line, and its faults."""
+    """Return the header of a record, given its bytes with the final empty line, and its faults."""
     header, wrong = read_header(raw)
     return header, wrong + _wrong_fields(header)
 
@@ -475,7 +475,7 @@ def _wrong_fields(header: Header) -> list[str]:
 
 
 def _also_mandatory(header: Header) -> Iterator[str]:
-    """Yield the fields that are mandatory for a record of its type (sections 5.12, 5.16, 6.7.2)."""
+    """Yield the fields that are mandatory for a record of this type (sections 5.12, 5.16, 6.7.2)."""
     kind = header.get("WARC-Type").lower()
     if kind in _WITH_TARGET:
         yield "WARC-Target-URI"
@@ -486,7 +486,7 @@ def _also_mandatory(header: Header) -> Iterator[str]:
 
 
 def timestamp(date: str) -> str | None:
-    """Return the 14 digits of a WARC-Date, None where it is no time in UTC; a coarser date means its first moment.
+    """Return the 14 digits of a WARC-Date; None if it is not a time in UTC. A coarser date means its first moment.
 
     >>> timestamp("2026-01-02T03:04:05.000678Z"), timestamp("2026-01")
     ('20260102030405', '20260101000000')
@@ -505,7 +505,7 @@ def timestamp(date: str) -> str | None:
 
 
 def record_date(date: str) -> datetime | None:
-    """Return the time of a WARC-Date, aware and in UTC, None where it is none; a coarser date means its first moment.
+    """Return the time of a WARC-Date in UTC; None if it is invalid. A coarser date means its first moment.
 
     >>> record_date("2026-01-02T03:04:05.000678Z"), record_date("2026-01")
     (datetime.datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc), \

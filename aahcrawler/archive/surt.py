@@ -1,4 +1,4 @@
-"""Sort-friendly keys of URLs (SURT), as the indexes of web archives use them: ``org,archive)/about?a=1``."""
+"""Sort-friendly keys of URLs (SURT), as used in indexes of web archives: ``org,archive)/about?a=1``."""
 
 import re
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -28,9 +28,9 @@ def surt(url: str) -> str:
     """Return the key under which a URL is looked up: host reversed, then path and query, no scheme.
 
     The rules are those that pywb and the Wayback Machine share: ``www.``, default ports, user names, fragments, session
-    ids, repeated slashes and the last one are left out, escapes are made uniform, everything is in lower case and the
-    query's parts are sorted. Of a URN that ends in a URL, case, escapes, the last slash and the query are treated so. A
-    URL of another scheme is its own key. Never raises; the key has no blank in it.
+    ids, repeated slashes and the last slash are left out, escapes are made uniform, everything is in lower case and the
+    query's parts are sorted. For a URN that ends in a URL, this applies to case, escapes, the last slash and the query.
+    A URL of another scheme is its own key. Never raises; the key contains no blank.
 
     >>> surt("http://www.Archive.org:80/goo/?a=2&b&a=1#top")
     'org,archive)/goo?a=1&a=2&b'
@@ -93,7 +93,7 @@ def _query(query: bytes) -> bytes:
         text = pattern.sub(b"", text, count=1)
     # "a" comes before "a=", and "a=1" before "ab": names are compared before values.
     parts: list[bytes] = text.split(b"&")
-    parts.sort(key=_name_first)
+    parts.sort(key=lambda part: part.split(b"=", 1))
     return b"&".join(parts)
 
 
@@ -108,7 +108,3 @@ def _unescaped(text: bytes) -> bytes:
 
 def _escaped(text: bytes) -> bytes:
     return quote_from_bytes(text, safe=_SAFE).encode("ascii")
-
-
-def _name_first(part: bytes) -> list[bytes]:
-    return part.split(b"=", 1)

@@ -1,4 +1,4 @@
-"""The folder that an archive's files are copied to, at any address that fsspec supports."""
+"""The folder to which an archive's files are copied, at any address that fsspec supports."""
 
 import hashlib
 import os
@@ -17,19 +17,19 @@ PART = ".delivering"
 
 _READ_ONLY = frozenset({"data", "gist", "git", "github", "http", "https", "libarchive", "reference", "tar", "zip"})
 _WHOLE = frozenset({"abfs", "abfss", "adl", "az", "gcs", "gs", "oci", "oss", "s3", "s3a", "tos", "tosfs"})
-"""Object stores: a file is there when its upload has ended. Renaming it would copy it once more."""
+"""Object stores: a file appears when its upload has ended. Renaming would copy it once more."""
 _REPLACING = frozenset({"file", "local", "memory", "sftp", "ssh"})
-"""The file systems where a rename replaces a file of that name."""
+"""The file systems on which a rename replaces an existing file of that name."""
 _PACKAGES = {"smbclient": "smbprotocol", "smbprotocol": "smbprotocol"}
 _KINDS = "write s3://, gs://, az://, sftp://, or a folder"
 _PIECE = 1 << 20
 _BLOCK = 16 << 20
-"""Bytes of a part of an upload: stores take ten thousand of them, and each is held in memory."""
+"""Bytes of a part of an upload: stores accept ten thousand parts, and each is held in memory."""
 _SECRET = re.compile(r"://[^/@\s]*:[^@\s]*@")
 
 
 class TargetError(Exception):
-    """Raised for an unusable URL; ``problem`` completes a sentence that begins with it, ``advice`` tells the remedy."""
+    """Raised for an unusable address: ``problem`` continues a sentence beginning with it, ``advice`` is the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"{problem}; {advice}")
@@ -38,13 +38,13 @@ class TargetError(Exception):
 
 
 class DamagedCopyError(Exception):
-    """Raised where the file that arrived differs from the one sent."""
+    """Raised when the file that arrived differs from the one sent."""
 
 
 def check_address(address: str) -> None:
     """Raise ``TargetError`` for an unusable address.
 
-    That is one of an unknown kind, without its package, read-only, or containing a secret.
+    An address is unusable if it is of an unknown kind, lacks its package, is read-only, or contains a secret.
     """
     if problem := secret_in(address):
         raise TargetError(problem, WHERE_SECRETS_ARE)
@@ -87,7 +87,7 @@ def target_mistakes(icd: Icd) -> tuple[Mistake, ...]:
 
 
 def lasting_address(address: str) -> str:
-    """Return an address that means the same in any working directory.
+    """Return an address with the same meaning that does not depend on the working directory.
 
     >>> lasting_address("s3://bucket/crawls"), lasting_address("/mnt/./crawls")
     ('s3://bucket/crawls', '/mnt/crawls')
@@ -97,7 +97,7 @@ def lasting_address(address: str) -> str:
 
 
 def _local_path(address: str) -> Path | None:
-    """Return the path on this machine that an address names, None where it names none."""
+    """Return the path on this machine that an address denotes; None if it denotes another machine."""
     if "::" in address:
         return None
     protocol, separator, path = address.partition("://")
@@ -109,12 +109,12 @@ def _local_path(address: str) -> Path | None:
 class Target:
     """A folder at an address; each instance opens a connection of its own.
 
-    Credentials are fsspec's concern: its configuration files, the environment, or the sources that its packages read.
+    fsspec finds the credentials: in its configuration files, the environment, or the sources that its packages read.
     Methods raise any error of the file system.
     """
 
     def __init__(self, address: str) -> None:
-        """Connect. Raise ``TargetError`` as ``check_address`` does."""
+        """Connect. Raises ``TargetError`` as ``check_address`` does."""
         from fsspec.core import url_to_fs  # noqa: PLC0415 - most crawls copy nothing, and would wait for it
 
         check_address(address)
@@ -124,12 +124,12 @@ class Target:
         self._protocols = frozenset({names} if isinstance(names, str) else names)
 
     def size(self, name: str) -> int | None:
-        """Return the size of a file in bytes, None where it does not exist."""
+        """Return the size of a file in bytes; None if it does not exist."""
         size = self._info(self._path(name)).get("size")
         return None if size is None else int(size)
 
     def digest(self, name: str) -> bytes | None:
-        """Return the SHA-256 of a file, which is read for it, None where it does not exist."""
+        """Read a file and return its SHA-256; None if it does not exist."""
         if self.size(name) is None:
             return None
         digest = hashlib.sha256()
@@ -141,9 +141,9 @@ class Target:
     def put(self, source: BinaryIO, name: str) -> None:
         """Copy a file to this name, replacing an existing one.
 
-        The name never shows an incomplete copy: where files are visible while they are written, the copy is written
-        under another name and renamed. Uses some tens of megabytes of memory, whatever the file's size. Raises
-        ``DamagedCopyError`` where the copy's size or, if the file system gives one, checksum differs from the source.
+        The name never shows an incomplete copy: if files are visible while they are written, the copy is written under
+        another name and renamed. Uses some tens of megabytes of memory, whatever the file's size. Raises
+        ``DamagedCopyError`` if the copy's size or, if the file system gives one, its checksum differs from the source.
         """
         final = self._path(name)
         part = final if self._protocols & _WHOLE else final + PART
@@ -197,6 +197,6 @@ def _md5(info: Mapping[str, Any]) -> bytes | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the type of an error and the first line of its message, since some messages quote whole responses."""
+    """Return the type of an error and the first line of its message, because some messages quote whole responses."""
     line = _SECRET.sub("://***@", str(error).strip().partition("\n")[0])[:200]
     return f"{type(error).__name__}: {line}" if line else type(error).__name__

@@ -1,4 +1,4 @@
-"""Writes exchanges to WARC files as they passed over the connection (ARCOMEM, section 4.3)."""
+"""Write exchanges to WARC files exactly as they passed over the connection (ARCOMEM, section 4.3)."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -46,11 +46,11 @@ _PIECE = 1 << 18
 class WrittenCapture:
     """A response or a revisit in the archive. ``record_id`` is its ``urn:uuid:...``, without angle brackets.
 
-    ``file`` is the name of the WARC file once it is closed; ``offset`` is where the record's gzip member begins, and
-    ``metadata_offset`` where that of its metadata record does, None where it has none. ``date`` is the start of the
-    request, in UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it names none.
-    ``session`` and ``memento`` are those of its exchange. ``resources`` are the records of what a browser made of the
-    page, in the same file.
+    ``file`` is the name of the WARC file once it is closed; ``offset`` is that of the record's gzip member, and
+    ``metadata_offset`` that of its metadata record, None if it has none. ``date`` is the start of the request, in UTC.
+    ``refers_to`` is the id of the record to which a ``revisit`` refers, empty if it gives none. ``session`` and
+    ``memento`` are those of its exchange. ``resources`` are the records of what a browser made of the page, in the same
+    file.
     """
 
     record_id: str
@@ -67,31 +67,31 @@ class WrittenCapture:
 
     @property
     def rendered(self) -> KeptResource | None:
-        """The rendered document of the page, None where none is archived beside this capture."""
+        """The rendered document of the page; None if none is archived beside this capture."""
         return next((each for each in self.resources if each.target.startswith(DOM)), None)
 
     @property
     def warc_date(self) -> str:
-        """``date`` as WARC-Date writes it."""
+        """``date`` in the format of WARC-Date."""
         return warc_date(self.date)
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The source of a writer's record ids (``urn:uuid:...``) and times; fixed ones make files reproducible."""
+    """Where a writer's record ids (``urn:uuid:...``) and times come from; fixed ones make files reproducible."""
 
     new_id: Callable[[], str] = lambda: uuid4().urn
     clock: Clock = lambda: datetime.now(UTC)
 
 
 class WarcWriter(SegmentedOutput):
-    """Writes the exchanges of one crawl to WARC 1.1 files of ``folder``, one gzip member a record.
+    """Writes the exchanges of one crawl to WARC 1.1 files in ``folder``, one gzip member per record.
 
     Each file begins with a ``warcinfo`` record and is closed once it holds ``size`` bytes. It has the suffix ``.open``
-    while it is written. When ``write`` returns, the records have reached the operating system, so that a killed process
-    loses none of them; they are forced to disk at the latest after 64 MiB, on rotation and on close, which bounds the
-    loss in a power failure. Memory use does not depend on the size of a response. Not thread-safe. ``index`` is called
-    with each response after it has been written. ``name`` begins the names of files; empty means the crawl's name.
+    while it is written. When ``write`` returns, the operating system has the records, so a killed process loses none of
+    them. They are forced to disk after at most 64 MiB, on rotation and on close, which bounds the loss in a power
+    failure. Memory use does not depend on the size of a response. Not thread-safe. ``index`` is called with each
+    response after it was written. ``name`` begins the names of files; empty means the crawl's name.
     """
 
     def __init__(
@@ -122,13 +122,14 @@ class WarcWriter(SegmentedOutput):
     ) -> WrittenCapture:
         """Append the response, its request, its metadata and its resources; either all of them or none.
 
-        Response and request are kept byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
-        ``original``, a ``revisit`` record replaces the response record where the status is 304 or the whole payload has
-        the same digest; the result tells which was written (``revisit``). Nothing else of a response is left out, so
+        Response and request are stored byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
+        ``original``, a ``revisit`` record replaces the response record if the status is 304 or the whole payload has
+        the same digest; the result says which was written (``revisit``). Nothing else of a response is left out, so
         passing an original is always safe.
 
-        The response is read from its start and stays open. Raises ``DiskFullError`` when there is no room: the files
-        are then as before, and the same exchange may be written again; ``SegmentError`` for other faults of the disk.
+        The response is read from its start and stays open. Raises ``DiskFullError`` if there is no space: the files are
+        then as before, and the same exchange may be written again. Raises ``SegmentError`` for other faults of the
+        disk.
         """
         # The records name their file's warcinfo, so the file must be settled first.
         self._segments.ready()
@@ -161,7 +162,7 @@ class WarcWriter(SegmentedOutput):
         )
 
     def _beside(self, exchange: Exchange, answer: "_Answer", metadata: bytes | None) -> Iterator[Iterator[bytes]]:
-        """Yield the other records of a response, in pieces: its request, its metadata, the head of a 304."""
+        """Yield the other records of a response, in pieces: its request, its metadata, the head of a 304 response."""
         if exchange.request:
             asked = request_fields(exchange, self._identity.new_id(), self._warcinfo_id, answer.record_id)
             yield _record(asked, BytesIO(exchange.request))
@@ -186,9 +187,9 @@ class WarcWriter(SegmentedOutput):
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The first record of an exchange. ``http_head`` is the head that its block begins with.
+    """The first record of an exchange. ``http_head`` is the head at the beginning of its block.
 
-    ``head_apart`` is the head of a response whose block leaves it out.
+    ``head_apart`` is the head of a response whose block does not contain it.
     """
 
     record_id: str
@@ -210,7 +211,7 @@ class _Answer:
 
 
 def _last_members(count: int, span: Span) -> list[tuple[int, int]]:
-    """Return the bounds of the last ``count`` members of an append, which never include the first."""
+    """Return the beginnings and ends of the last ``count`` members of an append, never including the first member."""
     return list(pairwise(span.ends[-count - 1 :])) if count else []
 
 
@@ -220,13 +221,13 @@ def _kept(resources: Sequence[Resource], span: Span) -> tuple[KeptResource, ...]
 
 
 def _head(exchange: Exchange) -> bytes:
-    """Return the head of a response, or as much of it as was received."""
+    """Return the head of a response, or what was received of it."""
     exchange.response.seek(0)
     return beginning_of(exchange.response.read(HEAD))
 
 
 def _profile(exchange: Exchange, head: bytes, original: Original) -> Profile | None:
-    """Return why a response is a revisit of the original; None where it is none, or a revisit would spoil replay."""
+    """Return why a response is a revisit of the original; None if it is not, or if a revisit would break replay."""
     if not is_whole_head(head):
         return None
     if status_of(head) == HTTPStatus.NOT_MODIFIED:
@@ -238,7 +239,7 @@ def _profile(exchange: Exchange, head: bytes, original: Original) -> Profile | N
 
 
 def _record(fields: Fields, block: BinaryIO) -> Iterator[bytes]:
-    """Yield a record in pieces. The block is read twice, since its digest precedes it."""
+    """Yield a record in pieces. The block is read twice, because its digest precedes it."""
     block.seek(0)
     digest = hashlib.sha1(usedforsecurity=False)
     length = 0

@@ -1,9 +1,9 @@
-"""Visits pages in a browser that is started on first use."""
+"""Visit pages in a browser that is started when it is first used."""
 
 import asyncio
 import contextlib
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -24,7 +24,7 @@ from aahcrawler.browser.visits.rendered_page import RenderedPage, VisitOrder
 from aahcrawler.browser.visits.visit_targets import AUTO_ATTACH
 
 _DISPOSING = 5.0
-"""Seconds that a context may take to go, before the browser is ended."""
+"""How many seconds removing a context may take before the browser is ended."""
 _ENDING = 5.0
 _ENDING_AFTER_PAGES = 0.5
 
@@ -51,7 +51,7 @@ class RunningBrowser:
 
     @classmethod
     async def start(cls, settings: BrowserSettings) -> Self:
-        """Start a browser. Raises ``BrowserUnavailableError`` where there is none."""
+        """Start a browser. Raises ``BrowserUnavailableError`` if none can be started."""
         key = ProxyKey.new()
         # A socket is not reused at once after a visit, so that late connections are not taken for the next visit's.
         process = await start_browser(replace(settings, slots=2 * settings.slots), key.spki_hash)
@@ -71,11 +71,11 @@ class RunningBrowser:
 
     @property
     def gone(self) -> bool:
-        """Whether the browser cannot be used any more."""
+        """Whether the browser can no longer be used."""
         return self._devtools.closed
 
     async def visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
-        """Visit a page, as ``Browser.visit`` does. The caller runs no more visits at once than there are slots."""
+        """Visit a page, as ``Browser.visit`` does. The caller must not run more visits at once than there are slots."""
         slot = self._slots.popleft()
         try:
             bounded = BoundedUpstream(upstream, order)
@@ -85,7 +85,8 @@ class RunningBrowser:
             raise await self._explained(error) from error
         finally:
             self._slots.append(slot)
-        return replace(rendered, refused=_together(rendered.refused, served.counts))
+        # Page and proxy may have counted the same refusals, so the larger count of each reason is used.
+        return replace(rendered, refused=dict(Counter(rendered.refused) | Counter(served.counts)))
 
     async def close(self) -> None:
         """End the browser; returns when all of its processes have ended."""
@@ -103,7 +104,7 @@ class RunningBrowser:
 
     @asynccontextmanager
     async def _context(self, slot: _Slot) -> AsyncIterator[str]:
-        """Yield a browser context whose requests go to the slot's proxy; nothing of it remains afterwards."""
+        """Yield a browser context whose requests go to the slot's proxy; it is removed completely afterwards."""
         params = {
             "proxyServer": f"http://{slot.address}",
             "proxyBypassList": "<-loopback>",
@@ -135,7 +136,7 @@ class RunningBrowser:
             self._devtools.post("Target.closeTarget", {"targetId": target.get("targetId", "")})
 
     async def _explained(self, error: BrowserCrashedError) -> BrowserCrashedError:
-        """Return the error with the reason why the browser ended, if it did; pages may end a moment before."""
+        """Return the error with the reason why the browser ended, if it did; pages may end a moment earlier."""
         if not self.gone and not isinstance(error, PageCrashedError):
             return error
         with contextlib.suppress(TimeoutError):
@@ -144,13 +145,8 @@ class RunningBrowser:
         return error
 
 
-def _together(seen: Mapping[str, int], refused: Mapping[str, int]) -> dict[str, int]:
-    """Merge two counts of what was refused, by page and proxy; of one reason, the larger number counts."""
-    return dict(Counter(seen) | Counter(refused))
-
-
 IDLE_SECONDS = 60.0
-"""How long a browser is kept that nobody uses."""
+"""How long an unused browser is kept, in seconds."""
 
 
 class Browser:
@@ -169,7 +165,7 @@ class Browser:
 
     @property
     def isolation(self) -> Isolation | None:
-        """What isolates it from the network; None before the first visit."""
+        """How the browser is isolated from the network; None before the first visit."""
         return self._isolation
 
     @property
@@ -180,16 +176,16 @@ class Browser:
     async def visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
         """Visit a page in a temporary profile; ``upstream`` answers the page's requests.
 
-        Raises ``BrowserUnavailableError`` where no browser can be started; ``VisitFailedError`` where the page could
-        not be loaded; ``BrowserCrashedError`` where the browser has ended meanwhile (the next visit gets a new one);
-        and ``PageCrashedError`` where only the page's process has, and other visits go on. A cancelled visit ends at
-        once.
+        Raises ``BrowserUnavailableError`` if no browser can be started; ``VisitFailedError`` if the page could not be
+        loaded; ``BrowserCrashedError`` if the browser has ended meanwhile (the next visit starts a new one); and
+        ``PageCrashedError`` if only the page's process has ended, while other visits continue. A cancelled visit ends
+        at once.
         """
         async with self._used(), self._slots:
             return await (await self._started()).visit(order, upstream)
 
     async def close(self) -> None:
-        """End the browser, if one runs; returns when all of its processes have ended."""
+        """End the browser, if one is running; returns when all of its processes have ended."""
         self._rest()
         async with self._starting:
             await self._end()

@@ -29,20 +29,20 @@ from knowledge_base.file_selection import folders_for
 T = TypeVar("T")
 _MAX_REQUEST_LENGTH = 1 << 26
 _MAX_DOCUMENTS = 20
-"""Captures before a revisit that are looked at for a document which a browser made of the same payload."""
+"""How many captures before a revisit are searched for a document that a browser rendered from the same payload."""
 
 
 class ArchivedCaptures:
-    """The captures in a crawl's folder, in its folder of WARC files alone, or in a folder of WARC files of others.
+    """The captures of a crawl's folder, of its WARC folder alone, or of any folder of WARC files.
 
-    The files are scanned once when the source is opened, and again by ``refresh``; what is known of each capture is
-    kept in a temporary file, so that memory use does not grow with their number. Nothing is written in the folder.
-    Files that are being written are read up to their last whole record. ``damaged`` is called for each place that
-    cannot be read, and the other records are given; without it, damage raises ``SegmentError``. ``seen`` is called with
-    each capture found. A folder without WARC files has no captures. Documents are made with the knowledge base in
-    ``knowledge``, by default the one that the folder's pages are read with.
+    Opening the source scans the files once; ``refresh`` scans what was added. What is known of each capture is kept in
+    a temporary file, so memory use does not grow with their number. Nothing is written to the folder. Files that are
+    being written are read up to their last whole record. ``damaged`` is called for each place that cannot be read, and
+    reading continues behind it; without ``damaged``, such a place raises ``SegmentError``. ``seen`` is called with each
+    capture found. A folder without WARC files has no captures. ``knowledge`` has the folders of the knowledge base that
+    pages are read with; by default, the one that the crawl used.
 
-    Raises ``SegmentError``, also where the list of what was taken down cannot be read.
+    Raises ``SegmentError``, also if the list of takedowns cannot be read.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class ArchivedCaptures:
         self.close()
 
     def close(self) -> None:
-        """Release the temporary files. The contents of captures given before cannot be read any more."""
+        """Delete the temporary files. Contents of captures can no longer be read."""
         self.table.close()
         self.documents.close()
         self.statements.forget()
 
     def refresh(self) -> None:
-        """Take in the records written and the takedowns made since."""
+        """Add the records and takedowns written since the last scan."""
         try:
             if self.crawl is not None:
                 self._taken_down = TakenDown.of(self.crawl), being_removed(self.crawl)
@@ -92,17 +92,17 @@ class ArchivedCaptures:
         self.statements.forget()
 
     def captures(self, after: Position = BEGINNING) -> Iterator[Capture]:
-        """Yield the captures in the order of time, as ``CaptureSource`` says."""
+        """Yield the captures in the order of time, as specified by ``CaptureSource``."""
         for row, position in self.table.in_time(after):
             if not (self._takes_down and self.hides(row)):
                 yield self.capture(row, position)
 
     def of_url(self, url: str) -> Iterator[Capture]:
-        """Yield the captures of a URL, as its records write it, in the order of time."""
+        """Yield the captures of a URL, spelled as in its records, in the order of time."""
         return self._captures(self.table.of_url(url))
 
     def of_record(self, record_id: str) -> Capture | None:
-        """Return the capture of a response or revisit record, None where there is none."""
+        """Return the capture of a response or revisit record; None if there is none."""
         row = self.table.of_record(record_id)
         return None if row is None or self.hides(row) else self.capture(row)
 
@@ -111,14 +111,11 @@ class ArchivedCaptures:
         return self._captures(self.table.leading_to(url))
 
     def shown_on(self, url: str) -> Iterator[Capture]:
-        """Yield the captures that a browser requested while it showed a page, in the order of time."""
+        """Yield the captures that a browser requested while it showed the page at ``url``, in the order of time."""
         return self._captures(self.table.shown_on(url))
 
     def original(self, revisit: str) -> Capture | None:
-        """Return the capture that holds the payload of a revisit, given the id of the revisit record.
-
-        None where none does.
-        """
+        """Return the capture that holds the payload of a revisit, given the revisit record's id; None if none does."""
         row = self.table.of_record(revisit)
         found = None if row is None else self.original_row(row)
         return None if found is None else self.capture(found)
@@ -126,7 +123,7 @@ class ArchivedCaptures:
     def original_row(self, row: Row) -> Row | None:
         """Return the row of the response that holds the payload of a revisit.
 
-        None where the row is no revisit, or its original is gone.
+        None if the row is not a revisit, or its original is gone.
         """
         answer = row.answer
         if not answer.is_revisit:
@@ -186,7 +183,7 @@ class ArchivedContents:
     row: Row
 
     def exchange(self) -> Exchange | None:
-        """Return what passed over the connection, with the rendered document that is archived beside it."""
+        """Return the request and response as they were sent, with the rendered document archived beside them."""
         answer, found = self.row.answer, self._read(self.row, self.row.answer.begin, exchange_in)
         if found is None:
             return None
@@ -194,7 +191,7 @@ class ArchivedContents:
         return replace(found, method=answer.method, request=request or b"", rendered=self._document(self.row))
 
     def page(self) -> Page | None:
-        """Return the page as it was read; a revisit takes the payload of its original."""
+        """Return the page as the crawl read it; a revisit has the payload of its original."""
         original = self.source.original_row(self.row)
         holder = original or self.row
         exchange = self._read(holder, holder.answer.begin, exchange_in)
@@ -211,25 +208,25 @@ class ArchivedContents:
             return replayed(as_read, PAGE_BYTES)
 
     def understood(self, page: Page) -> Assistance:
-        """Return what today's knowledge base makes of its page. Raises ``LoadError``."""
+        """Return what the current knowledge base finds on the page. Raises ``LoadError``."""
         return self.source.documents.understood(page)
 
     def metadata(self) -> Metadata | None:
-        """Return what was understood of the response when it came."""
+        """Return what the crawl understood of the response when it came."""
         return self._read(self.row, self.row.answer.metadata, metadata_in)
 
     def reading(self) -> CaptureStatements | None:
-        """Return the latest reading, None for files of no crawl. Raises ``ReadError``."""
+        """Return the latest reading; None for files that belong to no crawl. Raises ``ReadError``."""
         return self.source.statements.reading(self.row.answer.id)
 
     def judged(self) -> Judged | None:
-        """Return the scores given between this capture of a URL and the next. Raises ``DamageError``."""
+        """Return the scores given between this capture of the URL and the next. Raises ``DamageError``."""
         own, following = self.source.capture(self.row), self.neighbours()[1]
         end = following.date if following is not None else None
         return self.source.statements.judged(own.target_uri, own.date, end)
 
     def neighbours(self) -> tuple[Capture | None, Capture | None]:
-        """Return the captures of the same URL right before and right after."""
+        """Return the previous and the next capture of the same URL."""
         before, after = None, None
         is_behind = False
         for each in self.source.of_url(self.row.answer.url):
@@ -243,7 +240,7 @@ class ArchivedContents:
         return before, after
 
     def _made_before(self, original: str) -> Rendered | None:
-        """Return the document rendered last, before this revisit, from the payload at the revisit's URL."""
+        """Return the last document rendered from this payload at the revisit's URL before the revisit."""
         same = [row for row in self.source.table.of_url(self.row.answer.url) if row.answer.document is not None]
         before = [row for row in same if _time(row) < _time(self.row)]
         for row in before[: -_MAX_DOCUMENTS - 1 : -1]:
@@ -256,10 +253,7 @@ class ArchivedContents:
         return self._read(row, row.answer.document, rendered_in)
 
     def _read(self, row: Row, begin: int | None, read: Callable[[Record], T | None]) -> T | None:
-        """Return what ``read`` makes of a record of a response.
-
-        None where the record does not exist, is gone or is damaged.
-        """
+        """Return what ``read`` returns for the record at ``begin``; None if there is no record or it cannot be read."""
         if begin is None:
             return None
         with suppress(OSError):

@@ -1,6 +1,6 @@
-"""A capture as one value, and the protocol of the sources that captures come from.
+"""A capture as one value, and the protocol of sources of captures.
 
-The fields hold what is known of every capture. All else is read from the source on first use.
+The fields of a capture hold what is known of every capture. All else is read from the source on first use.
 """
 
 import json
@@ -25,18 +25,18 @@ class Origin(StrEnum):
     """The kinds of capture sources."""
 
     CRAWL = "crawl"
-    """A crawl of this crawler, in whose folder it lies."""
+    """A crawl of this crawler, in whose folder the capture is."""
     FILE = "file"
-    """A WARC file that is of no crawl's folder."""
+    """A WARC file that belongs to no crawl's folder."""
     ARCHIVE = "archive"
-    """The archive of others, asked over the network."""
+    """An archive of others, queried over the network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a capture comes from: ``name`` is that of the crawl's folder, of the file's folder, or of the archive.
 
-    ``crawl`` is the number of the crawl among those of its folder, 0 where that is not known.
+    ``crawl`` is the number of the crawl run in its folder; 0 if unknown.
     """
 
     origin: Origin
@@ -59,11 +59,11 @@ class RecordPlace:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an iteration in the order of time has come. Written as text, it can be stored and resumed later.
+    """How far an iteration in the order of time has come. As text, it can be stored and the iteration resumed later.
 
-    ``at`` is in microseconds since 1970, ``given`` counts the records of that very time that have been yielded.
-    ``last`` maps each file's name to the last response in it that the iteration knows of. Everything up to the
-    responses in ``former`` was yielded by earlier iterations, whatever its time.
+    ``at`` is in microseconds since 1970; ``given`` has the ids of the records of exactly that time that were yielded.
+    ``last`` maps each file's name to the last response that the iteration knows in it. ``former`` does the same for
+    earlier iterations, which have yielded everything up to these responses, whatever its time.
     """
 
     at: int
@@ -77,7 +77,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a position from its text. Raises ``ValueError`` where the text is none."""
+        """Parse a position from its text. Raises ``ValueError`` if the text is invalid."""
         try:
             said = json.loads(text)
             files = (dict[str, str](said[name]) for name in ("last", "former"))
@@ -87,19 +87,19 @@ class Position:
 
 
 class CaptureContents(Protocol):
-    """Reads the contents of one capture of a source; None where the source does not have them, or no longer."""
+    """Reads the contents of one capture. Methods return None if the source does not have them, or no longer."""
 
     def exchange(self) -> Exchange | None:
-        """Return what passed over the connection, as the capture's own record has it."""
+        """Return the request and response as they were sent."""
 
     def page(self) -> Page | None:
-        """Return the page as it was read."""
+        """Return the page as the crawl read it."""
 
     def understood(self, page: Page) -> Assistance:
-        """Return what today's knowledge base makes of its page. Raises ``LoadError``."""
+        """Return what the current knowledge base finds on the page. Raises ``LoadError``."""
 
     def metadata(self) -> Metadata | None:
-        """Return what was understood of the response when it came."""
+        """Return what the crawl understood of the response when it came."""
 
     def reading(self) -> CaptureStatements | None:
         """Return the latest reading."""
@@ -108,21 +108,21 @@ class CaptureContents(Protocol):
         """Return the scores that the page was given."""
 
     def neighbours(self) -> tuple["Capture | None", "Capture | None"]:
-        """Return the captures of the same URL right before and right after."""
+        """Return the previous and the next capture of the same URL."""
 
 
 @dataclass(frozen=True)
 class Capture:
     """A response that was captured at a time. Its contents are read on first use, and kept.
 
-    ``target_uri`` is as its record has it, ``date`` is when the request began, in UTC. ``status`` is 0 where the
-    response has none, ``method`` is ``GET`` where no request is kept. ``record_id`` is that of the response or revisit
-    record, without angle brackets; ``refers_to`` is the id of the record that holds the payload of a revisit, as the
-    revisit says. ``location`` is the absolute URL that a redirect leads to, empty for other responses. ``session`` says
-    with which cookies or login the request was sent, ``shown_on`` names the page that a browser showed when it made the
+    ``target_uri`` is spelled as in its record; ``date`` is when the request began, in UTC. ``status`` is 0 if the
+    response has none; ``method`` is ``GET`` if no request is archived. ``record_id`` is that of the response or revisit
+    record, without angle brackets; ``refers_to`` is the id of the record to which a revisit refers for its payload.
+    ``location`` is the absolute URL to which a redirect leads, empty for other responses. ``session`` says with which
+    cookies or login the request was sent; ``shown_on`` is the URL of the page that a browser showed when it made the
     request.
 
-    ``position`` is that of the iteration in the order of time which yielded it; None where it was looked up.
+    ``position`` is that of the iteration that yielded the capture; None if it was looked up.
     """
 
     target_uri: str
@@ -139,56 +139,54 @@ class Capture:
     session: str = ""
     shown_on: str = ""
     has_document: bool = False
-    """Whether a document that a browser made of the page lies beside the answer."""
+    """Whether a document that a browser rendered from the page is archived beside the response."""
     position: Position | None = field(default=None, repr=False, compare=False)
 
     @property
     def shows_target(self) -> bool:
-        """Whether the capture is itself a version of what was at its URL, requested by GET or by sending a form.
+        """Whether the capture is a version of its own of what was at the URL, requested by GET or by sending a form.
 
-        A revisit is one only where a browser rendered the page differently from the earlier capture of the same
-        payload.
+        A revisit is one only if a browser rendered the page differently from the earlier capture of the same payload.
         """
         got = self.method == "GET" or posted_by(self.target_uri) is not None
         return got and (not self.is_revisit or self.has_document)
 
     def exchange(self) -> Exchange | None:
-        """Return what passed over the connection; of a revisit, without its payload. The caller closes it.
+        """Return the request and response as they were sent; for a revisit, without its payload. The caller closes it.
 
-        The rendered document comes with it where one is archived beside the response. None where the record is gone or
-        damaged. Responses of more than 1 MiB are kept on disk.
+        It includes the rendered document if one is archived beside the response. None if the record is gone or damaged.
+        Responses of more than 1 MiB are kept on disk.
         """
         return self.contents.exchange()
 
     @cached_property
     def page(self) -> Page | None:
-        """The page as it was read, parsed once: the rendered document, else what the server sent.
+        """The page as the crawl read it, parsed once: the rendered document, or else what the server sent.
 
-        A revisit has the payload that it refers to, and the document last rendered from it at the URL. None where no
-        readable response is kept.
+        A revisit has the payload to which it refers, and the document last rendered from it at the URL. None if no
+        readable response is archived.
         """
         return self.contents.page()
 
     @cached_property
     def understood(self) -> Assistance | None:
-        """What today's knowledge base makes of the page.
+        """What the current knowledge base finds on the page, read independently of other pages.
 
-        The page is read on its own, independently of pages read before. None where there is no page. Raises
-        ``LoadError``.
+        None if there is no page. Raises ``LoadError``.
         """
         return None if self.page is None else self.contents.understood(self.page)
 
     @property
     def document(self) -> Document | None:
-        """The page as analysers see it: parts, links, language, and what today's knowledge base says it is.
+        """The page as analysers see it: parts, links, language, and its application by the current knowledge base.
 
-        None where there is no page. Raises ``LoadError``.
+        None if there is no page. Raises ``LoadError``.
         """
         return None if self.understood is None else self.understood.document
 
     @cached_property
     def metadata(self) -> Metadata | None:
-        """What was understood of the response when it came, None where that was not kept."""
+        """What the crawl understood of the response when it came; None if that was not kept."""
         return self.contents.metadata()
 
     @cached_property
@@ -212,12 +210,12 @@ class Capture:
 
     @property
     def before(self) -> "Capture | None":
-        """The capture of the same URL right before this one."""
+        """The previous capture of the same URL."""
         return self._neighbours[0]
 
     @property
     def after(self) -> "Capture | None":
-        """The capture of the same URL right after this one."""
+        """The next capture of the same URL."""
         return self._neighbours[1]
 
 
@@ -225,7 +223,7 @@ BEGINNING: Final = Position(-(1 << 62))
 
 
 class CaptureSource(Protocol):
-    """A source of captures. No method gives what was taken down. Not thread-safe."""
+    """A source of captures. No method returns captures that were taken down. Not thread-safe."""
 
     def captures(self, after: Position = BEGINNING) -> Iterator[Capture]:
         """Yield the captures in the order of time, whichever file they are in.
@@ -233,10 +231,10 @@ class CaptureSource(Protocol):
         Memory use does not grow with their number.
 
         Captures of the same time come in the order of writing. An iteration yields what the source knew when the
-        iteration began. With ``after``, it resumes: first the captures that the interrupted iteration had left, then,
-        in the order of time, those added since; so a job that was killed neither loses nor repeats a capture. One
-        exception: where the last capture of a file was taken down meanwhile, the rest of that file is yielded once
-        more.
+        iteration began. With ``after``, it resumes an interrupted iteration: it yields first the captures that were
+        left, then those added since, each in the order of time. So a killed job neither loses nor repeats a capture,
+        with one exception: if the last capture of a file was taken down meanwhile, the rest of that file is yielded
+        again.
         """
 
     def of_url(self, url: str) -> Iterator[Capture]:
@@ -249,7 +247,7 @@ class CaptureSource(Protocol):
         """
 
     def refresh(self) -> None:
-        """Take in captures written since."""
+        """Add the captures written since the source was opened or last refreshed."""
 
     def close(self) -> None:
         """Release files and memory."""

@@ -1,4 +1,4 @@
-"""What a crawl's folder states of single captures: the latest reading of each, and the scores of its page."""
+"""What a crawl's folder states about single captures: the latest reading of each, and the scores of its page."""
 
 import json
 import re
@@ -31,7 +31,7 @@ _PAGE: Final = re.compile(rb'\{"entry":"page","at":(\d+),"url":("(?:[^"\\]|\\.)*
 class CrawlStatements:
     """The latest readings of a crawl's captures, and the entries of its score log about pages.
 
-    Both are loaded on first use. A folder of no crawl has none.
+    Both are loaded on first use. A folder that belongs to no crawl has none.
     """
 
     def __init__(self, crawl: Path | None) -> None:
@@ -73,7 +73,7 @@ class CrawlStatements:
         return entry if is_within and isinstance(entry, Judged) else None
 
     def forget(self) -> None:
-        """Drop what was loaded, since more may have been written."""
+        """Drop what was loaded, because more may have been written."""
         if self._stated is not None:
             self._stated[0].close()
         if self._judged is not None:
@@ -101,10 +101,10 @@ def _milliseconds(date: datetime) -> int:
 
 
 class PageDocuments:
-    """Makes documents of pages with the knowledge base in given folders, which is loaded for the first page.
+    """Make documents of pages with the knowledge base in given folders, which is loaded for the first page.
 
     Each page is read as if it were the first of its site, so the order of pages does not matter. What a crawl has
-    learned of sites is not used.
+    learned about sites is not used.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -113,7 +113,7 @@ class PageDocuments:
         self._files = DocumentReader()
 
     def understood(self, page: Page) -> Assistance:
-        """Return what is made of a page, or of a file such as a PDF. Raises ``LoadError``."""
+        """Return what the helper finds on a page, or in a file such as a PDF. Raises ``LoadError``."""
         self._sites.forget()
         if is_document(page):
             page = replace(page, transcript=self._files.read(page))
@@ -124,5 +124,5 @@ class PageDocuments:
         return ApplicationAwareHelper(load(*self._folders), self._sites).comparing_drafts()
 
     def close(self) -> None:
-        """End the process that reads such files."""
+        """End the process that reads files such as PDF."""
         self._files.close()

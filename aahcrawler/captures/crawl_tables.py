@@ -15,10 +15,10 @@ from aahcrawler.scores.reader import read_scores
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """A page that was scored. ``judged_at`` is ISO 8601 in UTC, ``crawl`` the number of the crawl that did so.
+    """The score of a page. ``judged_at`` is ISO 8601 in UTC; ``crawl`` is the number of the crawl run.
 
-    ``score`` is None where the page could not be read, ``priority`` is the score in the frontier when it was fetched.
-    ``parts`` are the scores of each analyser, ``links`` counts the links scored with the page.
+    ``score`` is None if the page could not be read; ``priority`` is the score in the frontier when it was fetched.
+    ``parts`` are the scores by analyser; ``links`` counts the links scored with the page.
     """
 
     url: str
@@ -62,7 +62,7 @@ def columns(rows: Iterable[PageRow | ObjectRow | ScoreRow]) -> dict[str, list[ob
 
 
 def data_frame(rows: Iterable[PageRow | ObjectRow | ScoreRow]) -> Any:
-    """Return rows of one kind as a data frame of pandas. Raises ``ImportError`` where pandas is not installed."""
+    """Return rows of one kind as a pandas data frame. Raises ``ImportError`` if pandas is not installed."""
     try:
         pandas = import_module("pandas")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Scans a WARC file once and yields each response with the places and header values of its records."""
+"""Scan a WARC file once, yielding each response with the places and header values of its records."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,11 +34,11 @@ _CONCURRENT, _RECORD_ID = WarcHeader.WARC_CONCURRENT_TO, WarcHeader.WARC_RECORD_
 class ResponseRecord(NamedTuple):
     """A response or revisit record with the places of the records that belong to it.
 
-    ``at`` is its WARC-Date in microseconds since 1970. ``end`` is where its last record ends. ``refers`` is the id of
-    the record that a revisit refers to, ``refers_url`` and ``refers_at`` are the URL and the date of that. ``request``,
-    ``metadata`` (the first of them) and ``document`` are where the gzip members of these records begin, None where
-    there are none. ``crawl`` is the number that the file's warcinfo record gives, 0 where it gives none, ``warcinfo``
-    the id of the one that the response names.
+    ``at`` is its WARC-Date in microseconds since 1970; ``end`` is the offset after its last record. ``refers`` is the
+    id of the record to which a revisit refers; ``refers_url`` and ``refers_at`` are the URL and date of that record.
+    ``request``, ``metadata`` (the first) and ``document`` are the offsets of the gzip members of these records; None
+    for missing ones. ``crawl`` is the number that the file's warcinfo record gives, 0 if none; ``warcinfo`` is the id
+    of the warcinfo record that the response names.
     """
 
     begin: int
@@ -63,7 +63,7 @@ class ResponseRecord(NamedTuple):
 
 
 class Info(NamedTuple):
-    """A warcinfo record: its id, and the bytes of its gzip member."""
+    """A warcinfo record: its id, and the range of bytes of its gzip member."""
 
     id: str
     begin: int
@@ -72,7 +72,7 @@ class Info(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A place in a file that cannot be read, and why."""
+    """A place in a file that cannot be read, and the reason."""
 
     path: Path
     offset: int
@@ -83,16 +83,16 @@ class Damage:
 
 
 def refuse(damage: Damage) -> None:
-    """Raise a damaged place as a ``SegmentError``."""
+    """Raise ``SegmentError`` for a damaged place."""
     where = f"{damage.reason}, at byte {damage.offset}"
     raise SegmentError(f"{damage.path}: is not a readable WARC file ({where}). Restore it from a copy.")
 
 
 def scanned(path: Path, begin: int, damaged: Callable[[Damage], object]) -> Iterator[ResponseRecord | Info]:
-    """Yield the responses and warcinfo records of a file from the member at ``begin`` on, in their order.
+    """Yield the responses and warcinfo records of a file in order, from the member at ``begin`` on.
 
     A file that is being written, or whose writer died, is read up to its last whole record. ``damaged`` is called for
-    each place that cannot be read; unless it raises, the records after that place are read. Raises ``OSError``.
+    each place that cannot be read; unless it raises, scanning continues behind that place. Raises ``OSError``.
     """
     with open_segment(path) as stream:
         scan = _Scan(path, stream, damaged)
@@ -112,7 +112,7 @@ class _Scan:
         self._crawl: int | None = None
 
     def run(self, begin: int) -> Iterator[ResponseRecord | Info]:
-        """Yield the records up to the file's end or the first damage, after which ``resumed`` says where to go on."""
+        """Yield the records up to the file's end or the first damage; then ``resumed`` says where to continue."""
         self.resumed = None
         if self._crawl is None:
             self._crawl = _crawl_of(self._stream) if begin else 0
@@ -137,7 +137,7 @@ class _Scan:
         yield from self._ended(begin if last is None else last)
 
     def _lead(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> None:
-        """Begin the group of a response or a warcinfo record; no other record begins one."""
+        """Begin a new group if the record is a response or warcinfo record."""
         if kind == WarcRecordType.warcinfo:
             self._crawl = _crawl_in(record)
             self._group.begin_info(record, begin)
@@ -149,16 +149,16 @@ class _Scan:
                 self._group.begin_answer(record, begin, at, self._crawl or 0)
 
     def _ended(self, last: int) -> Iterator[ResponseRecord | Info]:
-        """Yield the last group of a file, without a torn last record."""
+        """Yield the last group of a file, leaving out a torn last record."""
         end = _end(self._stream, last)
         if end is None:
             self._group.forget(last)
         yield from self._group.done(last if end is None else end)
 
     def _find_next(self, begin: int, last: int | None, reason: str) -> int:
-        """Find where to resume after an error, and return where the damage begins, or may begin.
+        """Decide where to resume after an error; return where the damage begins, or may begin.
 
-        Scanning resumes at the member after the last whole record, else at the first one after the damage.
+        Scanning resumes at the member after the last whole record, or else at the first one after the damage.
         """
         end = None if last is None else _end(self._stream, last)
         if end is not None:
@@ -194,7 +194,7 @@ class _Group:
         self._begin, self._info = begin, _id(record.headers.get(_RECORD_ID))
 
     def begin_answer(self, record: WarcRecord, begin: int, at: int, crawl: int) -> None:
-        """Begin with a response; its request record may have come before."""
+        """Begin the group of a response; its request record may have come before."""
         get, block = record.headers.get, record.reader.read(_HEAD)
         is_revisit = record.record_type == WarcRecordType.revisit
         url, status = _id(get(WarcHeader.WARC_TARGET_URI)), status_of(block) or 0
@@ -231,7 +231,7 @@ class _Group:
         return is_own
 
     def _names(self, record: WarcRecord, kind: WarcRecordType) -> bool:
-        """Return whether a record says that it belongs to the response; most records name only one."""
+        """Return whether a record's header says that it belongs to the response."""
         first = record.headers.get(_CONCURRENT)
         if first is None:
             refers = record.headers.get(WarcHeader.WARC_REFERS_TO)
@@ -239,7 +239,7 @@ class _Group:
         return first == self._named or self._answer in map(_id, record.headers.get_multiple(_CONCURRENT))
 
     def forget(self, place: int) -> None:
-        """Leave out the record at a place, which cannot be read."""
+        """Remove the record at a place that cannot be read."""
         if place == self._begin:
             self._told, self._answer, self._info = None, "", ""
         self._request, self._metadata, self._document = (
@@ -259,7 +259,7 @@ class _Group:
 
 
 def _location(url: str, status: int, block: bytes) -> str:
-    """Return where a redirect leads, empty where it names no URL."""
+    """Return the URL to which a redirect leads; empty if it gives no URL."""
     end = _HEAD_END.search(block)
     field = _LOCATION.search(block[: end.end()] if end else block)
     return location(url, status, Headers((("Location", field[1].decode("latin-1")),))) or "" if field else ""
@@ -280,7 +280,7 @@ def _crawl_in(warcinfo: WarcRecord) -> int:
 
 
 def _end(stream: BinaryIO, begin: int) -> int | None:
-    """Return the end of the gzip member at a place, None where it is torn."""
+    """Return the offset after the gzip member at ``begin``; None if it is torn."""
     member = Member(stream, begin)
     return member.end if member.is_whole() else None
 

@@ -1,4 +1,4 @@
-"""A temporary table on disk of the responses in a folder of WARC files, too many to be held in memory."""
+"""A temporary table on disk of the responses in a folder of WARC files, because memory might not hold them all."""
 
 import gzip
 import os
@@ -42,7 +42,7 @@ _BEFORE_ALL: Final = -1
 
 
 class Row(NamedTuple):
-    """A response, and the number of the file it is in."""
+    """A response, and the number of the file that contains it."""
 
     file: int
     answer: ResponseRecord
@@ -50,9 +50,9 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """A WARC file as far as it is in the table.
+    """A WARC file, as far as it was scanned into the table.
 
-    ``state`` is its state when it was scanned, ``last`` the place of its last response.
+    ``state`` is the file's size, time and openness when it was scanned; ``last`` is the offset of its last response.
     """
 
     path: Path
@@ -60,7 +60,7 @@ class _File:
     last: int = 0
     last_id: str = ""
     copy: IO[bytes] | None = None
-    """What is read in its place where its records are no gzip members."""
+    """A converted copy that is read instead, if the file's records are not gzip members."""
 
     name: str = ""
 
@@ -89,9 +89,9 @@ class RecordTable:
         self._base.close()
 
     def catch_up(self) -> None:
-        """Scan what the files hold by now, and drop the rows of files that are gone or were replaced.
+        """Scan what was added to the files, and drop the rows of files that are gone or were replaced.
 
-        Raises ``SegmentError`` for a file that cannot be opened, and what ``damaged`` raises.
+        Raises ``SegmentError`` for a file that cannot be opened, and whatever ``damaged`` raises.
         """
         known = {file.name: number for number, file in enumerate(self._files)}
         for path in segments(self._folder, WARC):
@@ -107,15 +107,15 @@ class RecordTable:
             self._forget(number, 0)
 
     def name(self, number: int) -> str:
-        """Return the name that a file has once it is closed, given its number."""
+        """Return the final name of the file with this number."""
         return self._files[number].name
 
     def files(self) -> Sequence[int]:
-        """Return the numbers of the files that are there, in the order in which they were begun."""
+        """Return the numbers of the files that exist, in the order in which they were begun."""
         return [number for number, file in enumerate(self._files) if file.state[0]]
 
     def size(self, number: int) -> int:
-        """Return how many bytes the whole records at the beginning of a file take. Raises ``OSError``."""
+        """Return the number of bytes up to the last whole record of a file. Raises ``OSError``."""
         with open_segment(self._readable(self._files[number])) as stream:
             return stream.seek(0, os.SEEK_END)
 
@@ -143,9 +143,9 @@ class RecordTable:
         self._opened.clear()
 
     def in_time(self, after: Position) -> Iterator[tuple[Row, Position]]:
-        """Yield rows in the order of time, each with the position of an iteration that has yielded it.
+        """Yield rows in the order of time, each with the position to resume from after it.
 
-        First come the rows left by the iteration that ``after`` belongs to, then those added since.
+        First come the rows that the iteration of ``after`` had left, then those added since.
         """
         present = {file.name: file.last_id for file in self._files if file.last_id}
         if after.last:
@@ -174,9 +174,9 @@ class RecordTable:
             yield Row(row[0], ResponseRecord._make(row[1:]))
 
     def _bound(self, number: int, last: Mapping[str, str]) -> int:
-        """Return the place of the last known response of a file.
+        """Return the offset of the last response of a file that an iteration knows.
 
-        Before all others where there is none or it is gone.
+        If there is none, or it is gone, return a value below all offsets.
         """
         known = last.get(self.name(number))
         if known is None or known == self._files[number].last_id:
@@ -188,7 +188,7 @@ class RecordTable:
         return self._found("url", url)
 
     def of_record(self, record_id: str) -> Row | None:
-        """Return the response with a record id, None where there is none."""
+        """Return the response with a record id; None if there is none."""
         return next(iter(self._found("id", record_id)), None)
 
     def leading_to(self, url: str) -> list[Row]:
@@ -196,11 +196,11 @@ class RecordTable:
         return self._found("location", url) if url else []
 
     def shown_on(self, url: str) -> list[Row]:
-        """Return the responses that a browser requested while it showed a page."""
+        """Return the responses that a browser requested while it showed the page at ``url``."""
         return self._found("shown_on", url) if url else []
 
     def info(self, record_id: str) -> tuple[int, Info] | None:
-        """Return a warcinfo record by its id, and the number of its file; None where there is none."""
+        """Return the warcinfo record with an id, and the number of its file; None if there is none."""
         query = f"SELECT file, id, begin, end FROM info {self._by('info')} WHERE id = ?"  # noqa: S608
         found = self._base.execute(query, (record_id,)).fetchone()
         return None if found is None else (found[0], Info._make(found[1:]))
@@ -211,7 +211,7 @@ class RecordTable:
         return [Row(row[0], ResponseRecord._make(row[1:])) for row in rows]
 
     def _by(self, name: str) -> str:
-        """Return the SQL clause that names an index; the index is created on first use."""
+        """Return the SQL clause that selects an index, creating the index on first use."""
         if name not in self._indexed:
             self._base.execute(f"CREATE INDEX by_{name} {_INDEXES[name]}")
             self._indexed.add(name)
@@ -245,7 +245,7 @@ class RecordTable:
                 self._base.execute("INSERT INTO info VALUES (?, ?, ?, ?)", (number, *each))
 
     def _readable(self, file: _File) -> Path:
-        """Return the path to read a file from: a converted copy where its records are not gzip members."""
+        """Return the path to read a file from: a converted copy if its records are not gzip members."""
         if file.copy is None and not is_open(file.path) and not has_members(file.path):
             file.copy = with_members(file.path, self._damaged)
         return file.path if file.copy is None else Path(file.copy.name)
@@ -266,7 +266,7 @@ _RECORD_END = b"\r\n\r\n"
 def has_members(path: Path) -> bool:
     """Return whether the first record of a file is a gzip member of its own.
 
-    Where that much of the file cannot be read, returns True, so that the reader reports the damage. Raises ``OSError``.
+    If that part of the file is damaged, return True, so that the reader reports the damage. Raises ``OSError``.
     """
     with path.open("rb") as file:
         member, head = Member(file, 0), bytearray()
@@ -284,9 +284,9 @@ def has_members(path: Path) -> bool:
 
 
 def with_members(path: Path, damaged: Callable[[Damage], object]) -> IO[bytes]:
-    """Return a temporary copy of a file in which each record is a gzip member; closing it deletes it.
+    """Return a temporary copy of a file in which each record is a gzip member; closing the copy deletes it.
 
-    ``damaged`` is called where the file cannot be read; the copy holds what comes before. Raises ``OSError``.
+    ``damaged`` is called if the file cannot be read to its end; the copy holds what comes before. Raises ``OSError``.
     """
     copy = NamedTemporaryFile(suffix=".warc.gz")  # noqa: SIM115 - whoever asked for it closes it
     try:
@@ -308,7 +308,7 @@ def _copy_records(path: Path, copy: IO[bytes], damaged: Callable[[Damage], objec
 
 
 def _copy_record(text: gzip.GzipFile, copy: IO[bytes]) -> bool:
-    """Copy the next record; return False at the end. A record that is cut off is left out."""
+    """Copy the next record; return False at the end of the file. A record that is cut off is not copied."""
     head = bytearray()
     while not head.endswith(_RECORD_END):
         line = text.readline(MAX_HEADER_LENGTH)

@@ -1,1 +1,1 @@
-"""What a site knows the crawl by: cookies, secrets and HTTP authentication; and how secrets are masked."""
+"""The cookies, secrets and HTTP authentication by which a site recognises the crawl, and how secrets are masked."""

@@ -18,20 +18,20 @@ from online_analysis.icd.connections import ProxySection
 from online_analysis.icd.secrets import MAX_SECRET, PrivateFileError, SecretError, private_content
 
 _MAX_COOKIES: Final = 10 * MAX_SECRET
-"""Bytes that a file of cookies may have."""
+"""The most bytes that a file of cookies may have."""
 _MIN_MASKED: Final = 4
-"""Characters that a secret has at least to be looked for in texts: shorter ones are in every word."""
+"""The fewest characters a secret must have to be masked in texts: shorter ones occur in many words."""
 _MIN_OF_A_COOKIE: Final = 12
-"""Characters of a cookie's value from which on somebody may be known by it: settings are shorter."""
+"""The fewest characters of a cookie's value that may identify somebody: the values of mere settings are shorter."""
 
 
 _Path = tuple[str | int, ...]
-"""The path of a field below ``network``."""
+"""The path of a field, relative to ``network``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """A user and a password, which no message ever shows."""
+    """A user name and password; messages never show the password."""
 
     user: str
     word: str = field(repr=False)
@@ -51,7 +51,7 @@ class GivenLogin:
 
 @dataclass(frozen=True, slots=True)
 class GivenHeader:
-    """A header for a host; a secret one is sent over encrypted connections only."""
+    """A header sent to one host; a secret header is sent only over encrypted connections."""
 
     name: str
     value: str = field(repr=False)
@@ -60,11 +60,11 @@ class GivenHeader:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """All credentials that a crawl is given; by default none, with cookies kept.
+    """All credentials of a crawl. By default it has none, and keeps the cookies that sites set.
 
-    ``logins`` and ``cookies`` (see ``cookies_of``) are by site (``urls.queue_of``), passwords and headers by host.
-    ``cookies_version`` tells one file of cookies from another. ``secrets`` are all texts that must not be shown,
-    including those of proxies and client certificates.
+    ``logins`` and ``cookies`` (see ``cookies_of``) are by site (``urls.queue_of``), ``passwords`` and ``headers`` by
+    host. ``cookies_version`` changes when the file of cookies does. ``secrets`` has every text that must not be shown,
+    including the secrets of proxies and client certificates.
     """
 
     keeps_cookies: bool = True
@@ -78,16 +78,19 @@ class Credentials:
 
     @property
     def sites(self) -> frozenset[str]:
-        """The sites and hosts that the crawl has credentials for; on loopback each port is a site."""
-        hosts = {*self.passwords, *(host for host, headers in self.headers.items() if _are_secret(headers))}
+        """The sites and hosts for which the crawl has credentials; on loopback each port is a site."""
+        hosts = {
+            *self.passwords,
+            *(host for host, headers in self.headers.items() if any(header.is_secret for header in headers)),
+        }
         return frozenset({*self.logins, *self.cookies, *hosts, *(queue_of(f"http://{host}/") for host in hosts)})
 
     def cookies_of(self, site: str) -> Sequence[Cookie]:
-        """Return the cookies of a site; on loopback, where each port is a site, those of its host."""
+        """Return the cookies for a site. On loopback, where each port is a site, return those of its host."""
         return self.cookies.get(site) or self.cookies.get(site.rpartition(":")[0], ())
 
     def may_go(self, url: str) -> bool:
-        """Return whether secrets may be sent to a URL: it is encrypted, or sending them unencrypted was allowed."""
+        """Return whether secrets may be sent to a URL: it is encrypted, or the definition allows it unencrypted."""
         return url.startswith("https:") or (urlsplit(url).hostname or "") in self.unencrypted
 
 
@@ -100,7 +103,7 @@ NONE: Final = Credentials()
 
 
 def read_credentials(icd: Icd) -> Credentials:
-    """Read the secrets that an ICD names on this machine. Raises ``IcdError`` listing all that cannot be read."""
+    """Read the secrets that an ICD refers to on this machine. Raises ``IcdError`` listing all that cannot be read."""
     reading = _Reading()
     network = icd.network
     logins = {
@@ -137,7 +140,7 @@ def read_credentials(icd: Icd) -> Credentials:
 
 
 def credential_mistakes(icd: Icd) -> tuple[Mistake, ...]:
-    """Return the mistakes among the secrets that an ICD names: those that cannot be read on this machine."""
+    """Return a mistake for each secret that an ICD refers to and that cannot be read on this machine."""
     try:
         read_credentials(icd)
     except IcdError as error:
@@ -146,7 +149,7 @@ def credential_mistakes(icd: Icd) -> tuple[Mistake, ...]:
 
 
 def spellings(secret: str) -> frozenset[str]:
-    """Return the ways in which a secret may be written in URLs, forms, markup and JSON."""
+    """Return the secret in every spelling that it may have in URLs, forms, markup and JSON; none if it is too short."""
     if len(secret) < _MIN_MASKED:
         return frozenset()
     escaped = secret.encode("unicode_escape").decode("ascii").replace('"', '\\"')
@@ -155,14 +158,14 @@ def spellings(secret: str) -> frozenset[str]:
 
 
 class _Reading:
-    """Reads secrets, and records those that cannot be read."""
+    """Read secrets, recording a mistake for each that cannot be read."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[_Path, str, str]] = []
         self.secrets: set[str] = set()
 
     def text(self, path: _Path, value: Value) -> str:
-        """Return a value; empty, with a mistake recorded, where it cannot be read."""
+        """Return the value; if it cannot be read, record a mistake and return an empty string."""
         try:
             found = value.reveal()
         except SecretError as error:
@@ -219,14 +222,10 @@ def _is_latin(text: str) -> bool:
     return all(ord(character) < 256 for character in text)
 
 
-def _are_secret(headers: Sequence[GivenHeader]) -> bool:
-    return any(header.is_secret for header in headers)
-
-
 REDACTED: Final = "REDACTED"
-"""What stands in the place of what is masked."""
+"""What replaces masked text."""
 MIN_OF_A_TOKEN: Final = 16
-"""Characters of a cookie's value from which on it is looked for in pages and URLs: settings are shorter."""
+"""The fewest characters of a cookie's value that is masked in pages and URLs: values of mere settings are shorter."""
 
 _TOKEN: Final = re.compile(
     rb"(?i)((?:[?&;]|&amp;|%26)(?:access_?token|auth_?token|id_?token|refresh_?token|session_?token|session_?key|jwt"
@@ -235,12 +234,12 @@ _TOKEN: Final = re.compile(
 
 
 def tokens_among(values: Iterable[str]) -> Iterator[str]:
-    """Yield those cookie values that may identify a session."""
+    """Yield the cookie values that are long enough to identify a session."""
     return (value for value in values if len(value) >= MIN_OF_A_TOKEN)
 
 
 class Masks:
-    """Masks given words in all their spellings and, with ``tokens``, the values of URL parameters that grant access."""
+    """Mask given words in all their spellings and, with ``tokens``, the values of URL parameters that grant access."""
 
     def __init__(self, words: Iterable[str], *, tokens: bool = False) -> None:
         self._words = _pattern(frozenset(words))

@@ -1,4 +1,4 @@
-"""HTTP authentication: responds to a server's challenge by basic (RFC 7617) or digest (RFC 7616) credentials."""
+"""HTTP authentication: answer a server's challenge with basic (RFC 7617) or digest (RFC 7616) credentials."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 _ALGORITHMS: Final = {"SHA-256": "sha256", "SHA-512-256": "sha512_256", "MD5": "md5"}
-"""From the best to the worst."""
+"""The names of the algorithms in ``hashlib``, the safest first."""
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105 - a token of HTTP
 _PARAMETER = re.compile(rf'\s*({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|({_TOKEN}))\s*(?:,|$)')
 _SCHEME = re.compile(rf"\s*,*\s*({_TOKEN})(?:\s+(?=\S)|\s*(?:,|$))")
@@ -31,7 +31,7 @@ class Challenge:
 
     @property
     def is_known(self) -> bool:
-        """Whether the client can respond to it."""
+        """Whether the client supports the challenge."""
         if self.scheme == "basic":
             return True
         offered = {each.strip().lower() for each in self.parameters.get("qop", "auth").split(",")}
@@ -40,7 +40,7 @@ class Challenge:
 
     @property
     def rank(self) -> int:
-        """The rank of its safety; lower is safer."""
+        """The rank by safety; a lower rank is safer."""
         return len(_ALGORITHMS) if self.scheme == "basic" else list(_ALGORITHMS).index(self.algorithm)
 
 
@@ -65,9 +65,9 @@ def challenges(fields: Sequence[str]) -> tuple[Challenge, ...]:
 
 
 class HostAuthentication:
-    """The credentials for one origin, sent as its last challenge asked.
+    """The credentials for one origin, sent in the way that its last challenge asked for.
 
-    Nothing is sent before the server has sent a challenge. ``new_nonce`` returns a client nonce.
+    Nothing is sent before the server has sent a challenge. ``new_nonce`` must return a client nonce.
     """
 
     def __init__(self, user: str, password: str, new_nonce: Callable[[], str] = lambda: secrets.token_hex(16)) -> None:
@@ -77,14 +77,14 @@ class HostAuthentication:
 
     @property
     def scheme(self) -> str:
-        """The scheme in use, empty before a challenge came."""
+        """The scheme in use; empty if no challenge has come."""
         return "" if self._challenge is None else self._challenge.scheme
 
     def take(self, fields: Sequence[str], *, was_answered: bool) -> bool:
-        """Take the challenges of a 401; return whether the request is to be sent again.
+        """Store the challenges of a 401 response; return whether the request is to be repeated.
 
-        A request that ``was_answered`` (sent with credentials) is repeated only for a stale nonce; otherwise the
-        password is wrong.
+        If the request was sent with credentials (``was_answered``), it is repeated only for a stale nonce; otherwise
+        the password is wrong.
         """
         known = sorted((each for each in challenges(fields) if each.is_known), key=lambda each: each.rank)
         if not known:
@@ -94,7 +94,7 @@ class HostAuthentication:
         return not was_answered or best.parameters.get("stale", "").lower() == "true"
 
     def header(self, method: str, url: str) -> str:
-        """Return the Authorization field of a request, empty before a challenge came."""
+        """Return the value of a request's Authorization header; empty if no challenge has come."""
         if self._challenge is None:
             return ""
         if self._challenge.scheme == "basic":

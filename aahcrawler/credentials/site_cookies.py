@@ -1,7 +1,7 @@
-"""The cookies of one site (RFC 6265): taken from responses, sent with requests, stored as text.
+"""The cookies of one site (RFC 6265): read from responses, sent with requests, stored as text.
 
-A site is a pay-level domain, so that no cookie ever reaches another one, whatever domain it names; this replaces the
-check against the public suffix list (section 5.3, step 5).
+A site is a pay-level domain. No cookie reaches another site, whatever domain the cookie names, so the check against the
+public suffix list (section 5.3, step 5) is not needed.
 """
 
 import re
@@ -19,23 +19,23 @@ from pydantic import TypeAdapter, ValidationError
 from aahcrawler.urls import queue_of
 
 MAX_COOKIES: Final = 100
-"""The most cookies that are kept of a site; browsers keep 50 to 180 of a domain."""
+"""The most cookies kept for a site; browsers keep 50 to 180 for a domain."""
 MAX_BYTES: Final = 4096
 """The most bytes of a cookie's name and value (RFC 6265, section 6.1)."""
 MAX_SENT: Final = 16_384
-"""The most bytes of a Cookie header; servers refuse longer heads."""
+"""The most bytes of a Cookie header; servers refuse longer ones."""
 MAX_TAKEN: Final = 50
-"""The most Set-Cookie fields of one answer that are read."""
+"""The most Set-Cookie headers that are read from one response."""
 
 HTTP_ONLY: Final = "HttpOnly"
 SAME_SITE: Final = "SameSite"
 _ATTRIBUTE: Final = re.compile(r"(?<=;)(\s*)(httponly|samesite)(?=\s*(?:[=;]|$))", re.IGNORECASE)
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""Characters of which a field with one is no cookie (RFC 6265bis, section 5.6)."""
+"""Control characters; a Set-Cookie header that contains one is ignored (RFC 6265bis, section 5.6)."""
 _MAX_AGE: Final = re.compile(r";\s*max-age\s*=\s*([^;]*)", re.IGNORECASE)
 _MAX_COOKIE_AGE: Final = 400 * 86_400
-"""Seconds for which a cookie is kept at most by its Max-Age (RFC 6265bis, section 5.5)."""
+"""The most seconds for which a cookie is kept, whatever its Max-Age (RFC 6265bis, section 5.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ _ALL: TypeAdapter[list[_Kept]] = TypeAdapter(list[_Kept])
 
 
 class SiteCookies:
-    """The cookies of one site, stored as ``text`` to outlive the process."""
+    """The cookies of one site; ``text`` stores them so that they outlive the process."""
 
     def __init__(self, site: str, kept: str = "") -> None:
         self._jar = CookieJar(_Policy(site))
@@ -96,11 +96,11 @@ class SiteCookies:
 
     @property
     def text(self) -> str:
-        """All cookies as text, empty where there are none."""
+        """All cookies as text; empty if there are none."""
         return self._text
 
     def header(self, url: str) -> str:
-        """Return the Cookie field of a request, empty where nothing is to be sent."""
+        """Return the value of a request's Cookie header; empty if no cookie is to be sent."""
         if not self._text:
             return ""
         request = Request(url)  # noqa: S310 - nothing is opened
@@ -113,7 +113,7 @@ class SiteCookies:
         return "; ".join(pieces)
 
     def take(self, url: str, fields: Sequence[str]) -> bool:
-        """Take the Set-Cookie fields of a response; return whether anything but an expiry changed."""
+        """Store the cookies of a response's Set-Cookie headers; return whether anything but an expiry changed."""
         before, request = self._values(), Request(url)  # noqa: S310 - nothing is opened
         for field in fields[:MAX_TAKEN]:
             if not _CONTROL.search(field):
@@ -125,7 +125,7 @@ class SiteCookies:
         return self._values() != before
 
     def add(self, cookies: Iterable[Cookie]) -> None:
-        """Add cookies from elsewhere, replacing those of the same name."""
+        """Add given cookies, replacing those of the same name."""
         for cookie in cookies:
             if not _CONTROL.search(f"{cookie.name}{cookie.value or ''}"):
                 self._jar.set_cookie(cookie)
@@ -162,7 +162,7 @@ class _Policy(DefaultCookiePolicy):
 
 
 class _Answer:
-    """The part of a response that the standard library needs to read its cookies."""
+    """The part of a response from which the standard library reads cookies."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -172,14 +172,14 @@ class _Answer:
 
 
 class CookiesFileError(Exception):
-    """Raised where a file of cookies cannot be read; the message says why, without showing its content."""
+    """Raised when a file of cookies cannot be read; the message gives the reason without showing any content."""
 
 
 def cookies_of_file(text: str) -> Mapping[str, Sequence[Cookie]]:
-    """Return the cookies in the text of a file in Netscape's format, by site, leaving out expired ones.
+    """Return the cookies in the text of a file in Netscape's format, by site, without expired ones.
 
-    Raises ``CookiesFileError``. The standard library's reader is not used, since its warnings show parts of what it
-    cannot read.
+    Raises ``CookiesFileError``. The standard library's reader is not used, because its warnings show parts of lines
+    that it cannot read.
     """
     found: dict[str, list[Cookie]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -214,30 +214,30 @@ def is_http_only(cookie: Cookie) -> bool:
 
 
 def same_site(cookie: Cookie) -> str:
-    """Return the SameSite attribute of a cookie: Strict, Lax or None; empty where it has none."""
+    """Return the SameSite attribute of a cookie: Strict, Lax or None; empty if it has none of these."""
     said = (cookie.get_nonstandard_attr(SAME_SITE) or "").strip().capitalize()
     return said if said in ("Strict", "Lax", "None") else ""
 
 
 def shown_to(*, http_only: bool, same_site: str) -> dict[str, str]:
-    """Return the attributes HttpOnly and SameSite as the standard library stores them (``rest``)."""
+    """Return the attributes HttpOnly and SameSite in the form in which ``http.cookiejar`` stores them (``rest``)."""
     return {**({HTTP_ONLY: ""} if http_only else {}), **({SAME_SITE: same_site} if same_site else {})}
 
 
 def site_of_domain(domain: str) -> str:
-    """Return the site of a cookie's domain; on loopback the host, since cookies apply to all of its ports."""
+    """Return the site of a cookie's domain; on loopback the host, because cookies apply to all of its ports."""
     host = domain.lstrip(".").lower()
     site = queue_of(f"http://{host}/")
     return host if site == f"{host}:80" else site
 
 
 def _as_registered(attribute: re.Match[str]) -> str:
-    """Return the name of an attribute in the spelling by which it is looked up."""
+    """Return the attribute's name in the spelling under which it is looked up later."""
     return attribute[1] + (HTTP_ONLY if attribute[2].lower() == "httponly" else SAME_SITE)
 
 
 def _bounded(attribute: re.Match[str]) -> str:
-    """Return the attribute Max-Age with a number that can be stored; one that is no number is ignored."""
+    """Return Max-Age limited to a number that can be stored; empty if it is not a number."""
     value = attribute[1].strip()
     digits = value.removeprefix("-").lstrip("0") or value[-1:]
     if not (digits.isascii() and digits.isdigit()):
@@ -247,7 +247,7 @@ def _bounded(attribute: re.Match[str]) -> str:
 
 
 def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:
-    """Return whether a cookie fulfils the requirements of its name's prefix (RFC 6265bis, section 4.1.3)."""
+    """Return whether a cookie meets the requirements of its name's prefix (RFC 6265bis, section 4.1.3)."""
     is_safe = cookie.secure and request.type == "https"
     if cookie.name.startswith("__Host-"):
         return is_safe and not cookie.domain_specified and cookie.path == "/"
@@ -255,7 +255,7 @@ def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:
 
 
 def _read(text: str) -> Iterator[Cookie]:
-    """Yield the stored cookies; none from a damaged text, so that the site sets new ones."""
+    """Yield the stored cookies; none if the text is damaged, in which case the site sets new ones."""
     try:
         kept = _ALL.validate_json(text) if text else []
     except ValidationError:
@@ -264,7 +264,7 @@ def _read(text: str) -> Iterator[Cookie]:
 
 
 def _written(jar: CookieJar) -> str:
-    """Return the cookies of a jar as text, dropping the first ones beyond ``MAX_COOKIES``."""
+    """Return the cookies of a jar as text, dropping the oldest ones beyond ``MAX_COOKIES``."""
     now = time.time()
     cookies = [cookie for cookie in jar if not cookie.is_expired(int(now))]
     for cookie in cookies[:-MAX_COOKIES]:

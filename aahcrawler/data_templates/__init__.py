@@ -1,1 +1,1 @@
-"""Pages made of their data without a browser, by templates that pages which scripts made have shown."""
+"""Make pages from their JSON data without a browser, by templates learned from pages that a browser rendered."""

@@ -1,4 +1,4 @@
-"""Make a page of its data, as pages that scripts made of theirs have shown."""
+"""Learn how scripts make pages from JSON data, and make further pages of a site in the same way."""
 
 import json
 import re
@@ -20,24 +20,24 @@ from aahcrawler.data_templates.template_learning import (
 )
 
 MAX_VALUES: Final = 50_000
-"""Values of one page beyond which nothing is known of it."""
+"""Data of a page with more values than this do not match any template."""
 _ITEMS: Final = "[]"
 _VARIES: Final = object()
 
 
 @dataclass(frozen=True)
 class SeenValues:
-    """What the data of some pages had in common: by path, the types of values, and the one value where there was one.
+    """What the data of some pages had in common: by path, the types of values, and the value if it was always the same.
 
-    All items of a list have one path. A page whose value at a path was the same on all pages, and is another one now,
-    may show what no page showed: it has further pages, it is closed, nobody may read it.
+    All items of a list have one path. If a value was the same on all pages seen and differs on a new page, the new page
+    may show something that none of them showed: it may have further pages, be closed, or be forbidden to readers.
     """
 
     types: Mapping[Keys, frozenset[str]] = field(default_factory=dict)
     constants: Mapping[Keys, Any] = field(default_factory=dict)
 
     def know(self, data: Any) -> bool:
-        """Return whether data hold nothing but what was seen, or what was seen to vary, and lack nothing."""
+        """Return whether data contain only paths, types and constants that were seen, and lack none of them."""
         here = dict[Keys, None]()
         for number, (path, value) in enumerate(_values(data, ())):
             here[path] = None
@@ -48,7 +48,7 @@ class SeenValues:
         return all(path in here for path in self.types if _ITEMS not in path)
 
     def with_page(self, data: Any) -> "SeenValues":
-        """Return what is seen with the data of one more page."""
+        """Return a copy that includes the data of one more page."""
         types, constants = dict(self.types), dict(self.constants)
         for path, value in _values(data, ()):
             is_new = path not in types
@@ -61,7 +61,7 @@ class SeenValues:
 
     @classmethod
     def of(cls, pages: Iterable[Any]) -> "SeenValues":
-        """Return what the data of pages have in common.
+        """Return what the data of several pages have in common.
 
         >>> seen = SeenValues.of([{"id": 1, "pages": 1}, {"id": 2, "pages": 1}])
         >>> seen.know({"id": 3, "pages": 1}), seen.know({"id": 3, "pages": 2}), seen.know({"id": 3})
@@ -74,7 +74,7 @@ class SeenValues:
 
 
 def _values(value: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
-    """Yield what is no list or mapping with its path, and of each list whether it has items."""
+    """Yield each value that is no list or mapping with its path, and for each list whether it has items."""
     if isinstance(value, Mapping) and len(keys) < DEEPEST:
         for key, each in value.items():
             yield from _values(each, (*keys, str(key)))
@@ -92,22 +92,22 @@ def _kind(value: Any) -> str:
 
 _PARTS: Final = re.compile(r"[^/?&=#.]+")
 _LEAST: Final = 2
-"""Fewer pages show nothing."""
+"""The fewest pages from which data URLs can be learned."""
 _MAX_PARTS: Final = 4
-"""The most parts of a URL of data that are tried."""
+"""The most variable parts of a data URL that are tried."""
 _MOST: Final = 3
-"""The most answers that one page is made of."""
+"""The most responses from which one page is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointAddress:
-    """An address of data: texts, and between them parts of the page's URL by their numbers."""
+    """A pattern of data URLs: fixed texts, and between them parts of the page's URL, given by their positions."""
 
     texts: tuple[str, ...]
     parts: tuple[int, ...]
 
     def of(self, page_url: str) -> str | None:
-        """Return the URL of the data of a page, None where its URL has too few parts."""
+        """Return the URL of a page's data; None if the page's URL has too few parts."""
         parts = parts_of(page_url)
         if any(each >= len(parts) for each in self.parts):
             return None
@@ -116,7 +116,7 @@ class EndpointAddress:
 
 
 def parts_of(url: str) -> tuple[str, ...]:
-    """Return the parts of a URL that differ from page to page: host, names of its path, values of its query.
+    """Return the parts of a URL that may differ from page to page: host, names in its path, values in its query.
 
     >>> parts_of("https://a.test/t/12?page=2")
     ('https:', 'a', 'test', 't', '12', 'page', '2')
@@ -125,9 +125,9 @@ def parts_of(url: str) -> tuple[str, ...]:
 
 
 def data_addresses(page_urls: Sequence[str], data_urls: Sequence[Sequence[str]]) -> tuple[EndpointAddress, ...]:
-    """Return the addresses that lead from each page to data of its own, page by page, in the order of the first page.
+    """Return the patterns of data URLs that give each page data of its own, in the order of the first page.
 
-    An address that is the same for all pages holds nothing of any.
+    A data URL that is the same for all pages has no data of a single page, so it is not returned.
 
     >>> data_addresses(["http://a.test/t/1", "http://a.test/t/2"], [["http://a.test/api/1.json"], ["http://a.test/api/2.json"]])
     (EndpointAddress(texts=('http://a.test/api/', '.json'), parts=(4,)),)
@@ -145,7 +145,7 @@ def data_addresses(page_urls: Sequence[str], data_urls: Sequence[Sequence[str]])
 
 
 def _addresses(page: Sequence[str], data_url: str, varying: Sequence[int]) -> Iterator[EndpointAddress]:
-    """Yield the addresses that a URL may have: that a part of it is one of the page's may be chance."""
+    """Yield all patterns that a data URL may have, because a part that it shares with the page's URL may be chance."""
     by_text = {page[place]: place for place in reversed(varying)}
     matches = [match for match in _PARTS.finditer(data_url) if match[0] in by_text]
     for number in range(min(len(matches), _MAX_PARTS), 0, -1):
@@ -156,14 +156,14 @@ def _addresses(page: Sequence[str], data_url: str, varying: Sequence[int]) -> It
 
 
 MIN_PAGES: Final = 2
-"""So many pages are learned from at least: of one nobody knows what is the same on all."""
+"""The fewest pages to learn from: with one, nothing shows what is the same on all."""
 LARGEST: Final = 2_000_000
-"""The most bytes of one answer with data, or of one page, that are learned from."""
+"""The most bytes of one JSON response, or of one page, to learn from."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageSample:
-    """A page as scripts made it, in UTF-8, and the JSON answers that they asked for, by their URLs."""
+    """A page as scripts made it, in UTF-8, and the JSON responses that they requested, by URL."""
 
     url: str
     dom: bytes
@@ -172,31 +172,31 @@ class PageSample:
 
 @dataclass(frozen=True, slots=True)
 class DataTemplate:
-    """What makes a page of the answers of its endpoints, and what the data of the pages it is learned from had."""
+    """Makes a page from the responses of its endpoints, and knows what the data of the learned pages had in common."""
 
     addresses: tuple[EndpointAddress, ...]
     node: Node
     seen: SeenValues
 
     def endpoints(self, page_url: str) -> tuple[str, ...] | None:
-        """Return the URLs of the data of a page in the order of ``page``, None where its URL is unlike the others."""
+        """Return the URLs of a page's data in the order of ``page``; None if its URL has another form."""
         urls = [address.of(page_url) for address in self.addresses]
         known = tuple(url for url in urls if url is not None)
         return known if len(known) == len(urls) else None
 
     def knows(self, answers: Sequence[bytes]) -> bool:
-        """Return whether the data of a page are like those of the pages that the template is learned from."""
+        """Return whether the data of a page are like those of the pages from which the template was learned."""
         data = _data(answers)
         return data is not None and self.seen.know(data)
 
     def with_page(self, answers: Sequence[bytes]) -> "DataTemplate":
-        """Return the template that knows the data of one more page which it makes as scripts do."""
+        """Return a template that also accepts the data of one more page, which it is known to make as scripts do."""
         return replace(self, seen=self.seen.with_page(_data(answers)))
 
     def page(self, answers: Sequence[bytes]) -> bytes | None:
-        """Return the HTML of a page in UTF-8, None where an answer is no JSON that the template knows.
+        """Return the HTML of a page in UTF-8; None if a response is not the JSON that the template needs.
 
-        A server may say in JSON, with status 200, that there is no such page or that one has to log in.
+        A server may say in JSON, with status 200, that the page does not exist or requires a login.
         """
         data = _data(answers)
         if data is None:
@@ -209,9 +209,10 @@ class DataTemplate:
 
 
 def learned_template(samples: Sequence[PageSample]) -> DataTemplate | None:
-    """Return what makes the pages of their data as far as it can be told, None where no data belong to them.
+    """Return the template of pages as far as it can be learned; None if no data belong to the pages.
 
-    What nothing explains is left out of the pages that it makes; whoever uses it compares before.
+    Texts that no data explain are missing in pages that the template makes, so compare them with rendered pages before
+    use.
     """
     fitting = [sample for sample in samples if len(sample.dom) <= LARGEST]
     if len(fitting) < MIN_PAGES:
@@ -234,7 +235,7 @@ def _seen(samples: Sequence[PageSample], addresses: Sequence[EndpointAddress]) -
 
 
 def _data(answers: Sequence[bytes]) -> dict[str, Any] | None:
-    """Return the values of answers by their number, None where one is no JSON."""
+    """Return the values of JSON responses by their position; None if one is not JSON."""
     found: dict[str, Any] = {}
     try:
         for number, answer in enumerate(answers):

@@ -1,4 +1,4 @@
-"""Learn a template from pages of one kind beside their data: what is the same, what is a value, what is repeated."""
+"""Learn a template from pages of one kind and their data: what is fixed, what is a value, what is repeated."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,19 +18,19 @@ from lxml.html import HtmlElement
 from aahcrawler.page import dates
 
 MAX_LEAVES: Final = 2_000
-"""The most values of one scope that are looked at."""
+"""The most values of one scope that are considered."""
 DEEPEST: Final = 12
 
 Keys = tuple[str, ...]
 
 
 class MissingDataError(LookupError):
-    """The data lack what those of all pages had from which the template was learned: they are of another kind."""
+    """Raised when data lack something that the data of all learned pages had: they are of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValuePath:
-    """The way to a value: how many scopes outwards it begins, and the names that lead on from there."""
+    """The path to a value: how many scopes outwards it begins, and the names that lead on from there."""
 
     outwards: int
     keys: Keys
@@ -38,13 +38,13 @@ class ValuePath:
 
 @dataclass(frozen=True)
 class Scope:
-    """A value of JSON from which paths begin: all answers of a page, or one item of a list within an outer scope."""
+    """A JSON value from which paths begin: all responses of a page, or one item of a list within an outer scope."""
 
     data: Any
     outer: "Scope | None" = None
 
     def value(self, path: ValuePath) -> Any:
-        """Return what a path leads to, None where it leads nowhere."""
+        """Return the value at a path; None if there is none."""
         scope: Scope | None = self
         for _ in range(path.outwards):
             scope = scope.outer if scope is not None else None
@@ -54,7 +54,7 @@ class Scope:
         return found
 
     def text(self, path: ValuePath) -> str:
-        """Return the value at a path as it is written; raise ``MissingDataError`` where none is to be written."""
+        """Return the value at a path as text. Raises ``MissingDataError`` if it has none."""
         text = scalar_text(self.value(path))
         if not text.strip():
             raise MissingDataError(".".join(path.keys))
@@ -62,7 +62,7 @@ class Scope:
 
     @cached_property
     def leaves(self) -> Mapping[ValuePath, str]:
-        """The values that can be written, by their paths, those of this scope before those of outer ones."""
+        """The values that have a text, by their paths; those of this scope come before those of outer ones."""
         found: dict[ValuePath, str] = {}
         for path, value in self._values():
             if text := scalar_text(value).strip():
@@ -93,7 +93,7 @@ def _within(value: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
 
 
 def scalar_text(value: Any) -> str:
-    """Return a string or a number as it is written, of a list how many items it has; empty for all else.
+    """Return a string or number as text, for a list the number of its items; empty for all other values.
 
     >>> scalar_text(3.0), scalar_text("a"), scalar_text([1, 2]), scalar_text(True)
     ('3', 'a', '2', '')
@@ -108,7 +108,7 @@ def scalar_text(value: Any) -> str:
 
 
 def displayed_text(text: str) -> str:
-    """Return the text that a browser shows of a value, which may be HTML, its blanks folded."""
+    """Return the text that a browser shows for a value, which may be HTML, with blanks folded."""
     if "<" not in text and "&" not in text:
         return folded(text)
     try:
@@ -118,7 +118,7 @@ def displayed_text(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text with its blanks folded."""
+    """Return a text with runs of white space replaced by single blanks."""
     return " ".join(text.split())
 
 
@@ -126,7 +126,7 @@ _VOID: Final = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
 _FAR: Final = datetime(2041, 6, 20, tzinfo=UTC)
-"""A moment that is later than all dates of pages."""
+"""A moment later than all dates on pages."""
 _RAW: Final = frozenset(("script", "style"))
 
 
@@ -134,20 +134,23 @@ class Node(Protocol):
     """A part of a template."""
 
     def html(self, scope: Scope) -> Iterator[str]:
-        """Yield the HTML that it makes of data. Raise ``MissingDataError`` where they lack what it is made of."""
+        """Yield the HTML of this part for some data. Raises ``MissingDataError`` if they lack a value that it needs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A text with values between its pieces: ``pieces`` has one more than ``values``. ``in_url``: values are quoted."""
+    """A text with values in between: ``pieces`` has one more item than ``values``.
+
+    ``in_url``: values are URL-quoted.
+    """
 
     pieces: tuple[str, ...]
     values: tuple[ValuePath, ...] = ()
     in_url: bool = False
 
     def text(self, scope: Scope) -> str:
-        """Return the text with the values of a scope."""
+        """Return the text, filled with the values in a scope."""
         found = [scope.text(path) for path in self.values]
         quoted = [quote(each, safe="") for each in found] if self.in_url else found
         return "".join(piece + value for piece, value in zip(self.pieces, (*quoted, ""), strict=True))
@@ -159,13 +162,13 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A value that names a moment, written as exactly as the pages show it: the day, or the minute as well, in UTC."""
+    """A value that gives a moment, shown in UTC as exactly as the pages show it: as a day, or with the minute."""
 
     value: ValuePath
     has_time: bool
 
     def html(self, scope: Scope) -> Iterator[str]:
-        """Yield the moment in ISO 8601; raise ``MissingDataError`` where the value names none."""
+        """Yield the moment in ISO 8601. Raises ``MissingDataError`` if the value gives none."""
         found = moment_of(scope.text(self.value))
         if found is None:
             raise MissingDataError(".".join(self.value.keys))
@@ -173,7 +176,7 @@ class Moment:
 
 
 def moment_of(text: str) -> datetime | None:
-    """Return the moment in UTC that a text names in full, whenever it is read; None where it names none.
+    """Return the moment in UTC that a text gives independently of when it is read; None if it gives none.
 
     >>> moment_of("5 Jan 2024"), moment_of("yesterday")
     (datetime.datetime(2024, 1, 5, 0, 0, tzinfo=datetime.timezone.utc), None)
@@ -186,18 +189,18 @@ def moment_of(text: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """A value that is HTML itself."""
+    """A value that is itself HTML."""
 
     value: ValuePath
 
     def html(self, scope: Scope) -> Iterator[str]:
-        """Yield the value as it is."""
+        """Yield the value unchanged."""
         yield scope.text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class ElementNode:
-    """An element with its attributes and what is in it."""
+    """An element with its attributes and children."""
 
     tag: str
     attributes: Mapping[str, Wording] = field(default_factory=dict)
@@ -217,14 +220,14 @@ class ElementNode:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """An element for each item of a list."""
+    """An element that is repeated for each item of a list."""
 
     items: ValuePath
     item: Node
     between: str = ""
 
     def html(self, scope: Scope) -> Iterator[str]:
-        """Yield the elements of all items; raise ``MissingDataError`` where there is no list."""
+        """Yield the elements of all items. Raises ``MissingDataError`` if there is no list."""
         found = scope.value(self.items)
         if not isinstance(found, list):
             raise MissingDataError(".".join(self.items.keys))
@@ -235,7 +238,7 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An element that is there where a value is: no list without items, no empty text, not false."""
+    """An element that is present if a value is: not an empty list, an empty text, or false."""
 
     value: ValuePath
     node: Node
@@ -248,7 +251,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Elements one after another."""
+    """Elements that follow one another."""
 
     nodes: tuple[Node, ...]
     between: str = ""
@@ -262,18 +265,18 @@ class Row:
 
 _MAX_ELEMENTS: Final = 20_000
 _MAX_LISTS: Final = 4
-"""Of the lists that have as many items as there are elements, so many are tried."""
+"""How many of the lists that have as many items as there are elements are tried."""
 _DEEPEST: Final = 60
 LONGEST: Final = 3.0
-"""Seconds that learning may take."""
+"""The most seconds that learning may take."""
 _ADDRESSES: Final = frozenset(("href", "src", "action", "poster"))
 _TELLING: Final = _ADDRESSES | {"id", "datetime", "title", "alt", "content"}
-"""Attributes that a reader goes by: one that cannot be explained counts as unexplained."""
+"""Attributes that matter to a reader: each counts as unexplained if no data explain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An element of one page, and the data in whose scope it stands."""
+    """An element of one page, and the scope of the data it shows."""
 
     element: HtmlElement
     scope: Scope
@@ -289,20 +292,20 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """Neighbouring elements of one kind, page by page; none where a page has none there."""
+    """Neighbouring elements of one kind, for each page; empty for a page without them."""
 
     runs: tuple[tuple[HtmlElement, ...], ...]
 
 
 class TemplateLearner:
-    """Learns one template within ``LONGEST`` and from ``_MAX_ELEMENTS``; what is beyond is left out."""
+    """Learns one template within ``LONGEST`` seconds and from ``_MAX_ELEMENTS`` elements; the rest is left out."""
 
     def __init__(self) -> None:
         self._left = _MAX_ELEMENTS
         self._until = monotonic() + LONGEST
 
     def element(self, seen: Sequence[Seen], depth: int = 0) -> Learned:
-        """Return the template of elements that stand at the same place of each page."""
+        """Return the template of elements that are at the same place on each page."""
         self._left = 0 if monotonic() > self._until else self._left - len(seen)
         tag = str(seen[0].element.tag)
         attributes, unexplained = _attributes(seen)
@@ -326,7 +329,7 @@ class TemplateLearner:
                 yield _text(tails, scopes)
 
     def _slot(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Learned:
-        """Return what explains most of a slot: the same elements everywhere, one that may be there, or a list."""
+        """Return the candidate that explains most of a slot: fixed elements, an optional one, or a list."""
         best: Learned | None = None
         for candidate in self._candidates(slot, scopes, depth):
             if best is None or candidate.unexplained < best.unexplained:
@@ -344,7 +347,7 @@ class TemplateLearner:
         yield from self._repeated(slot, scopes, depth)
 
     def _row(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Learned:
-        """Return elements that stand one after another on all pages alike."""
+        """Return the template of elements that follow one another in the same way on all pages."""
         found = [self.element(_paired(each, scopes), depth) for each in zip(*slot.runs, strict=True)]
         row = Row(tuple(each.node for each in found), _between(slot))
         return Learned(row, sum(each.unexplained for each in found))
@@ -373,7 +376,7 @@ def _paired(elements: Iterable[HtmlElement], scopes: Sequence[Scope]) -> list[Se
 
 
 def _attributes(seen: Sequence[Seen]) -> tuple[Mapping[str, Wording], int]:
-    """Return the attributes that all elements have, and how many of those that count could not be explained."""
+    """Return the attributes that all elements have, and how many relevant ones could not be explained."""
     found: dict[str, Wording] = {}
     unexplained = 0
     for name in seen[0].element.attrib:
@@ -392,7 +395,7 @@ def _attributes(seen: Sequence[Seen]) -> tuple[Mapping[str, Wording], int]:
 
 
 def _whole(seen: Sequence[Seen]) -> Markup | None:
-    """Return the value whose text elements show as a whole, None where there is none, or one says no more."""
+    """Return the value that the elements show as their whole text, as HTML; None if there is no such value."""
     if not any(len(each.element) for each in seen):
         return None
     texts = [folded(str(each.element.text_content())) for each in seen]
@@ -414,7 +417,7 @@ def _text(texts: Sequence[str], scopes: Sequence[Scope]) -> Learned:
 
 
 def _runs(parent: HtmlElement) -> list[tuple[str, tuple[HtmlElement, ...]]]:
-    """Return the children of an element, neighbours of one kind together."""
+    """Return the children of an element, with neighbours of one kind grouped."""
     elements = [child for child in parent if isinstance(child.tag, str)]
     return [(kind, tuple(run)) for kind, run in groupby(elements, _kind)]
 
@@ -426,7 +429,7 @@ def _kind(element: HtmlElement) -> str:
 
 
 def _slots(pages: Sequence[Sequence[tuple[str, tuple[HtmlElement, ...]]]]) -> list[_Slot]:
-    """Return the runs of all pages side by side, in an order in which all of them stand."""
+    """Align the runs of all pages, in an order that fits all of them."""
     order: list[str] = []
     for page in pages:
         order = _merged(order, [kind for kind, _ in page])
@@ -452,7 +455,7 @@ def _placed(order: Sequence[str], page: Sequence[tuple[str, tuple[HtmlElement, .
 
 
 def _between(slot: _Slot) -> str:
-    """Return what stands between the elements of a slot: a blank, or nothing."""
+    """Return the text between the elements of a slot: a blank, or nothing."""
     return " " if any(each.tail for run in slot.runs for each in run[:-1]) else ""
 
 
@@ -465,7 +468,7 @@ def _condition(there: Sequence[bool], scopes: Sequence[Scope]) -> ValuePath | No
 
 
 def _lists(slot: _Slot, scopes: Sequence[Scope]) -> list[ValuePath]:
-    """Return the lists that have an item for each element of a slot, on every page."""
+    """Return the lists that have, on every page, as many items as the slot has elements."""
     paths = dict.fromkeys(path for scope in scopes for path in scope.lists)
     fitting = [
         path
@@ -477,16 +480,16 @@ def _lists(slot: _Slot, scopes: Sequence[Scope]) -> list[ValuePath]:
 
 _BLANKS: Final = re.compile(r"\s+")
 _MAX_VALUES: Final = 6
-"""No text is made of more."""
+"""The most values in one text."""
 _MAX_TRIED: Final = 40
 _LONGEST: Final = 2_000
-"""Longer texts are looked up as a whole, and not for values within."""
+"""Longer texts are compared with values as a whole only."""
 
 
 def learned_wording(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool = False) -> Wording | None:
-    """Return what makes each text of the data beside it, None where nothing does.
+    """Return the wording that makes each text from the data of its page; None if there is none.
 
-    A text that is the same everywhere is itself.
+    A text that is the same everywhere is its own wording.
     """
     folded = [_BLANKS.sub(" ", text) for text in texts]
     if len(folded) == 1:
@@ -495,9 +498,9 @@ def learned_wording(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bo
 
 
 def _alone(text: str, scope: Scope, *, in_url: bool) -> Wording | None:
-    """Return the wording of a text that stands on one page alone: a value where it is one.
+    """Return the wording of a text seen on one page only: a value, if the text equals one.
 
-    Any other might be of that page alone, unless it says nothing.
+    Any other text may belong to that page alone, unless it has no letters or digits.
     """
     wanted = text.strip()
     path = next((path for path, value in scope.leaves.items() if value == wanted), None) if len(wanted) > 1 else None
@@ -525,7 +528,7 @@ def _split(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool, left:
 
 
 def _same(text: str, scopes: Sequence[Scope], *, in_url: bool) -> Wording:
-    """Return the wording of a text that all pages show: a value that they have in common by chance, else the text."""
+    """Return the wording of a text that all pages show: a value that they have in common by chance, or the text."""
     wanted = text.strip()
     for path, value in scopes[0].leaves.items() if len(wanted) > 1 else ():
         if value == wanted and all(scope.leaves.get(path) == wanted for scope in scopes):
@@ -535,7 +538,7 @@ def _same(text: str, scopes: Sequence[Scope], *, in_url: bool) -> Wording:
 
 
 def _lies_within(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool) -> Iterator[ValuePath]:
-    """Yield the paths whose values stand in all texts, those of the longest first."""
+    """Yield the paths whose values occur in all texts, those with the longest values first."""
     first, scope = texts[0], scopes[0]
     if len(first) > _LONGEST:
         possible = [path for path, value in scope.leaves.items() if displayed_text(value) == first.strip()]
@@ -554,7 +557,7 @@ def _as_in(scope: Scope, path: ValuePath, *, in_url: bool) -> str:
 
 
 def learned_moment(texts: Sequence[str], scopes: Sequence[Scope]) -> Moment | None:
-    """Return the value that names the moments which texts name, None where they name none, or nothing else does."""
+    """Return the value that gives the moments shown in the texts; None if they show none, or if no value gives them."""
     shown_at = [moment_of(text) for text in texts]
     if None in shown_at or len(set(shown_at)) == 1:
         return None

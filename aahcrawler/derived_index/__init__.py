@@ -1,7 +1,7 @@
-"""Indexes that can be rebuilt: the base of all indexes derived from append-only files of a crawl.
+"""Base classes for SQLite indexes that are derived from a crawl's append-only files and can be rebuilt at any time.
 
-Those files, the sources, are authoritative. An index is a SQLite file that records up to which byte each source was
-read, so that it catches up by reading what was added. It may be deleted at any time.
+The append-only files, the index's sources, are authoritative. An index records up to which byte it has read each
+source, so that it catches up by reading what was added. It may be deleted at any time.
 """
 
 from aahcrawler.derived_index.catching_up import (

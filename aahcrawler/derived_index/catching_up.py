@@ -1,4 +1,4 @@
-"""The base class of indexes that can be rebuilt from their sources."""
+"""The base class of indexes that catch up with append-only source files."""
 
 import logging
 import sqlite3
@@ -26,10 +26,10 @@ _KNOWN: Final = "SELECT id, name, inode, covered, size, changed, is_open FROM se
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source file of an index, as it is in the folder.
+    """A source file of an index, as it is on disk now.
 
-    ``name`` is unique among those of the index, and stays when the file is closed or moved. ``changed`` is its time of
-    modification in nanoseconds. A source that ``is_open`` may grow.
+    ``name`` is unique among the sources of the index and does not change when the file is closed or moved. ``changed``
+    is the time of modification in nanoseconds. If ``is_open``, the file may still grow.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Source:
 
     @classmethod
     def at(cls, path: Path, name: str, *, is_open: bool) -> Self:
-        """Return the source at a path. Raises ``OSError``."""
+        """Return the source for the file at ``path``. Raises ``OSError``."""
         found = path.stat()
         return cls(name, path, found.st_ino, found.st_size, found.st_mtime_ns, is_open)
 
 
 class Known(NamedTuple):
-    """A source as recorded in an index: ``covered`` of its ``size`` bytes were read."""
+    """A source as recorded in an index, which has read ``covered`` of its ``size`` bytes."""
 
     id: int
     name: str
@@ -60,10 +60,10 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How far an index has read its sources: ``covered`` of ``size`` bytes.
+    """How much of its sources an index has read: ``covered`` of ``size`` bytes.
 
-    ``is_complete`` says that nothing is left to read. ``damaged`` names sources that cannot be read wholly, with the
-    reason.
+    ``is_complete`` is True if nothing is left to read. ``damaged`` has a line for each source that cannot be read
+    wholly, with its name and the reason.
     """
 
     covered: int
@@ -78,7 +78,7 @@ def known_sources(base: sqlite3.Connection) -> list[Known]:
 
 
 def coverage(base: sqlite3.Connection, under: str = "") -> Coverage:
-    """Return how far an index has read its sources, counting those whose names begin with ``under``."""
+    """Return how much of its sources an index has read, counting only those whose names begin with ``under``."""
     covered, size = base.execute(
         "SELECT coalesce(sum(covered), 0), coalesce(sum(size), 0) FROM segment WHERE substr(name, 1, ?) = ?",
         (len(under), under),
@@ -89,7 +89,7 @@ def coverage(base: sqlite3.Connection, under: str = "") -> Coverage:
 
 
 def segment_sources(folder: Path, extension: str, under: str = "") -> Iterator[Source]:
-    """Yield the segments of a folder; each is named ``under`` plus the name it has once it is closed."""
+    """Yield the segments of a folder as sources; each is named ``under`` plus the segment's final name."""
     for path in segments(folder, extension):
         final = path.with_name(path.name.removesuffix(OPEN))
         for place in (path, final):  # It may have been closed since it was listed.
@@ -99,7 +99,7 @@ def segment_sources(folder: Path, extension: str, under: str = "") -> Iterator[S
 
 
 def segment_members(source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the text of each whole member of a segment from an offset on, and the offset after it; see ``entries``."""
+    """Yield the text of each whole member from the offset ``begin`` on, with the offset after it; see ``entries``."""
     with opened_segment(source.path) as file:
         members = Members(file, begin)
         while members.end < source.size and (text := members.member()):
@@ -107,7 +107,7 @@ def segment_members(source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
 
 
 def opened_segment(path: Path) -> BinaryIO:
-    """Open a segment by its name, whether it is open or closed. Raises ``FileNotFoundError``."""
+    """Open a segment under whichever of its two names exists. Raises ``FileNotFoundError``."""
     final = path.with_name(path.name.removesuffix(OPEN))
     for candidate in (final.with_name(final.name + OPEN), final):
         with suppress(FileNotFoundError):
@@ -131,59 +131,59 @@ class Standing(Enum):
     """How an index compares with its sources."""
 
     SOUND = auto()
-    """It holds all that they hold."""
+    """The index holds everything that its sources hold."""
     BEHIND = auto()
-    """They hold more."""
+    """The sources hold more than the index."""
     WRONG = auto()
-    """Something was taken out of them that it holds: it has to be begun anew."""
+    """The index holds something that was removed from its sources, so it must be rebuilt."""
 
 
 class DerivedIndex(IndexFile, ABC, Generic[T]):
-    """An index that records up to which byte each of its sources was read, and catches up with them.
+    """An index that records up to which byte it has read each source, and catches up with them.
 
-    A subclass finds its ``sources``, yields the ``entries`` of one and ``put`` them into the tables.
+    A subclass lists its ``sources``, yields the ``entries`` of a source, and ``put``s them into the tables.
 
-    All changes are made in transactions, each of which adds some entries and records their end: a crash loses no entry
-    and adds none twice. Several processes may catch up, and others query, at the same time. An index whose sources have
-    lost something is rebuilt in one transaction, so that what was removed is not shown once the loss is noticed.
+    Each transaction adds some entries and records the offset after them, so a crash neither loses an entry nor adds one
+    twice. Several processes may catch up, and others query, at the same time. If a source has lost something, the index
+    is rebuilt in one transaction, so that readers no longer see what was removed.
 
-    Methods raise ``sqlite3.Error`` and ``OSError`` where the index or its sources cannot be used. Not thread-safe,
-    except ``asked``.
+    Methods raise ``sqlite3.Error`` and ``OSError`` if the index or its sources cannot be used. Not thread-safe, except
+    ``asked``.
     """
 
     at_once: ClassVar[int] = 250
-    """Entries that are taken in in one transaction."""
+    """The most entries that one transaction adds."""
     bytes_at_once: ClassVar[int] = 16 << 20
-    """Bytes of a source after which a transaction ends before it has as many entries: it takes long all the same."""
+    """A transaction ends after this many bytes of a source, even if it has fewer entries than ``at_once``."""
     _was_damaged = False
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The SQL statements that create the tables, that of its sources first."""
+        """The SQL statements that create the tables; the table of sources comes first."""
         return (SEGMENT, *self.schema)
 
     # What subclasses say
 
     @abstractmethod
     def sources(self) -> Iterable[Source]:
-        """Return the sources, in the order in which they are to be read."""
+        """Return the sources in the order in which to read them."""
 
     @abstractmethod
     def entries(self, source: Source, begin: int) -> Iterator[tuple[T, int]]:
-        """Yield the entries of a source from an offset on, each with the offset after it.
+        """Yield the entries of a source from the offset ``begin`` on, each with the offset after it.
 
-        Raises ``DamageError`` after the last whole one, ``FileNotFoundError`` for a source that is gone.
+        Raises ``DamageError`` after the last whole entry, and ``FileNotFoundError`` if the source is gone.
         """
 
     @abstractmethod
     def put(self, entry: T, source: int, place: int) -> None:
-        """Add an entry at an offset of the source with that number. Raises ``ValueError`` for an invalid entry."""
+        """Add the entry at offset ``place`` of source number ``source``. Raises ``ValueError`` for an invalid entry."""
 
     def settle(self) -> None:
-        """Write what ``put`` has deferred. Called at the end of each transaction."""
+        """Write what ``put`` has deferred. Runs at the end of each transaction."""
 
     def is_other(self, known: Known, source: Source | None) -> bool:
-        """Return whether a source is gone or was replaced; closed sources do not change any more."""
+        """Return whether a source is gone or was replaced. A closed source that changed counts as replaced."""
         if source is None:
             return known.covered > 0
         if source.inode != known.inode or source.size < known.covered:
@@ -191,15 +191,15 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
         return not known.was_open and (source.size, source.changed) != (known.size, known.changed)
 
     def forget(self, known: Known) -> bool:  # noqa: ARG002
-        """Remove the entries of a replaced source; return False where the index has to be rebuilt instead."""
+        """Remove the entries of a replaced source; return False if the whole index must be rebuilt instead."""
         return False
 
     # Catching up
 
     def catch_up(self, seconds: float = inf) -> bool:
-        """Add new entries for about ``seconds``, but at least one step; return whether nothing is left.
+        """Add new entries for about ``seconds``, at least one step; return whether nothing is left to add.
 
-        Where another process keeps the index locked, that process does the work.
+        If another process keeps the index locked, return without an error, because that process does the work.
         """
         ends = monotonic() + seconds
         try:
@@ -213,7 +213,7 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
         return True
 
     def step(self) -> bool:
-        """Add some entries in a transaction; return whether there may be more."""
+        """Add some entries in one transaction; return whether there may be more."""
         try:
             with transaction(self.base):
                 return self._step()
@@ -263,7 +263,7 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
                 self.base.execute("DELETE FROM segment WHERE id = ?", (known.id,))
 
     def _take(self, known: Known, source: Source, most: int) -> int:
-        """Add entries of the new part of a source, and return how many, ``most`` where they are long."""
+        """Add at most ``most`` unread entries of a source; return how many, or ``most`` if they were long."""
         covered, size, count, faults = known.covered, source.size, 0, list[str]()
         if covered >= size:
             return 0
@@ -296,7 +296,7 @@ class DerivedIndex(IndexFile, ABC, Generic[T]):
 
 
 def _until(place: int, entries: Iterator[tuple[T, int]]) -> Iterator[tuple[T, int]]:
-    """Yield entries with the offsets after them, the last one that which reaches a place."""
+    """Yield entries with the offsets after them, up to and including the first that reaches ``place``."""
     for entry, end in entries:
         yield entry, end
         if end >= place:

@@ -1,4 +1,4 @@
-"""A SQLite file whose tables can be rebuilt, at a given path or, where that is read-only, in a temporary folder."""
+"""A SQLite file whose tables can be rebuilt, stored at a given path or, if that is read-only, in a temporary folder."""
 
 import logging
 import os
@@ -28,19 +28,19 @@ _logger = logging.getLogger(__name__)
 
 
 class IndexFile:
-    """The file of an index at a path, or without a path, a private one that is deleted with this object.
+    """The SQLite file of an index. Without a path, a temporary one that is deleted with this object.
 
-    A subclass names its tables, the statements of ``schema`` word for word as SQLite keeps them, and their ``version``.
-    A file that is damaged or of another version is made anew. Where nothing can be written at its path, it goes on in
-    a temporary folder, from what there is of it, as long as this object is open.
+    A subclass gives its tables as ``schema``, SQL statements exactly as SQLite stores them, and their ``version``. A
+    file that is damaged or has another version is rebuilt. If the path cannot be written to, the index is copied to a
+    temporary folder and continues there while this object is open.
     """
 
     schema: ClassVar[tuple[str, ...]]
     version: ClassVar[int]
     is_private: ClassVar[bool] = False
-    """Whether its owner alone may read the file."""
+    """Whether only the owner may read the file."""
     is_checked: ClassVar[bool] = False
-    """Whether all of the file is checked when it is opened, which takes long where it is large."""
+    """Whether opening checks the whole file for damage, which takes long for a large file."""
     may_lie_elsewhere: ClassVar[bool] = True
 
     def __init__(self, path: Path | None) -> None:
@@ -49,7 +49,7 @@ class IndexFile:
         self._spare: tempfile.TemporaryDirectory[str] | None = None
 
     def begin(self) -> None:
-        """Drop cached values of the tables, which others may have changed. Called at the start of each transaction."""
+        """Drop cached values of the tables, which other processes may change. Runs at the start of each transaction."""
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class IndexFile:
 
     @property
     def edition(self) -> int:
-        """A number for what the tables hold: an index of another edition is rebuilt."""
+        """A number for the format of the tables' content; an index with another number is rebuilt."""
         return self.version
 
     def __enter__(self) -> Self:
@@ -69,21 +69,22 @@ class IndexFile:
 
     @property
     def base(self) -> sqlite3.Connection:
-        """The connection of an open index."""
+        """The connection to the open index. Raises ``sqlite3.ProgrammingError`` if it is not open."""
         if self._held is None:
             raise sqlite3.ProgrammingError("the index is not open")
         return self._held[1]
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the file is in a temporary folder, as its path is read-only."""
+        """Whether the file is in a temporary folder because its path is read-only."""
         return self._spare is not None
 
     @property
     def can_be_written(self) -> bool:
-        """Whether its file may be written to, as far as permissions tell.
+        """Whether permissions allow writing to the file.
 
-        They are asked beforehand: SQLite may begin a transaction all the same, which fails at its first change.
+        This is checked beforehand because SQLite may begin a transaction on a read-only file, which fails at its first
+        change.
         """
         places = () if self.path is None else (self.path, self.path.parent)
         return all(os.access(place, os.W_OK) for place in places if place.exists())
@@ -91,7 +92,7 @@ class IndexFile:
     def open(self) -> Self:
         """Open the file for building.
 
-        It is created where it is missing, damaged, deleted meanwhile or of another version.
+        Creates it anew if it is missing, damaged, deleted since it was last opened, or of another version.
         """
         if self._held is not None:
             if self._held[0] == self._inode():
@@ -115,35 +116,35 @@ class IndexFile:
         self._spare, self.path = spare, path
 
     def bring(self, path: Path) -> None:
-        """Bring what there is of the index to another path. Raise ``OSError``."""
+        """Copy the index's file, as far as it exists, to another path. Raises ``OSError``."""
         for suffix in ("", "-wal"):
             if self.path is not None and (file := self.path.with_name(self.path.name + suffix)).exists():
                 shutil.copyfile(file, path.with_name(path.name + suffix))
 
     def close(self) -> None:
-        """Close the file, and delete it where it is temporary."""
+        """Close the file, and delete it if it is temporary."""
         self.abandon()
         if self._spare is not None:
             self._spare.cleanup()
 
     def abandon(self) -> None:
-        """Close the file, if open, without committing pending changes."""
+        """Close the file, if it is open, without committing pending changes."""
         if self._held is not None:
             with suppress(sqlite3.Error):
                 self._held[1].close()
             self._held = None
 
     def remove(self) -> None:
-        """Delete the file; it is rebuilt when it is next opened."""
+        """Delete the file; the next opening rebuilds it."""
         self.abandon()
         if self.path is not None:
             remove_base(self.path)
 
     @contextmanager
     def asked(self) -> Iterator[sqlite3.Connection]:
-        """Open a read-only connection that sees the index at one moment.
+        """Open a read-only connection that sees the index at one moment, for the ``with`` block.
 
-        Raises ``sqlite3.Error``, also for an index of another version, and for one that was never opened for building.
+        Raises ``sqlite3.Error``, also if the index has another version or was never opened for building.
         """
         where = f"{(self.path or Path()).resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(where, uri=True, timeout=_PATIENCE)) as base:
@@ -155,7 +156,7 @@ class IndexFile:
             yield base
 
     def removed_if_damaged(self, error: sqlite3.Error) -> bool:
-        """Delete the file if an error shows that it is damaged; return whether it was."""
+        """Delete the file if ``error`` shows that it is damaged; return whether it did."""
         # The higher bits say more exactly what it is; errors that are not SQLite's own have no code at all.
         is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
         if is_damage:
@@ -185,7 +186,7 @@ class IndexFile:
         return self
 
     def _prepared(self) -> sqlite3.Connection:
-        """Open the file if it is undamaged; else create it, under a lock."""
+        """Open the file if it is undamaged; otherwise create it, under a lock."""
         if self.path is None:
             return self._connected(is_new=True)
         if self.path.exists():
@@ -199,7 +200,7 @@ class IndexFile:
             return self._connected(is_new=True)
 
     def _connected(self, *, is_new: bool) -> sqlite3.Connection:
-        """Open a writable connection; with ``is_new`` create the tables. Raises ``_UnfitError`` for damage."""
+        """Open a writable connection; with ``is_new`` create the tables. Raises ``_UnfitError`` if that fails."""
         if self.path is not None and self.is_private:
             os.close(private(str(self.path), os.O_RDWR | os.O_CREAT))
         base = connection(self.path or "")
@@ -222,7 +223,7 @@ class IndexFile:
         return base
 
     def _check(self, base: sqlite3.Connection) -> None:
-        """Raise ``sqlite3.DatabaseError`` for damage."""
+        """Raise ``sqlite3.DatabaseError`` if the file is damaged."""
         problem = base.execute("PRAGMA quick_check(1)").fetchone()[0] if self.is_checked else "ok"
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
@@ -242,17 +243,17 @@ class IndexFile:
 
 
 class _UnfitError(Exception):
-    """Raised where a file holds another kind of index, or a damaged one."""
+    """Raised when a file is damaged or holds another index or version."""
 
 
 def connection(path: Path | str) -> sqlite3.Connection:
-    """Open a SQLite file in manual transaction mode; any thread may use the connection, one at a time."""
+    """Open a SQLite file in manual transaction mode. Any thread may use the connection, but only one at a time."""
     return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
 
 
 @contextmanager
 def transaction(base: sqlite3.Connection) -> Iterator[None]:
-    """Run the ``with`` block as one transaction that excludes other writers; it is rolled back on an error."""
+    """Run the ``with`` block as one transaction that excludes other writers; an error rolls it back."""
     base.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -265,6 +266,6 @@ def transaction(base: sqlite3.Connection) -> Iterator[None]:
 
 
 def remove_base(path: Path) -> None:
-    """Delete a SQLite file with its companion files."""
+    """Delete a SQLite file together with its journal files."""
     for suffix in _SUFFIXES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)

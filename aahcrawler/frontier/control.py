@@ -1,10 +1,10 @@
-"""The protocol by which operators and changed definitions act on a crawl's frontier while workers go on.
+"""Protocols by which operators and changed definitions act on a crawl's frontier while workers continue.
 
-Everything here is kept on the server, so that all workers of a crawl follow at once and after every restart. Errors are
+The server stores everything set here, so all workers of a crawl follow at once and after every restart. Errors are
 those of ``protocol.Scheduling``. Leased URLs are not affected: their leases end as usual.
 
-A post is applied by the crawl's update function like any other offer. Its effect is stored under its key in the same
-step, so that a post whose response was lost can be repeated safely under every update function.
+A post is an offer from outside the crawl, applied by the crawl's update function. Its effect is stored under its key in
+the same step, so that a post whose response was lost can be repeated safely under every update function.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,14 +26,14 @@ class RuleKind(StrEnum):
     PREFIX = "prefix"
     """All URLs that begin with the text."""
     HOST = "host"
-    """All URLs of a host and of every host below it."""
+    """All URLs of a host and of its subdomains."""
     PATTERN = "pattern"
-    """All URLs that a pattern with ``*`` matches, or a text that occurs in them (``UrlPattern``)."""
+    """All URLs that a pattern with ``*`` matches, or that contain a text without ``*`` (``UrlPattern``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for URLs that a crawl must not fetch. Raises ValueError, with a reason, for a text that matches none.
+    """A rule for URLs that a crawl must not fetch. Raises ``ValueError``, with the reason, if no URL can match it.
 
     >>> Rule(RuleKind.HOST, "example.org").reason
     'host example.org'
@@ -57,7 +57,7 @@ class Rule:
 
     @classmethod
     def parse(cls, reason: str) -> "Rule":
-        """Return the rule with this ``reason``; raise ValueError where none can have it."""
+        """Return the rule that has this ``reason``. Raises ``ValueError`` if no rule can have it."""
         kind, _, text = reason.partition(" ")
         return cls(RuleKind(kind), text)
 
@@ -72,7 +72,7 @@ class Rule:
 
 
 class RuleBook:
-    """The rules of a crawl at some ``version``; every change of them has a version of its own.
+    """The rules of a crawl at one ``version``; each change of the rules increases the version.
 
     >>> RuleBook([Rule(RuleKind.HOST, "example.org")]).matching("http://www.example.org/a").reason
     'host example.org'
@@ -92,7 +92,7 @@ class RuleBook:
         return bool(self.rules)
 
     def matching(self, url: str) -> Rule | None:
-        """Return the first rule that matches a canonical URL, in the order of ``RuleKind``; None where none does."""
+        """Return the first rule that matches a canonical URL, in the order of ``RuleKind``; None if none matches."""
         if url in self._urls:
             return Rule(RuleKind.URL, url)
         for length in self._lengths:
@@ -115,14 +115,14 @@ class Wish(StrEnum):
     """What a post can ask for."""
 
     SCORE = "score"
-    """To be queued or re-scored. Where that changes its score, ``Scheduling.rescore`` leaves the page alone from then
-    on: who looks from outside is not contradicted by what the crawl thinks of the page, but what pages that link
-    there add by the update function still counts.
+    """Queue or re-score the page. If this changes its score, ``Scheduling.rescore`` no longer changes it, so that the
+    crawl's own view of the page does not overrule the post. Offers from pages that link to it still count, by the
+    update function.
     """
     FRONT = "front"
-    """The same, and to be leased before every URL that is not at the front, whatever their scores."""
+    """The same, and lease it before every URL that is not at the front, whatever their scores."""
     BLOCK = "block"
-    """Not to be fetched at all; the score says nothing then."""
+    """Never fetch the page; the score has no meaning then."""
 
 
 class Effect(StrEnum):
@@ -130,13 +130,13 @@ class Effect(StrEnum):
 
     ADDED = "added"
     RESCORED = "rescored"
-    """It was queued and the update function was applied, whether or not its score changed."""
+    """It was queued, and the update function was applied, even if its score stayed the same."""
     BLOCKED = "blocked"
-    """It will never be leased, whether or not it had been blocked before."""
+    """It will never be leased, even if it had been blocked before."""
     KNOWN = "known"
-    """It is leased or has ended; nothing changed, and nothing was remembered."""
+    """It is leased or has ended; nothing changed, and the post was not stored."""
     MISUSED = "misused"
-    """Another post was made under this key; nothing changed."""
+    """A different post has the same key; nothing changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,25 +161,25 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The effect of a post, and the state of its URL; ``repeated`` means that it had been applied before."""
+    """The effect of a post, and the state of its URL; ``repeated`` means that the post had been applied before."""
 
     effect: Effect
     state: State | None
-    """None where the post was ``MISUSED``."""
+    """None if the post was ``MISUSED``."""
     repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class UrlStatus:
-    """The state of a URL, with its present offer.
+    """The state of a URL, with its current offer.
 
-    Of a URL that has ended, only the reason why it failed or was blocked is stored; a URL blocked while it was queued
-    or due keeps its offer.
+    Once a URL has ended, only the reason why it failed or was blocked is stored; a URL that was blocked while it was
+    queued or due keeps its offer.
     """
 
     state: State
     offer: Offer | None
-    """With the present score; None once the URL has ended, but for those that can be put back."""
+    """The offer with the current score; None once the URL has ended, unless it can be put back."""
     at_front: bool = False
     reason: str = ""
 
@@ -196,17 +196,17 @@ class Posting(Protocol):
         ...
 
     def status(self, url: str) -> UrlStatus | None:
-        """Return the state and present score of a canonical URL, None where it was never offered."""
+        """Return the state and current score of a canonical URL; None if it was never offered."""
         ...
 
 
 BLOCKED_FROM_OUTSIDE = "blacklisted"
-"""The reason of URLs that were blocked by a post."""
+"""The reason given for URLs that a post blocked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revisit:
-    """A page to be fetched again ``seconds`` from now, with the score and other fields of ``offer``."""
+    """A page to fetch again ``seconds`` from now, with the score and other fields of ``offer``."""
 
     offer: Offer
     seconds: float = 0.0
@@ -217,10 +217,10 @@ class Revisit:
 
 
 class Pausing(Protocol):
-    """Stops and resumes leasing. Each call is atomic, and has no effect where its result already holds."""
+    """Stops and resumes leasing. Each call is atomic, and may be repeated without further effect."""
 
     def pause(self) -> None:
-        """Stop leasing URLs of this crawl. ``next_ready`` then returns infinity where it would not return None."""
+        """Stop leasing URLs of this crawl. ``next_ready`` then returns infinity whenever it would return a number."""
         ...
 
     def resume(self) -> None:
@@ -228,7 +228,7 @@ class Pausing(Protocol):
         ...
 
     def is_paused(self) -> bool:
-        """Return whether the crawl is paused; pauses of its queues are independent of that."""
+        """Return whether the crawl is paused; a pause of its queues does not count."""
         ...
 
     def pause_queue(self, queue: str) -> None:
@@ -253,20 +253,20 @@ class Blocking(Protocol):
     """
 
     def block(self, rules: Sequence[Rule]) -> int:
-        """Add rules; return how many queued or due URLs were blocked at once.
+        """Add rules; return how many queued or due URLs this call has blocked.
 
-        Adding is atomic: from then on, no URL that matches one of them is leased; it is blocked with the rule's
-        ``reason`` instead. Queued URLs are then blocked piece by piece. Where that is interrupted, or a process that
-        has not heard of the rules offers URLs, these are blocked when their turn comes. Adding an existing rule applies
-        it again.
+        Adding is atomic: from then on, no URL that matches one of the rules is leased; it is blocked with the rule's
+        ``reason`` instead. Queued URLs are then blocked piece by piece. If that is interrupted, or a process that does
+        not know the rules yet offers URLs, these are blocked when their turn comes. Adding an existing rule applies it
+        again.
         """
         ...
 
     def unblock(self, rules: Sequence[Rule]) -> int:
         """Remove rules; return how many URLs were put back.
 
-        Removing is atomic. The URLs that they blocked are put back piece by piece, except where another rule matches,
-        which then becomes their reason. Where that is interrupted, repeating the call does the rest.
+        Removing is atomic. The URLs that the rules blocked are put back piece by piece, except those that another rule
+        matches, which becomes their reason. If that is interrupted, repeating the call does the rest.
         """
         ...
 
@@ -304,10 +304,11 @@ class Revisiting(Protocol):
         ...
 
     def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
-        """Yield the URLs of a crawl that are queued, due or blocked with their record kept, in no particular order.
+        """Yield the queued or due URLs of a crawl, or the blocked ones with a record, in no particular order.
 
-        They are read piece by piece beside workers: a URL whose state changes meanwhile may be missing or come twice,
-        all others come once. Raises ValueError for other states, of which no records are kept or which change too soon.
+        They are read piece by piece while workers continue: a URL whose state changes meanwhile may be missing or come
+        twice, all others come once. Raises ``ValueError`` for other states, which have no records or change too
+        quickly.
         """
         ...
 
@@ -318,19 +319,19 @@ class Snapshots(Protocol):
     def snapshot(self, path: Path) -> int:
         """Write the state of this crawl to a file, either whole or not at all; return how many URLs it has.
 
-        Leased URLs are saved as queued, without counting the attempt. Politeness, which crawls share, is not saved. A
-        snapshot taken beside workers has each URL at some moment of the writing; pause the crawl to get all at one
-        moment.
+        Leased URLs are saved as queued, without counting the attempt. Politeness, which crawls share, is not saved.
+        While workers run, the states of different URLs are saved at different moments; pause the crawl to save all at
+        one moment.
         """
         ...
 
     def restore(self, path: Path, *, replace: bool = False) -> int:
         """Fill this crawl's frontier, which must be empty, from a snapshot; return how many URLs it holds.
 
-        With ``replace`` its content is removed first, once the file is found to be whole.
+        With ``replace``, a frontier that is not empty is emptied first, after the file was found to be whole.
 
-        Raises ``SnapshotError`` where the file is torn or of another format, or the frontier is not empty; nothing has
-        been changed then. After any other error the frontier has to be removed before the next attempt.
+        Raises ``SnapshotError`` if the file is torn or has another format, or the frontier is not empty; nothing has
+        changed then. After any other error the frontier must be removed before the next attempt.
         """
         ...
 
@@ -340,44 +341,44 @@ class Control(Pausing, Blocking, Revisiting, Snapshots, Protocol):
 
 
 class SnapshotError(Exception):
-    """Raised where a snapshot cannot be restored; the message says why, and what to do."""
+    """Raised when a snapshot cannot be restored; the message gives the reason and the remedy."""
 
 
 _MILLION = 1_000_000
 
 
 class Place(NamedTuple):
-    r"""The place of a queued URL among all of its crawl; the smaller place is leased first, politeness aside.
+    r"""The place of a queued URL in the order of its crawl; a smaller place is leased first, politeness apart.
 
     >>> Place.parse(str(Place(-500000.0, 1, b"\x00\x07")))
     Place(rank=-500000.0, kind=1, member=b'\x00\x07')
     """
 
     rank: float
-    """The score in millionths, negated, and far below that at the front."""
+    """The negated score in millionths, and far below that for URLs at the front."""
     kind: int
     """0 for a requisite, 1 for a page."""
     member: bytes
-    """Which was offered first."""
+    """The order in which URLs were offered."""
 
     def __str__(self) -> str:
         return f"{self.rank:.0f}.{self.kind}.{self.member.hex()}"
 
     @classmethod
     def parse(cls, text: str) -> "Place":
-        """Parse a place as ``str`` writes it. Raises ValueError for an invalid text."""
+        """Parse a place from the text that ``str`` returns. Raises ``ValueError`` for an invalid text."""
         rank, kind, member = text.split(".")
         return cls(float(int(rank)), int(kind), bytes.fromhex(member))
 
     @classmethod
     def before(cls, score: float) -> "Place":
-        """Return the place before all URLs with a score that were not moved to the front."""
+        """Return the place in front of all URLs with this score that were not moved to the front."""
         return cls(float(-round(score * _MILLION)), 0, b"")
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A queued URL and its place; ``attempts`` counts the fetches that were tried before."""
+    """A queued URL and its place; ``attempts`` counts how often it was fetched before."""
 
     offer: Offer
     place: Place
@@ -387,7 +388,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A URL, and the seconds until its lease runs out or it is due; negative where overdue."""
+    """A URL, and the seconds until its lease runs out or it becomes due; negative if that time has passed."""
 
     offer: Offer
     seconds: float
@@ -397,9 +398,9 @@ class Timed:
 class Standing:
     """A queue, with everything that decides when URLs are leased from it.
 
-    ``best`` is the score of its best queued URL, None where none is queued or scored. It opens in ``opens_in`` seconds
-    (0: it is open), but stays closed while as many connections as are allowed are ``out``. ``delay`` is its usual
-    delay, ``learned`` the delay that its site is known to ask for, both in seconds. Pauses hold in all crawls that
+    ``best`` is the score of its best queued URL; None if no URL with a score is queued. The queue opens in ``opens_in``
+    seconds (0: it is open), but stays closed while the allowed number of connections is in use (``out``). ``delay`` is
+    its usual delay, ``learned`` the delay that its site asks for, both in seconds. A pause applies to all crawls that
     share the server.
     """
 
@@ -425,9 +426,9 @@ class Browsing(Protocol):
     """Read-only views of a frontier."""
 
     def walk(self, after: Place | None = None, queues: Collection[str] | None = None) -> Iterator[Queued]:
-        """Yield the queued URLs after a place, the best first; with ``queues``, those of these queues only.
+        """Yield the queued URLs after a place, the best first; if ``queues`` is given, only URLs of these queues.
 
-        They are read lazily. The first one takes time in proportion to the number of queues.
+        They are read lazily. Finding the first one takes time in proportion to the number of queues.
         """
         ...
 
@@ -442,11 +443,11 @@ class Browsing(Protocol):
         ...
 
     def ahead(self, url: str) -> int | None:
-        """Count the URLs of the same queue that are leased before a queued URL; None for a URL that is not queued."""
+        """Count the URLs of the same queue that are leased before this queued URL; None if the URL is not queued."""
         ...
 
     def leased(self, most: int) -> Sequence[Timed]:
-        """Return leased URLs, each with the seconds until its lease runs out, the first to run out first."""
+        """Return leased URLs, each with the seconds until its lease runs out; the earliest comes first."""
         ...
 
     def due(self, most: int, skipped: int = 0) -> Sequence[Timed]:

@@ -1,6 +1,6 @@
-"""The path of hops that led from a seed to a URL: one letter a hop, the latest last, empty for a seed.
+"""The path of hops from a seed to a URL: one letter for each hop, the latest last; empty for a seed.
 
-Hops off the sites of the seeds are in lower case.
+Letters of hops that leave the sites of the seeds are in lower case.
 """
 
 from enum import StrEnum
@@ -9,7 +9,7 @@ from typing import Final
 from aahcrawler.urls import FORM_HOP
 
 MAX_HOPS: Final = 64
-"""Of a longer path the last ones are kept."""
+"""A longer path keeps only its last hops."""
 
 
 class Hop(StrEnum):
@@ -17,29 +17,29 @@ class Hop(StrEnum):
 
     LINK = "L"
     NAVIGATION = "N"
-    """A link that the navigation of a known application chose."""
+    """A link chosen by a navigation action of a known application."""
     REDIRECT = "R"
     FRAME = "I"
-    """A document that is shown within a page."""
+    """A document that is shown within another page."""
     REQUISITE = "E"
     MEDIA = "O"
-    """A file that an object of a page consists of: a picture, sound or film; a requisite of its page."""
+    """A file that belongs to a web object: a picture, sound or film; it is a requisite of its page."""
     SITEMAP = "S"
     FEED = "F"
     DOCUMENT = "D"
     """A link in a document such as PDF."""
     POST = "M"
-    """Posted from outside of the crawl."""
+    """A URL posted from outside the crawl."""
     FORM = FORM_HOP
-    """What a form gives that is sent with method post."""
+    """A response to sending a form with method POST."""
 
 
 LETTERS: Final = frozenset(letter for hop in Hop for letter in (hop.value, hop.value.lower()))
-"""What paths are written in."""
+"""All letters that occur in paths."""
 
 
 def extended(path: str, hop: Hop, *, is_off_site: bool = False) -> str:
-    """Return the path of a URL found from one with this path; ``is_off_site`` where it is on no seed's site.
+    """Return the path of a URL found on a page with this path; ``is_off_site`` means that it is on no seed's site.
 
     >>> extended("LL", Hop.REDIRECT), extended("LL", Hop.LINK, is_off_site=True)
     ('LLR', 'LLl')

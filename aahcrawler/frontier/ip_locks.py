@@ -1,7 +1,7 @@
 """Locks of IP addresses: only one worker at a time fetches from each, whichever domains resolve to it.
 
-The delays of queues apply to pay-level domains, many of which may be on one machine. An IP address is claimed once the
-name has been resolved, independently of the frontier's own operations.
+The delays of queues apply to pay-level domains, many of which may be on one machine. A worker claims an IP address once
+the name is resolved, independently of the frontier's own operations.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,27 +9,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 _SOONEST = 0.1
-"""Seconds after which an IP address of another worker is asked for again, where there is no delay."""
+"""The seconds to wait before asking again for an IP address of another worker, if there is no delay."""
 _MAX_LINE_LENGTH = 32
-"""How many that were sent away are told times one after another; those beyond are told that of the last one."""
+"""How many rejected workers get a time each, one after another; further ones get the same time as the last of these."""
 _REMEMBERED = 1000
 
 
 class IpLocks(Protocol):
     """Claims of IP addresses.
 
-    At any time all fetches from one IP address are those of one worker, and each begins at least a delay after the
-    previous one began, and after it ended. So a worker that asks waits for one delay, however long fetches take, unless
-    others ask as well. Each rejected worker is given a time of its own, a delay after that of the one before, so that
-    the many domains of one IP address return one after another. All workers must spell an IP address in the same way.
+    All fetches from one IP address at a time are by one worker. Each begins at least a delay after the previous one
+    began, and after it ended. A worker that asks therefore waits for one delay, however long fetches take, unless
+    others ask as well. Each rejected worker is given a time of its own, a delay after the one before, so that the many
+    domains of one IP address return one after another. All workers must spell an IP address in the same way.
     """
 
     def claim(self, address: str, worker: str, delay: float, seconds: float, *, goes_on: bool = False) -> float:
-        """Claim an IP address for one fetch and return 0, or return the seconds after which to ask again.
+        """Claim an IP address for one fetch and return 0; if it is taken, return the seconds after which to ask again.
 
-        A claim that is not released ends by itself after ``seconds``. The next fetch begins ``delay`` seconds from now
-        at the earliest. A worker that ``goes_on`` with a visit waits for other workers only: the delay after its own
-        last fetch applies to them, and is not shortened.
+        A claim that is not released ends by itself after ``seconds``. The next fetch may begin ``delay`` seconds from
+        now at the earliest. A worker that ``goes_on`` with a visit waits only for other workers, not for the delay
+        after its own last fetch, which still applies to the others.
         """
         ...
 
@@ -38,9 +38,9 @@ class IpLocks(Protocol):
         ...
 
     def release(self, address: str, worker: str, delay: float) -> None:
-        """End a claim: the next fetch begins ``delay`` seconds from now at the earliest.
+        """End a claim: the next fetch may begin ``delay`` seconds from now at the earliest.
 
-        Has no effect where the worker holds no claim.
+        Has no effect if the worker holds no claim.
         """
         ...
 

@@ -24,24 +24,24 @@ from typing import Final, Literal, Protocol
 from aahcrawler.frontier.hops import Hop, ends_with
 
 Kind = Literal["page", "requisite"]
-"""What a URL counts as: only pages are bounded in number, and scored."""
+"""Whether a URL counts as a page or as a page requisite; only pages have scores and count against limits."""
 
 LISTING: Final = "#application="
-"""Marks a ``via`` that says of which listing of which application a URL is a page."""
+"""Marks a ``via`` whose URL is a page of a listing, and names the listing's application."""
 
 
 class Purpose(StrEnum):
-    """What the answer to a URL is read as. The counts of a crawl have the names of the lists."""
+    """What a response is read as. The values for lists are also names of counts in ``crawl.json``."""
 
     PAGE = "page"
     REQUISITE = "requisite"
-    """A file that a page needs to be shown, or that an object consists of."""
+    """A file that a page needs to be shown, or that belongs to a web object."""
     SITEMAP = "sitemaps"
     FEED = "feeds"
 
     @property
     def is_list(self) -> bool:
-        """Whether nothing but the URLs in the answer is wanted."""
+        """Whether only the URLs in the response are wanted."""
         return self in (Purpose.SITEMAP, Purpose.FEED)
 
 
@@ -64,7 +64,7 @@ class State(StrEnum):
     FAILED = "failed"
     BLOCKED = "blocked"
     DUE = "due"
-    """Done, and to be queued again at a time."""
+    """Done, and to be queued again at a set time."""
 
 
 class Offered(StrEnum):
@@ -72,33 +72,35 @@ class Offered(StrEnum):
 
     ADDED = "added"
     RESCORED = "rescored"
-    """It is queued and the update function was applied, whether or not its score changed."""
+    """It was queued, and the update function was applied, even if its score stayed the same."""
     KNOWN = "known"
     """It is leased, due or ended, or a page that was offered as a requisite; nothing changed."""
     BLOCKED = "blocked"
-    """One of the crawl's rules names it: it is kept, and not leased while the rule is there."""
+    """A rule of the crawl matches it: it is stored, and not leased while the rule is in force."""
 
 
 UNSCORED: Final = -1.0
-"""The score of an offer that says nothing yet of a URL: new ones wait behind all that have a score, known ones keep
-theirs. The first score that such a URL is offered with takes the place of this one, whatever the update function.
+"""The score of an offer that says nothing of a URL's relevance.
+
+New URLs with it wait behind all that have a score; known ones keep theirs. The first real score that such a URL is
+offered with replaces it, whatever the update function.
 """
 
 LEASE_RAN_OUT = "lease ran out"
-"""The reason of a URL that failed because its last attempt ended with a lease nobody finished."""
+"""The reason of a URL that failed because the lease of its last attempt ran out."""
 
 MIN_LEASES: Final = 3
-"""A URL is leased so often at least before leases that run out make it fail: seldom does a page kill its workers."""
+"""A URL is leased at least this often before leases that run out make it fail, because seldom is the page the cause."""
 
 RETRIES_USED_UP = "retries used up"
-"""The reason of a URL whose last attempt was to be retried, where the caller names no other."""
+"""The reason of a URL whose last attempt was to be retried, if the caller gives no other reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A canonical URL, its queue (``urls.queue_of``) and its score; ``depth`` counts links from a seed.
 
-    Scores are kept to a millionth and are not negative, except ``UNSCORED``. Of several offers of one URL, the first
+    Scores are stored to a millionth and are not negative, except ``UNSCORED``. Of several offers of one URL, the first
     one's ``via`` and ``path`` and the smallest ``depth`` are kept. A queued page requisite that is offered as a page
     becomes a page with the score of that offer; a queued page that is offered as a page requisite stays a page.
     """
@@ -109,16 +111,16 @@ class Offer:
     depth: int = 0
     kind: Kind = "page"
     via: str = ""
-    """The URL of the page that linked here, empty for a seed."""
+    """The URL of the page that linked here; empty for a seed."""
     path: str = ""
-    """The hops that led here from a seed (``hops``), at most ``hops.MAX_HOPS``."""
+    """The hops from a seed to here (``hops``), at most ``hops.MAX_HOPS``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rescore:
-    """A canonical URL and its new score, which replaces any other; kept to a millionth.
+    """A canonical URL and its new score, which replaces the old one; stored to a millionth.
 
-    ``UNSCORED`` puts it behind all that have a score, until it is offered with one.
+    ``UNSCORED`` puts the URL behind all that have a score, until it is offered with one.
     """
 
     url: str
@@ -129,7 +131,7 @@ class Rescore:
 class Lease:
     """A URL that one worker may fetch until the lease runs out. ``attempt`` counts from 1.
 
-    ``score`` is 0, and ``is_scored`` False, where all offers were ``UNSCORED``.
+    If all offers of the URL were ``UNSCORED``, ``score`` is 0 and ``is_scored`` False.
     """
 
     url: str
@@ -144,18 +146,19 @@ class Lease:
     path: str = ""
     is_scored: bool = True
     learned: float = 0.0
-    """The seconds between fetches that the queue is known to ask for, as ``finish`` and ``retry`` left them."""
+    """The seconds between fetches that the queue's site asks for, as stored by the last ``finish`` or ``retry``."""
     left: int | None = None
-    """The pages that ``pages_per_queue`` leaves the queue, those leased at once with this one taken; None: no bound."""
+    """How many pages ``pages_per_queue`` still allows the queue, after the leases of this call; None without a limit.
+    """
 
     @property
     def is_page(self) -> bool:
-        """Whether the URL counts as a page; a page of a listing does, although its ``purpose`` is that of a list."""
+        """Whether the URL counts as a page. A page of a listing does, although its ``purpose`` is that of a list."""
         return self.kind == "page"
 
     @property
     def purpose(self) -> Purpose:
-        """What the answer is read as. A feed that a page merely links to is read as a page."""
+        """What the response is read as. A feed to which a page merely links is read as a page."""
         if self.kind == "requisite" or LISTING in self.via:
             if ends_with(self.path, Hop.SITEMAP):
                 return Purpose.SITEMAP
@@ -166,12 +169,12 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class FrontierSettings:
-    """The part of an ICD that the frontier acts on.
+    """The settings of an ICD that the frontier uses.
 
-    ``pages`` and ``pages_per_queue`` bound the number of pages (not page requisites) that are leased or done; 0 means
-    no bound. ``lease_seconds`` is how long a lease lasts; ``attempts`` how often a URL is tried before it has failed;
+    ``pages`` and ``pages_per_queue`` limit the number of pages (not page requisites) that are leased or done; 0 means
+    no limit. ``lease_seconds`` is how long a lease lasts, ``attempts`` how often a URL is tried before it fails, and
     ``connections`` how many connections to one queue may be in use at once. The URLs that one call leases from one
-    queue (``balance`` at most) share a connection: their worker fetches them one after another, and the connection is
+    queue (at most ``balance``) share a connection: their worker fetches them one after another, and the connection is
     free again when the last of them has been finished, retried or released.
     """
 
@@ -192,11 +195,11 @@ class FrontierSettings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a lease ended: the reason, and the counts to be added (``CrawlStats``).
+    """How a lease ended: the reason, and the counts to add (``CrawlStats``).
 
     The URL's queue is closed for ``delay`` seconds. ``learned`` is the delay that the site asks for, in seconds between
-    fetches: it is stored for the next lease from the queue, in any crawl (``Lease.learned``), and has no effect by
-    itself; None leaves the stored value, 0 removes it.
+    fetches. It is only stored, and given with the next lease from the queue in any crawl (``Lease.learned``); None
+    leaves the stored value, 0 removes it.
     """
 
     reason: str = ""
@@ -210,9 +213,9 @@ QUIET: Final = Outcome()
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of URLs by state, pages and page requisites apart; ``queues`` counts queues that hold queued URLs.
+    """How many URLs are in each state, separately for pages and requisites; ``queues`` counts non-empty queues.
 
-    ``reasons`` counts failed and blocked URLs by their reason, leaving out those without one.
+    ``reasons`` counts failed and blocked URLs by their reason, without those that have none.
     """
 
     pages: Mapping[State, int]
@@ -223,7 +226,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """The numbers of queued, leased and done pages of one queue, and of its queued page requisites."""
+    """How many pages of one queue are queued, leased and done, and how many page requisites are queued."""
 
     pages_queued: int
     pages_leased: int
@@ -236,11 +239,11 @@ class Scheduling(Protocol):
 
     Scores may exceed 1 (SUM). An operation that ends a lease may be repeated safely. A repeated ``offer`` is applied
     again, which matters under SUM and AVG. If the response to a ``lease`` was lost, the next ``lease`` of the same
-    worker returns the same leases, as far as they still hold.
+    worker returns the same leases, as far as they are still valid.
 
-    Operations raise ``FrontierAwayError`` when the server cannot be reached for now; nothing was lost then, and the
-    operation may or may not have been carried out. They raise another ``FrontierUnavailableError`` where the server
-    does not serve and waiting does not help; nothing was changed then.
+    Operations raise ``FrontierAwayError`` if the server cannot be reached at present; nothing is lost then, and the
+    operation may or may not have been carried out. They raise another ``FrontierUnavailableError`` if the server
+    refuses and waiting does not help; nothing has changed then.
     """
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
@@ -253,22 +256,22 @@ class Scheduling(Protocol):
     def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
         """Set the scores of queued pages, bypassing the update function.
 
-        Return, parallel to them, whether each was set.
+        Return, parallel to ``scores``, whether each was set.
 
-        The new score counts as if the URL had been offered once, with that score. Not changed are URLs that are not
-        queued, page requisites, and pages to whose present score a post contributed (``posting``). Very long sequences
-        are set in several atomic parts. The call may be repeated safely.
+        The new score counts as if the URL had been offered once, with that score. URLs that are not queued, page
+        requisites, and pages whose score a post has changed (``posting``) keep theirs. Very long sequences are set in
+        several atomic parts. The call may be repeated safely.
         """
         ...
 
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
-        """Lease at most ``n`` URLs: those of the queue whose best URL has the highest score, then of the next queue.
+        """Lease at most ``n`` URLs: first of the queue whose best URL has the highest score, then of the next queue.
 
         Among equal scores page requisites come first, then the URL offered first. Only queues are considered whose
         delay has passed and that have fewer than ``connections`` connections in use; at most ``balance`` URLs are taken
-        from one queue. Queues with connections of another worker, in whatever crawl, are left to that worker; so a
+        from one queue. Queues with connections of another worker, in whatever crawl, are left to that worker, so a
         process must lease under one name only. Leases that ran out are taken back first: their URLs are queued again,
-        or have failed when that was their last attempt, and the third at least.
+        or fail if that was their last attempt and at least the third.
         """
         ...
 
@@ -277,17 +280,16 @@ class Scheduling(Protocol):
 
         Of more than 500 links, those before the last 500 are offered first, in atomic parts; after a crash in between
         they are offered again. The delay of a URL that is done becomes the queue's usual delay, which also applies
-        between connections that are in use at once, and after a lost lease. Returns False, and changes nothing, when
-        the lease had been lost; a lease that has run out but was not taken back yet still counts. A repeated finish
-        returns True again.
+        between connections in use at once, and after a lost lease. Returns False, and changes nothing, if the lease was
+        lost; a lease that has run out but was not taken back yet still counts. A repeated finish returns True again.
         """
         ...
 
     def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
         """Put a leased URL back and close its queue for a while; return ``FAILED`` after the last attempt.
 
-        The outcome's reason (``RETRIES_USED_UP`` where it has none) is used only if the URL fails, its other fields
-        always. For a lost lease, returns the URL's present state.
+        The outcome's reason (``RETRIES_USED_UP`` if it has none) is used only if the URL fails, its other fields
+        always. For a lost lease, return the URL's current state.
         """
         ...
 
@@ -299,7 +301,7 @@ class Scheduling(Protocol):
         ...
 
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
-        """Extend leases to ``lease_seconds`` from now; return, parallel to them, False for each that had been lost."""
+        """Extend leases to ``lease_seconds`` from now; return, parallel to them, False for each that was lost."""
         ...
 
     def remember_delay(self, lease: Lease, delay: float) -> None:
@@ -321,16 +323,17 @@ class Scheduling(Protocol):
     def go_by(self, settings: FrontierSettings) -> None:
         """Use other settings from the next call on, and move the queues that they close or open.
 
-        All other processes that share the crawl's frontier have to be told as well. The call may be repeated safely,
-        and must be repeated if it was interrupted. Queues are processed piece by piece.
+        Every other process that shares the crawl's frontier must be given the settings as well. The call may be
+        repeated safely, and must be repeated if it was interrupted. Queues are processed piece by piece.
         """
         ...
 
     def next_ready(self) -> float | None:
-        """Return the seconds until a lease may succeed (0: now), None when none ever will.
+        """Return the seconds until a lease may succeed (0: now); None if none ever will.
 
-        None means that this crawl has no leased or due URL, and no queued one that its bounds allow; infinity, that it
-        has, but that nothing can be leased until a pause ends. Other workers may make it sooner by finishing URLs.
+        None means that this crawl has no leased or due URL, and no queued one that its limits allow. Infinity means
+        that it has some, but nothing can be leased until a pause ends. Other workers may make it sooner by finishing
+        URLs.
         """
         ...
 
@@ -351,21 +354,21 @@ class Inspection(Protocol):
         ...
 
     def state(self, url: str) -> State | None:
-        """Return the state of a canonical URL, None when it was never offered."""
+        """Return the state of a canonical URL; None if it was never offered."""
         ...
 
     def iterate(self, n: int) -> Sequence[Offer]:
-        """Return the ``n`` best queued URLs, best first, regardless of politeness and bounds.
+        """Return the ``n`` best queued URLs, best first, regardless of politeness and limits.
 
-        They are read piece by piece beside workers, so that a URL which is being leased may be missing.
+        They are read piece by piece while workers continue, so a URL that is leased meanwhile may be missing.
         """
         ...
 
 
 class CrawlStats(Protocol):
-    """Counters of a crawl that survive restarts and are updated together with its URLs.
+    """Counters of a crawl that survive restarts and are updated in the same step as its URLs.
 
-    Its limits are checked with them.
+    The limits of a crawl are checked against them.
     """
 
     def count(self, amounts: Mapping[str, float]) -> None:
@@ -382,26 +385,26 @@ class Frontier(Scheduling, Inspection, CrawlStats, Protocol):
 
 
 class FrontierUnavailableError(Exception):
-    """Raised where the frontier's server cannot be reached or refuses to serve.
+    """Raised when the frontier's server cannot be reached or refuses to serve.
 
-    The message says why, and what to do.
+    The message gives the reason and the remedy.
     """
 
 
 class FrontierAwayError(FrontierUnavailableError):
-    """Raised where the frontier's server cannot be reached for now; the call may be repeated until it can.
+    """Raised when the frontier's server cannot be reached at present; the call may be repeated until it can.
 
-    The server is down, starting, cut off, overloaded, or no longer the primary of its replicas. Whether the call was
-    carried out is not known.
+    The server is down, starting, disconnected, overloaded, or no longer the primary of its replicas. Whether the call
+    was carried out is not known.
     """
 
 
 class FrontierFullError(FrontierUnavailableError):
-    """Raised where the frontier's server cannot write to its disk. Nothing was changed; the call may be repeated."""
+    """Raised when the frontier's server cannot write to its disk. Nothing was changed; the call may be repeated."""
 
 
 class FrontierUnreadableError(FrontierUnavailableError):
-    """Raised where no server program here can read a frontier's files. Nothing was changed.
+    """Raised when no installed server program can read a frontier's files. Nothing was changed.
 
     The message names no paths.
     """

@@ -3,10 +3,11 @@
 States of a crawl::
 
     (unknown) -> active -> ended
-                 ended  -> active     when it is submitted again, as the next crawl of its definition or going on
+                 ended  -> active     when it is submitted again, to continue or as the next crawl of its definition
 
-A crawl is known by the id of its definition. ``number`` counts the crawls of a definition from 1, each of which has a
-frontier of its own; ``version`` counts the texts of the definition that were submitted, through all of its crawls.
+A crawl is identified by the id of its definition. ``number`` counts the crawls of a definition from 1, each of which
+has a frontier of its own; ``version`` counts the texts of the definition that were submitted, through all of its
+crawls.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +17,10 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 LARGEST = 64_000_000
-"""Bytes that a definition may have together with the files that it names."""
+"""The most bytes of a definition together with the files it names."""
 MAX_FILES = 1000
 MAX_CRAWLS = 10_000
-"""How many crawls a registry takes."""
+"""The most crawls in a registry."""
 
 
 class CrawlState(StrEnum):
@@ -31,9 +32,9 @@ class CrawlState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition as it is sent between machines: its text, and the contents of the files it names, by name.
+    """A definition as sent between machines: its text, and the contents of the files it names, by name.
 
-    Raises ValueError for one that is too large to be sent.
+    Raises ``ValueError`` if it is too large to be sent.
     """
 
     text: bytes
@@ -52,10 +53,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The server's entry of a crawl.
+    """The registry's entry for a crawl.
 
-    ``reason`` says why it ended, ``changed_at`` when its state changed last, ``begun_at`` when it was first submitted
-    as the crawl with this number.
+    ``reason`` says why it ended; ``changed_at`` is when its state last changed, ``begun_at`` when it was first
+    submitted with this number.
     """
 
     id: str
@@ -69,18 +70,18 @@ class Registered:
 
 
 class UnknownCrawlError(LookupError):
-    """Raised where the server knows no such crawl; the message names it."""
+    """Raised when the server knows no such crawl; the message names it."""
 
 
 class RegistryError(Exception):
-    """Raised where the server's registry cannot be read or written; the message says why and what to do."""
+    """Raised when the server's registry cannot be read or written; the message gives the reason and the remedy."""
 
 
 class Registry(Protocol):
     """The registry of crawls; every operation is atomic.
 
-    Errors of the server are those of ``protocol.Scheduling``; ``RegistryError`` is raised where the registry is damaged
-    or of another version.
+    Errors of the server are those of ``protocol.Scheduling``. Raises ``RegistryError`` if the registry is damaged or
+    has another version.
     """
 
     def submit(
@@ -92,11 +93,11 @@ class Registry(Protocol):
         number: int = 0,
         begun_at: datetime | None = None,
     ) -> Registered:
-        """Register a crawl, or the next version of its definition where that differs from the last one.
+        """Register a crawl, or a new version of its definition if that has changed; the crawl becomes active.
 
-        The crawl is then active. ``number`` is that of the crawl where it is later than the last crawl of its
-        definition, which ended; ``begun_at`` is when it began, if not now. Raises ``RegistryError`` where there are too
-        many crawls.
+        ``number`` is given if the crawl is a later one than the last known crawl of its definition, which then counts
+        as ended; ``begun_at`` is when the crawl began, if not now. Raises ``RegistryError`` if there are too many
+        crawls.
         """
         ...
 
@@ -105,30 +106,30 @@ class Registry(Protocol):
         ...
 
     def definition(self, crawl: str) -> tuple[int, Definition]:
-        """Return the version number and the newest version of a crawl's definition. Raises ``UnknownCrawlError``."""
+        """Return the newest version of a crawl's definition, with its version number. Raises ``UnknownCrawlError``."""
         ...
 
     def end(self, crawl: str, number: int, reason: str) -> bool:
-        """Record that a crawl has ended; returns False, and changes nothing, where it is not the active one."""
+        """Record that a crawl has ended; return False, and change nothing, if it is not the active crawl."""
         ...
 
     def keep_topic(self, crawl: str, number: int, topic: str) -> None:
-        """Store what one worker has learned of a crawl's topic, for all others (``TopicState.text``)."""
+        """Store what one worker has learned about a crawl's topic, for all other workers (``TopicState.text``)."""
         ...
 
     def topic(self, crawl: str, number: int) -> str | None:
-        """Return the topic stored last, None where none was."""
+        """Return the topic stored last; None if none was stored."""
         ...
 
 
 SILENCE = 15.0
-"""Seconds after which a worker that says nothing is taken for gone, and its roles are given to others."""
+"""Seconds without a heartbeat after which a worker counts as gone, and its roles are given to others."""
 
 
 class Doing(NamedTuple):
-    """What a worker does for a crawl: the sites it fetches from, else its next site and when, in seconds since 1970.
+    """What a worker does for a crawl: the sites it fetches from, or its next site and when, in seconds since 1970.
 
-    ``next_at`` is None where that is not known. ``pause`` says why it fetches nothing new, empty while it does.
+    ``next_at`` is None if unknown. ``pause`` says why the worker fetches nothing new; empty if it does.
     """
 
     sites: Sequence[str] = ()
@@ -141,8 +142,8 @@ class Doing(NamedTuple):
 class Worker:
     """A worker that is alive. ``started_at`` is in seconds since 1970.
 
-    ``crawls`` has the numbers of each crawl that it serves, counted since it was started: ``pages``, ``bytes`` and
-    other tallies of the crawl, and ``out``, the number of URLs it is fetching. ``doing`` is what it does for each.
+    ``crawls`` has the counts of each crawl that it serves, since the worker started: ``pages``, ``bytes`` and other
+    counts of the crawl, and ``out``, the number of URLs it is fetching. ``doing`` says what it does for each crawl.
     """
 
     name: str
@@ -159,7 +160,7 @@ class Presence(Protocol):
     """The register of workers. Errors are those of ``protocol.Scheduling``."""
 
     def heartbeat(self, worker: Worker) -> None:
-        """Report that a worker is alive, and what it does."""
+        """Report that a worker is alive, and what it is doing."""
         ...
 
     def leave(self, name: str) -> None:
@@ -171,19 +172,19 @@ class Presence(Protocol):
         ...
 
     def hold(self, role: str, name: str) -> bool:
-        """Take a role that is free, or keep it for another ``SILENCE``; False while another worker has it."""
+        """Take a free role, or keep it for another ``SILENCE`` seconds; return False while another worker has it."""
         ...
 
 
 LONGEST = 2000
-"""Characters of an event that are kept."""
+"""The most characters of an event that are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerEvent:
     """An event logged by a worker.
 
-    ``at`` is by the worker's clock; ``crawl`` is empty where the event concerns none.
+    ``at`` is by the worker's clock; ``crawl`` is empty if the event concerns no crawl.
     """
 
     at: datetime
@@ -207,8 +208,5 @@ class EventLog(Protocol):
         ...
 
     def read(self, after: str = "") -> Iterator[tuple[str, WorkerEvent]]:
-        """Yield the stored events in the order of their arrival, each with its place.
-
-        Only events after the place ``after`` are yielded.
-        """
+        """Yield the stored events after the place ``after``, in the order of arrival, each with its place."""
         ...

@@ -1,1 +1,1 @@
-"""Imports WARC, ARC and WACZ files of other programs into a crawl's folder."""
+"""Import WARC, ARC and WACZ files of other programs into a crawl's folder."""

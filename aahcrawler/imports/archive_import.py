@@ -1,4 +1,4 @@
-"""Imports WARC, ARC and WACZ files into a crawl's folder: each record once, despite interruptions and repetitions."""
+"""Import WARC, ARC and WACZ files into a crawl's folder: each record once, despite interruptions and repetitions."""
 
 import hashlib
 from array import array
@@ -41,19 +41,19 @@ from aahcrawler.urls import canonicalize
 _PIECE: Final = 1 << 20
 _MAX_DROPPED: Final = 100_000
 _WORTH_A_PROCESS: Final = 1 << 20
-"""Bytes of a file from which on a process of its own reads it: to start one takes as long as some hundred records."""
+"""A file of at least this many bytes is read by another process: starting one takes as long as some hundred records."""
 _ORIGINAL_AWAY: Final = "what it shows again is in no file that was imported so far"
 
 
 class ImportRefusedError(Exception):
-    """Raised where nothing can be imported; the message tells cause and remedy."""
+    """Raised when nothing can be imported; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportFault:
-    """A fault found in a file: in a record that is kept nevertheless, or one that is not.
+    """A fault found in a file: in a record that is kept nevertheless, or in one that is not.
 
-    ``what`` names the record, empty where it is unknown.
+    ``what`` identifies the record; empty if unknown.
     """
 
     file: str
@@ -72,10 +72,10 @@ class ArchiveImport:
     """An import into the folder ``root``, whose crawl is called ``name``; nobody else may be working there.
 
     ``told`` is called with each fault, ``seen`` with the number of records read since its last call. With
-    ``by_reference`` files that can be read as they are stay where they are, and links lead to them. With several
+    ``by_reference``, files that can be read as they are stay where they are, and links lead to them. With several
     ``processes`` one reads ahead of the one that writes, and all of them index the files that are referred to; the
-    result is the same. What is ``hidden`` is not kept either. After a kill the next import of the same files resumes
-    where this one stopped, as it finds what was written.
+    result is the same. Records that are ``hidden`` are not kept. After a kill the next import of the same files resumes
+    where this one stopped, because it finds what was written.
     """
 
     root: Path
@@ -92,7 +92,7 @@ class ArchiveImport:
     def run(self, paths: Sequence[Path]) -> ImportCounts:
         """Import files, and return the counts of what happened to their records.
 
-        Raises ``SegmentError``, ``DamageError`` where the list of what was taken down cannot be read, and ``OSError``.
+        Raises ``SegmentError``, ``DamageError`` if the list of takedowns cannot be read, and ``OSError``.
         """
         archive = self.root / ARCHIVE
         archive.mkdir(parents=True, exist_ok=True)
@@ -172,14 +172,14 @@ class ArchiveImport:
         return True
 
     def _index_referred(self) -> None:
-        """Index the files that are referred to, each in one of several processes."""
+        """Index the files that are referred to, dividing them among several processes."""
         if len(self._referred) < 2 or self.processes < 2:
             return
         with own_processes(self.processes) as pool:
             list(pool.map(partial(index_file, folder=self.root / INDEXES), self._referred))
 
     def _import_package(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
-        """Copy the content of a package. Raises ``BadZipFile`` where it cannot be opened."""
+        """Copy the content of a package. Raises ``BadZipFile`` if it cannot be opened."""
         whole = SourceFile(path.name, path.stat().st_size, digest_of(file))
         counts = ImportCounts()
         with closing(ImportNotes(whole)) as notes:
@@ -251,14 +251,14 @@ class ArchiveImport:
 
 @dataclass(frozen=True, slots=True)
 class _Importing:
-    """Where records are written, which are known, and which must not be kept."""
+    """Where records are written, which records are known, and which must not be kept."""
 
     writer: ImportWriter
     ledger: ImportLedger
     taken_down: TakenDown
 
     def takes_as_it_is(self, found: ForeignRecord) -> bool:
-        """Return whether a record needs no mending, its id is unknown, and its URL was not taken down."""
+        """Return whether a record needs no repair, its id is unknown, and its URL was not taken down."""
         try:
             kept = kept_record(found)
         except UnusableError:
@@ -361,7 +361,7 @@ def _named(record: ForeignRecord) -> str:
 
 
 def sources_in(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and those in folders among them, in the order of their names; of crawls' folders the WARC files."""
+    """Yield files, and those in folders, in the order of their names; for crawls' folders the WARC files."""
     for path in paths:
         if (path / DEFINITION).is_file() and (path / ARCHIVE).is_dir():
             yield from segments(path / ARCHIVE, WARC)
@@ -373,17 +373,17 @@ def sources_in(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 _MAX_GRAPH: Final = 64 << 20
-"""Bytes of the statements of the largest graph that is taken."""
+"""The most bytes of the statements of one graph that are imported."""
 _HAS: Final = "SELECT 1 FROM unit WHERE annotator = ? AND capture = ? AND run = ?"
 _BEGINNING: Final = b"<"
 
 
 def take_annotations(root: Path, crawl: str, file: BinaryIO, has: Callable[[str], bool]) -> list[str]:
-    """Take over the annotations of a file, and return what is wrong with others.
+    """Import the annotations in a file, and return what is wrong with those that cannot be imported.
 
-    ``has`` tells whether the folder has a capture. What the folder has already said itself stays as it is: a capture is
-    annotated once by an annotator, and what was made of many captures together is taken where the folder has nothing of
-    that kind. Raises ``AnnotationsBusyError``, ``SegmentError``, ``OSError`` and ``sqlite3.Error``.
+    ``has`` says whether the folder has a capture. Annotations that the folder already has stay: a capture is annotated
+    once by an annotator, and annotations of many captures together are imported only if the folder has none of that
+    kind. Raises ``AnnotationsBusyError``, ``SegmentError``, ``OSError`` and ``sqlite3.Error``.
     """
     wrong: list[str] = []
     with (
@@ -409,7 +409,7 @@ def take_annotations(root: Path, crawl: str, file: BinaryIO, has: Callable[[str]
 
 
 def _annotations(member: Member) -> CaptureAnnotations:
-    """Return the annotations of a member. Raise ``KeyError``, ``ValueError`` or ``MemberError`` where it has none."""
+    """Return the annotations in a member. Raises ``KeyError``, ``ValueError`` or ``MemberError`` if it has none."""
     unit = read_annotations(_whole(member))
     if not unit.annotator:
         raise ValueError("nothing says what made them")

@@ -1,7 +1,7 @@
-"""Reads the records of a WARC or ARC file of any origin: yields whole records, and the places of all others.
+"""Read the records of a WARC or ARC file of any origin: yield whole records, and the places of all other bytes.
 
-Damage costs only the records it affects, as far as others can be recognised: records in gzip members of their own, or
-in plain text, are found again after it; in a gzip member of many records, only those before it.
+Damage costs only the records it affects, as far as others can be recognised: after it, records in gzip members of their
+own, or in plain text, are found again; in a gzip member of many records, only those before it are read.
 """
 
 import hashlib
@@ -28,15 +28,15 @@ from aahcrawler.imports.source_text import (
 )
 
 FILE: Final = "filedesc://"
-"""How the URL of the record begins that describes an ARC file."""
+"""The beginning of the URL of the record that describes an ARC file."""
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
 _MIDDLE: Final = re.compile(r" ([0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]{2,44}) (\d{8,20}) ")
-"""Address and date: URLs and media types may hold blanks, and what follows differs between the versions."""
+"""IP address and date: URLs and media types may contain blanks, and what follows differs between versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArcHeader:
-    """The fields of an ARC record's header line, as written there."""
+    """The fields of an ARC record's header line, as written."""
 
     line: str
     url: str
@@ -52,7 +52,7 @@ class ArcHeader:
 
 
 def arc_header(line: bytes) -> ArcHeader | None:
-    """Parse the header line of an ARC record, None where it is none."""
+    """Parse the header line of an ARC record; None if it is not one."""
     text = line.strip(b"\r\n\t ").decode("utf-8", "replace")
     middle = _MIDDLE.search(text)
     if middle is None or not _URL.match(text):
@@ -65,7 +65,7 @@ def arc_header(line: bytes) -> ArcHeader | None:
 _PIECE: Final = 1 << 16
 _IN_MEMORY: Final = 4 << 20
 _SPARE: Final = 64 << 20
-"""Bytes of a disk that are left free: a record that would take them is not read."""
+"""Bytes of a disk that must stay free: a record that would need them is not read."""
 _READ_AGAIN: Final = 64 << 20
 _HEADER_END: Final = re.compile(rb"\n\r?\n")
 _LINE_END: Final = b"\r\n"
@@ -76,11 +76,11 @@ ARC: Final = "ARC"
 
 @dataclass(frozen=True, slots=True)
 class ForeignRecord:
-    """A whole record. ``lines`` are its header lines as they stand, without the version; ``block`` can be read once.
+    """A whole record. ``lines`` are its original header lines, without the version; ``block`` can be read once.
 
-    ``version`` is ``WARC/1.0`` and the like, ``ARC`` where the record was converted from ARC. ``digest`` is the SHA-1
-    of the block, ``payload_digest`` that of the payload, empty where it holds none. ``notes`` list its faults.
-    ``is_standard`` says that it is a gzip member of its own, framed as the standard wants it. ``http`` is the head of
+    ``version`` is ``WARC/1.0`` and the like, or ``ARC`` if the record was converted from ARC. ``digest`` is the SHA-1
+    of the block, ``payload_digest`` that of the payload, empty if it has none. ``notes`` list its faults.
+    ``is_standard`` means that it is a gzip member of its own, framed as the standard requires. ``http`` is the head of
     the HTTP message in it, ``body`` the body of a request.
     """
 
@@ -100,7 +100,10 @@ class ForeignRecord:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bytes of a file up to ``end`` that could not be read as a record, and why. ``what`` names the record if known."""
+    """Bytes of a file up to ``end`` that could not be read as a record, and the reason.
+
+    ``what`` identifies the record if known.
+    """
 
     place: FilePlace
     end: FilePlace
@@ -114,14 +117,14 @@ class Loss:
 
 
 class _WrongLengthError(Exception):
-    """Raised where the bytes after a block are not the end of a record."""
+    """Raised when the bytes after a block are not the end of a record."""
 
 
 class ForeignRecords:
     """Reads the records of a file one by one; memory use depends neither on their sizes nor on their number.
 
     Blocks of more than 4 MiB are kept in ``folder`` while they are read. Each record's block is closed when the next
-    one is requested. Raises ``OSError`` only.
+    one is requested. Raises only ``OSError``.
     """
 
     def __init__(self, file: BinaryIO, size: int, folder: Path, begin: int = 0) -> None:
@@ -169,7 +172,7 @@ class ForeignRecords:
         return Loss(text.place(begin), FilePlace(text.file_end), reason)
 
     def _next(self, text: SourceText) -> ForeignRecord | Loss:
-        """Return the record at the present position, or the loss there. Raises ``TextDamageError``."""
+        """Return the record at the current position, or the loss there. Raises ``TextDamageError``."""
         if text.is_member_start(text.position):
             self._unproven = 0
         start = text.peek(128)
@@ -279,9 +282,9 @@ class ForeignRecords:
         )
 
     def _end(self, text: SourceText, source: "_Source", check: BlockCheck) -> Iterator[str]:
-        """Consume the end of a record, and check its gzip member where that ends with it.
+        """Consume the end of a record, and check its gzip member if that ends with it.
 
-        Yields faults that cost nothing. Raises ``_WrongLengthError`` and ``TextDamageError``.
+        Yields faults that do not lose the record. Raises ``_WrongLengthError`` and ``TextDamageError``.
         """
         is_begun = text.is_member_start(source.begin)
         is_unproven = is_begun and not check.is_proven
@@ -306,7 +309,7 @@ class ForeignRecords:
     def _resumed(self, text: SourceText, source: "_Source", block: IO[bytes], reason: str) -> Loss:
         """Resume at the first record that begins after the header of a record of wrong length.
 
-        Returns what was lost. The block is closed once the bytes put back from it have been read again.
+        Return what was lost. The block is closed once the bytes put back from it have been read again.
         """
         size = block.seek(0, os.SEEK_END)
         begin, inner = text.place(source.begin), beginning_in(block, 0, size)
@@ -345,7 +348,7 @@ class _Digests:
 
 
 def _header_at(text: SourceText) -> bytes | None:
-    """Return the header of the record at the present position without consuming it; None where it does not end."""
+    """Return the header of the record at the current position without consuming it; None if it does not end."""
     size = 1 << 12
     while True:
         found = text.peek(size)
@@ -360,16 +363,16 @@ def _header_at(text: SourceText) -> bytes | None:
 
 
 def _named(header: Header) -> str:
-    """Return a description of a record, as far as its header gives one."""
+    """Return a description of a record, as far as its header allows."""
     return " ".join(filter(None, (header.get("WARC-Type"), header.get("WARC-Target-URI").strip("<>")[:200])))
 
 
 ARC_HEADER: Final = "AAH-ARC-Header"
-"""The field with the header line of the ARC record, as it stands there."""
+"""The field with the original header line of an ARC record."""
 
 
 def warc_header_of(told: ArcHeader, beginning: bytes) -> Header:
-    """Return the WARC header of an ARC record, without an id, given how its block begins.
+    """Return the WARC header of an ARC record, without an id, given the beginning of its block.
 
     A block with a status line becomes a response, the description of the file a ``warcinfo``; everything else, such as
     the responses of name servers, becomes a resource of the media type in the ARC header.
@@ -393,7 +396,7 @@ def warc_header_of(told: ArcHeader, beginning: bytes) -> Header:
 
 
 MAX_LINE_LENGTH: Final = 1 << 13
-"""Bytes of the header line of an ARC record beyond which it is none."""
+"""The most bytes of the header line of an ARC record."""
 _WARC: Final = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n(?:WARC|Content)-[A-Za-z-]{1,40}[ \t]*:", re.IGNORECASE)
 _ARC_TAIL: Final = re.compile(rb" [0-9A-Fa-f.:]{3,45} \d{12,20} [^\n]{0,2048}?-?\w+[ \t]*\r?\n")
 _SCHEME: Final = re.compile(rb"(?:https?|ftp|gopher|filedesc|nntp|wais)://|(?:dns|news|mailto|whois):")
@@ -408,7 +411,7 @@ def begins_warc(text: bytes) -> bool:
 
 
 def first_beginning(window: bytes) -> int | None:
-    """Return the offset of the first record that begins in some bytes, None where none does."""
+    """Return the offset of the first record that begins in some bytes; None if none does."""
     found = [at for at in (_first_warc(window), _first_arc(window)) if at is not None]
     return min(found, default=None)
 
@@ -416,7 +419,7 @@ def first_beginning(window: bytes) -> int | None:
 def beginning_in(file: IO[bytes], begin: int, end: int) -> int | None:
     """Return the offset of the first record that begins between two places of an uncompressed file.
 
-    None without any.
+    None if none does.
     """
     while begin < end:
         file.seek(begin)
@@ -431,7 +434,7 @@ def beginning_in(file: IO[bytes], begin: int, end: int) -> int | None:
 
 
 class Beginnings:
-    """The offsets in a file at which records begin, plain or in gzip members, judging by their first bytes.
+    """The offsets in a file at which records begin, plain or in gzip members, as shown by their first bytes.
 
     Each byte of the file is examined a bounded number of times, whatever the order of calls.
     """
@@ -442,13 +445,13 @@ class Beginnings:
         """Between these two bytes no gzip member begins; at the second one does, or the file ends."""
 
     def after(self, begin: int) -> int:
-        """Return the first such offset from a byte on, or the size of the file."""
+        """Return the first such offset from ``begin`` on, or the size of the file."""
         packed = self._next_packed(begin)
         plain = beginning_in(self._file, begin, packed)
         return packed if plain is None else plain
 
     def skip_to_next(self, text: SourceText) -> None:
-        """Skip at least one byte of a text, and then all up to its next record. Raises ``TextDamageError``."""
+        """Skip at least one byte of a text, and then everything up to its next record. Raises ``TextDamageError``."""
         text.take(1)
         if not text.is_packed:
             here = text.place(text.position).offset

@@ -1,4 +1,4 @@
-"""Writes the records of other archives, and their index lines, to the WARC files of a crawl's folder."""
+"""Write the records of other archives, and their index lines, to the WARC files of a crawl's folder."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ _PIECE: Final = 1 << 18
 class SourceFile:
     """A file from which records are imported: its name, its size in bytes, and its SHA-256 in hexadecimal digits.
 
-    ``package`` is the name of the WACZ file that contains it, empty where there is none.
+    ``package`` is the name of the WACZ file that contains it; empty if there is none.
     """
 
     name: str
@@ -45,9 +45,9 @@ class SourceFile:
 
 
 class ImportWriter:
-    """Appends records to WARC files in ``root``, each as a gzip member, after a ``warcinfo`` record on their source.
+    """Appends records to WARC files in ``root``, each as a gzip member, after a ``warcinfo`` record about their source.
 
-    What has been appended has reached the operating system when ``write`` returns. Raises ``SegmentError``.
+    When ``write`` returns, the operating system has what was appended. Raises ``SegmentError``.
     """
 
     def __init__(self, root: Path, name: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -146,7 +146,7 @@ _HOLDING: Final = frozenset({"response", "resource"})
 
 @dataclass(frozen=True, slots=True)
 class MissingOriginal:
-    """A revisit without an original in any record: the file it came from, its place there, and its URL."""
+    """A revisit whose original is in no record: the file it came from, its place there, and its URL."""
 
     file: str
     sha256: str
@@ -157,8 +157,8 @@ class MissingOriginal:
 class ImportLedger:
     """The register, in the file ``path``, of the records of the WARC files in ``archive``. For one process at a time.
 
-    Entries are on disk after ``commit``; a kill before only costs the time to read them from the files again. ``spool``
-    is a folder for large blocks. Raises ``OSError`` and ``sqlite3.Error``.
+    Entries are on disk after ``commit``; after a kill they are read from the files again. ``spool`` is a folder for
+    large blocks. Raises ``OSError`` and ``sqlite3.Error``.
     """
 
     def __init__(self, path: Path, archive: Path, spool: Path) -> None:
@@ -177,12 +177,12 @@ class ImportLedger:
         self._base.close()
 
     def identity(self, record_id: str) -> bytes | None:
-        """Return the identity of the record with an id, None where there is none."""
+        """Return the identity of the record with an id; None if there is none."""
         found = self._base.execute("SELECT identity FROM record WHERE id = ?", (record_id,)).fetchone()
         return None if found is None else bytes(found[0])
 
     def add(self, record: KeptRecord, file: str, end: int) -> None:
-        """Register a record that ends at a byte of a file, everything before which is registered."""
+        """Register a record that ends at ``end`` in a file; all records before it must be registered."""
         self._note(record)
         self._base.execute("INSERT OR REPLACE INTO file VALUES (?, ?)", (file, end))
         self._waiting += 1
@@ -190,7 +190,7 @@ class ImportLedger:
             self.commit()
 
     def await_original(self, revisit: KeptRecord, source: SourceFile, place: FilePlace) -> None:
-        """Register that a revisit, from a place of a file, needs the record that holds its payload."""
+        """Register that a revisit, from a place of a file, needs the record with its payload."""
         header = revisit.header
         refers, digest = header.get("WARC-Refers-To").strip("<>"), header.get("WARC-Payload-Digest")
         url = header.get("WARC-Target-URI").strip("<>")
@@ -240,7 +240,7 @@ class ImportLedger:
             self._base.execute("INSERT OR IGNORE INTO payload VALUES (?)", (digest,))
 
     def catch_up(self) -> None:
-        """Register what the files hold beyond the register; rebuild it where something registered is gone."""
+        """Register records of the files that are not in the register; rebuild it if something registered is gone."""
         sizes = {path.name: (path, path.stat().st_size) for path in segments(self._archive, WARC)}
         noted = dict[str, int](self._base.execute("SELECT name, end FROM file"))
         if any(name not in sizes or sizes[name][1] < end for name, end in noted.items()):
@@ -277,7 +277,7 @@ class ImportCounts:
     """What happened to the records of a file.
 
     ``already`` were in the folder, ``removed`` belong to pages taken down there, ``lost`` could not be read, and
-    ``noted`` are kept although they have faults. ``passed`` counts places that hold no record.
+    ``noted`` are kept although they have faults. ``passed`` counts places that contain no record.
     """
 
     kept: int = 0
@@ -320,7 +320,7 @@ class ImportedFile:
 
 @dataclass(frozen=True, slots=True)
 class PlaceNote:
-    """A note on a place in the file with that digest: on a record, or on bytes that are no record."""
+    """A note on a place in the file with this digest: on a record, or on bytes that are no record."""
 
     sha256: str
     place: FilePlace
@@ -388,9 +388,9 @@ def note_all(root: Path, notes: Iterable[PlaceNote]) -> None:
 
 
 def entries(root: Path, begin: int = 0) -> Iterator[tuple[ImportedFile | PlaceNote | None, int]]:
-    """Yield the entries of ``imports.jsonl`` from the beginning of a line on, each with the offset after it.
+    """Yield the entries of ``imports.jsonl`` from the line at ``begin`` on, each with the offset after it.
 
-    None stands for a line that cannot be read. Yields nothing without the file.
+    A line that cannot be read gives None. Yields nothing if there is no file.
     """
     path = root / IMPORTS
     if not path.exists():

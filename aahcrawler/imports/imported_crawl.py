@@ -35,9 +35,9 @@ ON CONFLICT DO UPDATE SET (at, capture, relevant, unchanged, application, level,
   excluded.type
 ) WHERE (excluded.at, excluded.capture) > (at, capture)"""
 CRAWL_NUMBER: Final = 1
-"""The number that imported captures have among those of their folder."""
+"""The number of the crawl to which imported captures belong in their folder."""
 NOBODY: Final = "http://nobody.invalid/"
-"""What stands where a definition needs a URL and nothing was ever asked for: no host has a name in ``.invalid``."""
+"""A placeholder if a definition needs a URL and nothing was ever requested: no host is in ``.invalid``."""
 _PRIVATE: Final = 0o700
 
 
@@ -45,7 +45,7 @@ _PRIVATE: Final = 0o700
 def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
     """Create or open the folder of an import, locked against others; yield its definition.
 
-    That is ``icd`` with the folder's name as its id, else the one the folder was imported with before, else an empty
+    That is ``icd`` with the folder's name as its id, else the definition of an earlier import into it, else an empty
     one. Raises ``ImportRefusedError``, ``ArchiveError`` while somebody works there, and ``OSError``.
     """
     is_known = is_import(root)
@@ -101,7 +101,7 @@ def _asking_for_nothing(root: Path) -> Icd:
 
 
 def asks_for_nothing(icd: Icd) -> bool:
-    """Return whether a definition is the placeholder of an import without one, whose contact and seed are dummies."""
+    """Return whether a definition is the placeholder of an import, whose contact and seed are dummies."""
     return icd.seeds == (NOBODY,)
 
 
@@ -126,7 +126,7 @@ def _counted(rows: Iterable[PageRow]) -> tuple[Mapping[str, int], Mapping[str, M
 
 
 def write_summary(root: Path, icd: Icd) -> None:
-    """Write ``crawl.json``: what the folder holds, as that of a crawl that has ended. Raises ``ReadError``."""
+    """Write ``crawl.json`` with what the folder contains, like that of an ended crawl. Raises ``ReadError``."""
     counts, groups = _counted(page_rows(root))
     objects = object_counts(root).types
     index = root / INDEXES / INDEX

@@ -1,7 +1,7 @@
-"""Reads the records of a foreign file in a process of its own, and converts them to the WARC 1.1 records that are kept.
+"""Read the records of a foreign file in another process, and convert them to the WARC 1.1 records that are kept.
 
-That process does the slow work: unpacking, digests and compression. What is kept, and in which order, is decided by the
-writing process, so that the result is that of a single process.
+That process does the slow work: decompression, digests and compression. The writing process decides what is kept, and
+in which order, so the result is the same as with a single process.
 """
 
 import hashlib
@@ -32,21 +32,21 @@ from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Lo
 from aahcrawler.segments import packed_member
 
 _OURS: Final = UUID("5b1f3a52-4c0b-5d0e-9c55-0c6c1f1f7a51")
-"""Ids of records that have none, or that of another record, are made in this namespace from what they hold."""
+"""The namespace for ids of records that have none, or another record's; they are made from the record's content."""
 _ID: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]{1,200}")
 _FIELD: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:")
 _PAYLOADS: Final = frozenset({"response", "resource"})
 
 
 class UnusableError(Exception):
-    """Raised for a record that could never be looked up or read; the message says why."""
+    """Raised for a record that could never be looked up or read; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRecord:
     """A record to be written, without its block. ``identity`` is the same for equal records with equal ids.
 
-    ``notes`` tell what was mended. Missing digests have been added to its ``lines``.
+    ``notes`` say what was repaired. Missing digests have been added to its ``lines``.
     """
 
     record_id: str
@@ -123,7 +123,7 @@ def _with_digests(lines: tuple[bytes, ...], record: ForeignRecord, kind: str) ->
 
 
 def _date(written: str) -> str:
-    """Return a date in the form of WARC 1.1, unchanged if it has that form. Raises ``UnusableError``."""
+    """Return a date in the format of WARC 1.1; unchanged if it has that format. Raises ``UnusableError``."""
     if timestamp(written) is not None:
         return written
     digits = written if written.isascii() and written.isdecimal() else ""
@@ -150,9 +150,9 @@ def _set(lines: tuple[bytes, ...], name: str, value: str) -> tuple[bytes, ...]:
 RECORD_END: Final = b"\r\n\r\n"
 _PIECE: Final = 1 << 20
 _PACKED: Final = 1 << 20
-"""Bytes of a block up to which it is packed there; larger ones are sent as they are, in pieces."""
+"""A block of at most this many bytes is compressed there; larger ones are sent as they are, in pieces."""
 _TOGETHER: Final = 1 << 18
-"""Bytes that are sent together; the pipe holds no more than some of them, and the process waits."""
+"""How many bytes are sent together; the pipe holds only a few of these, so the process waits."""
 _IN_MEMORY: Final = 4 << 20
 
 
@@ -160,7 +160,7 @@ _IN_MEMORY: Final = 4 << 20
 class Prepared:
     """A record with what is kept of it, or why nothing is; for bytes that are no whole record only a ``Loss``.
 
-    ``member`` is the kept record as a gzip member, empty where it has not been compressed yet.
+    ``member`` is the kept record as a gzip member; empty if it has not been compressed yet.
     """
 
     found: ForeignRecord | Loss
@@ -227,7 +227,7 @@ def _received(receiving: Connection, path: Path, folder: Path) -> Iterator[Prepa
 
 
 def _read(path: Path, size: int, folder: Path, sending: Connection) -> None:
-    """Send the content of a file, several records at a time, and None at its end. Stops when there is no receiver."""
+    """Send the content of a file, several records at a time, and None at its end. Stops if there is no receiver."""
     waiting: list[Prepared] = []
     held = 0
 
@@ -259,7 +259,7 @@ def _read(path: Path, size: int, folder: Path, sending: Connection) -> None:
 
 
 def _to_send(each: Prepared, *, is_packed: bool) -> Prepared:
-    """Return a record without its block if it is packed, as the member contains the block."""
+    """Return a record, without its block if it was compressed, because the member contains the block."""
     found, kept = each.found, each.kept
     if isinstance(found, Loss):
         return each

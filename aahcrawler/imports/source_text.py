@@ -1,6 +1,6 @@
 """The text of an archive file, whether in gzip members or plain, with the file offset of each of its bytes.
 
-A text ends where its kind changes: a file may begin plain and continue in gzip members. Damage ends it as well.
+A text ends where its kind changes: a file may begin plain and continue in gzip members. Damage also ends it.
 """
 
 import io
@@ -35,9 +35,9 @@ class FilePlace:
 
 
 class TextDamageError(Exception):
-    """Raised where the compressed data of a member cannot be trusted from here on.
+    """Raised when the compressed data of a member cannot be trusted any further.
 
-    ``offset`` is where the member begins in the file, ``begin`` where in the text.
+    ``offset`` is where the member begins in the file, ``begin`` where it begins in the text.
     """
 
     def __init__(self, offset: int, begin: int, reason: str) -> None:
@@ -46,10 +46,10 @@ class TextDamageError(Exception):
 
 
 class SourceText:
-    """The text of a file from a place on, read forwards with lookahead.
+    """The text of a file from an offset on, read forwards with lookahead.
 
-    ``position`` counts its bytes from 0. ``file_end`` is where it ends in the file, once it has been read to its end.
-    ``is_packed`` says whether it is in gzip members.
+    ``position`` counts its bytes from 0. ``file_end`` is the offset of its end in the file, once it was read to its
+    end. ``is_packed`` says whether it is in gzip members.
     """
 
     is_packed = False
@@ -67,7 +67,7 @@ class SourceText:
         raise NotImplementedError
 
     def place(self, position: int) -> FilePlace:
-        """Return the place in the file of a byte of the text that is not yet forgotten."""
+        """Return the place in the file of a byte of the text that was not forgotten."""
         raise NotImplementedError
 
     def is_member_start(self, position: int) -> bool:  # noqa: ARG002 - plain text has none
@@ -79,12 +79,12 @@ class SourceText:
         return False
 
     def forget(self) -> None:
-        """Forget the places of what has been consumed."""
+        """Forget the places of consumed bytes."""
 
     def peek(self, size: int) -> bytes:
         """Return the next ``size`` bytes without consuming them; fewer at the end, and before damage.
 
-        ``met`` then has the damage. Raises ``TextDamageError`` where there are none before the damage.
+        ``met`` then holds the damage. Raises ``TextDamageError`` if there are no bytes before the damage.
         """
         found, known = [self._pending], len(self._pending)
         try:
@@ -121,14 +121,14 @@ class SourceText:
                 return
 
     def unread(self, spool: IO[bytes], begin: int, end: int) -> None:
-        """Put bytes that were consumed back in front, from a file that is closed once they are consumed again."""
+        """Put consumed bytes back in front, from a file that is closed once they have been consumed again."""
         rest, self._pending = self._pending, b""
         self._sources.append(iter((rest,) if rest else ()))
         self._sources.append(_pieces_of(spool, begin, end))
         self.position -= end - begin
 
     def end_here(self) -> None:
-        """End the text at the present position."""
+        """End the text at the current position."""
         self.file_end = self.place(self.position).offset
 
     def close(self) -> None:
@@ -148,7 +148,7 @@ class SourceText:
 
 
 class PlainText(SourceText):
-    """The bytes of a file as they stand."""
+    """The uncompressed bytes of a file."""
 
     def _pieces(self) -> Iterator[bytes]:
         at = self._offset

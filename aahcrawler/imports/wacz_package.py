@@ -1,4 +1,4 @@
-"""Reads the archive files in a WACZ package, a ZIP file (WACZ 1.1.1), in place, without unpacking them to disk."""
+"""Read the archive files in a WACZ package, a ZIP file (WACZ 1.1.1), in place, without unpacking them to disk."""
 
 import gzip
 import io
@@ -31,16 +31,16 @@ _MAX_TOLD: Final = 100
 _LOCAL_HEADER: Final = 30
 _LARGE: Final = 256 << 20
 _MAX_TIMES: Final = 200
-"""An archive file of more bytes that is more times as long as its packed bytes is no archive, but meant to fill disks.
+"""An archive file of more bytes that is this many times as long as its compressed bytes is meant to fill disks.
 
-What WARC files hold is packed to a fifth; a package that has them in gzip members leaves them as they are.
+WARC files are compressed to about a fifth; a package that has them in gzip members leaves them as they are.
 """
 _SPARE: Final = 64 << 20
 _PIECE: Final = 1 << 20
 _ENCRYPTED: Final = 1
 
 Tell = Callable[[str, str], object]
-"""Takes the name of a file in a package, and what is wrong with it."""
+"""Called with the name of a file in a package, and what is wrong with it."""
 
 
 class Window(io.RawIOBase):
@@ -55,7 +55,7 @@ class Window(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Return that it can be gone through in any order."""
+        """Return that its position can be changed."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
@@ -65,7 +65,7 @@ class Window(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer from the present position on, and return how many bytes were read."""
+        """Fill a buffer from the current position on, and return how many bytes were read."""
         with memoryview(buffer) as view:
             self._file.seek(self._begin + self._at)
             piece = self._file.read(max(0, min(len(view), self._size - self._at)))
@@ -87,7 +87,7 @@ class PackedArchive:
 class WaczPackage:
     """The archive files of a package. Faults are reported, and everything else is read.
 
-    Raises ``BadZipFile`` where it is no readable ZIP file, such as one that was cut off.
+    Raises ``BadZipFile`` if it is not a readable ZIP file, for example if it is cut off.
     """
 
     def __init__(self, file: BinaryIO, spool: Path, tell: Tell) -> None:
@@ -135,7 +135,10 @@ class WaczPackage:
         return {name: digest.lower() for name, (algorithm, _, digest) in pairs if algorithm.lower() == "sha256"}
 
     def check_indexes(self) -> None:
-        """Report the lines of the package's indexes that lead to no record; all archive files must have been read."""
+        """Report the lines of the package's indexes that lead to no record.
+
+        Call this after reading all archive files.
+        """
         for info in self._zip.infolist():
             if not info.filename.startswith(_INDEXES) or info.is_dir() or info.filename.endswith(".idx"):
                 continue
@@ -193,7 +196,7 @@ class WaczPackage:
         return PackedArchive(info.filename, copy, copy.tell())
 
     def _data_of(self, info: ZipInfo) -> int | None:
-        """Return the offset in the package of an uncompressed file's bytes, None for a compressed file."""
+        """Return the offset in the package of an uncompressed file's bytes; None for a compressed file."""
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER)
         if len(header) < _LOCAL_HEADER or not header.startswith(ZIP):
@@ -221,7 +224,7 @@ _UNREADABLE: Final = (OSError, EOFError, BadZipFile, zlib.error, NotImplementedE
 
 
 def _place(line: bytes) -> tuple[str, int] | None:
-    """Return the file and the offset that an index line names, None where it cannot be read."""
+    """Return the file and offset in an index line; None if it cannot be read."""
     with suppress(ValueError, KeyError, IndexError, TypeError, RecursionError):
         said = json.loads(line.split(b" ", 2)[2])
         return str(said["filename"]).removeprefix(_DATA), int(said["offset"])

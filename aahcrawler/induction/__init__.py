@@ -1,7 +1,7 @@
-"""Finds the records that one page of unknown software repeats: posts, comments, entries of lists.
+"""Find the records that one page of unknown software repeats: posts, comments, entries of lists.
 
-Each page is read on its own, without expressions. Expressions for all pages of a template are induced from labelled
-pages by `aahcrawler.wrapper_induction`.
+Each page is read on its own, without expressions. `aahcrawler.wrapper_induction` induces expressions for all pages of a
+template from labelled pages.
 """
 
 from aahcrawler.induction.main_part import MainPart, main_part

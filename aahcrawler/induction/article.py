@@ -1,4 +1,4 @@
-"""Decides whether a page is about one article, and finds the article's text."""
+"""Decide whether a page is about one article, and find the article's text."""
 
 import re
 from bisect import bisect_right
@@ -36,47 +36,48 @@ MIN_RUNNING = 500
 """The weight of running text that makes a page an article without a date or an author."""
 
 MIN_TITLED = 250
-"""The weight of running text from which the main part is an article if the page's heading names it."""
+"""The weight of running text from which the main part is an article, if the page's heading names it."""
 
 MIN_DATED = 120
-"""The weight of text from which the main part is an article if it has a heading, and a date or an author."""
+"""The weight of text from which the main part is an article, if it has a heading, and a date or an author."""
 
 SHORT_TITLED, SHORT_DATED = 180, 80
-"""The same where the structure of the page has no longer text, and its URL no query, as those of tools have."""
+"""The same two weights if the page has no longer text and its URL no query, as the URLs of tools have."""
 
 MIN_VERSES = 120
-"""The letters of a text of short lines."""
+"""The fewest letters of an article that consists of short lines."""
 
 MIN_COMMENTED = 20
-"""The letters of text below the page's heading that make an article where readers comment on it."""
+"""The fewest letters of text below the page's heading that make an article if readers comment on it."""
 
 MOSTLY_LISTED, MAX_OF_ONE = 0.5, 0.75
-"""The share of a text that entries of a list have where the page is a list, and the most of that for one of them."""
+"""The share of a text in list entries that makes the page a list, and the largest share that one of them may have."""
 
 MIN_LINKS, ALL_LINKS = 5, 0.9
-"""The fewest lines of links that make a list of a text, and the share of it that they have."""
+"""A text is a list if it has at least this many lines of links, with at least this share of its letters."""
 
 NEARLY_ALL = 0.9
-"""The share of the text of unsigned records that one of them has where they are no contributions."""
+"""The share of all text that one unsigned record must have for the records not to be contributions."""
 
 MORE = 1.1
-"""The ratio of sentences from which on the structure of a page has more of an article than was read among comments."""
+"""How many times as many sentences the page's structure must give as the text read among comments to be used instead.
+"""
 
 MIN_LETTERS = 40
-"""The letters of text that a page has at least that calls itself an article."""
+"""The fewest letters of text on a page that declares itself an article."""
 
 OUTWEIGHS = 3
-"""The ratio of the posts' running text to the article's from which the posts are not comments on it."""
+"""If the posts' running text is this many times the article's, the posts are not comments on it."""
 
 SURE, DOUBTFUL = 0.9, 0.82
-"""From which confidence on records are no stretches of one text that names dates and people; the page addresses the
-latter ones."""
+"""Records with this confidence are not parts of one text that mentions dates and people: without URLs on the page, and
+with URLs."""
 
 MOSTLY_ADDRESSED = 0.6
-"""The share of posts with an identifier from which a text that holds them is taken for theirs."""
+"""If this share of posts have an identifier, a text that contains them consists of them."""
 
 _FEW = 3
-"""The most records that stand above comments and are looked at as parts of a text."""
+"""The most records above comments that may be parts of a text."""
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _MAX_HEADING_LENGTH = 300
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
@@ -104,7 +105,7 @@ class JudgedArticle:
 
 
 def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> JudgedArticle:
-    """Return the article of a page, if it is one, and the records that are posts or comments, as `_judge` does.
+    """Return the article of a page, if there is one, and the records that are posts or comments, as `_judge` does.
 
     A page without running text may have one of short lines, or be a ticket of a few words.
     """
@@ -116,12 +117,12 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
 
 
 def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> JudgedArticle:
-    """Return the article of a page, if it is one, and the records that are posts or comments.
+    """Return the article of a page, if there is one, and the records that are posts or comments.
 
-    ``given`` are the items that the page declares. A page that declares itself an article is believed if it has any
-    text. A page that asks not to be indexed is an article if its text is long and has a heading, and it names no other
-    URL of its content; but not if it is a query whose links are not to be followed. Posts alone on such a page are
-    mostly copies, as on print views.
+    ``given`` are the items that the page declares. A page that declares itself an article counts as one if it has any
+    text. A page that asks not to be indexed is an article if its text is long and has a heading, and it declares no
+    other URL for its content; but not if it is a query whose links are not to be followed. Posts alone on such a page
+    are mostly copies, as on print views.
     """
     says = claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
@@ -186,7 +187,7 @@ def _own(text: ArticleText, read: ArticleText, structure: ArticleText) -> Articl
 
 
 def _is_loose(each: RecordSet) -> bool:
-    """Return whether records may be parts of one text: they have little evidence, even less if they have URLs."""
+    """Return whether records may be parts of one text, because the evidence for records is weak."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
 
@@ -246,10 +247,10 @@ def _lies_within(element: Element, others: Sequence[Element]) -> bool:
 
 
 def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether records are certainly posts: several, most of which the page gives URLs, or of a known shape.
+    """Return whether records are certainly posts: several, most of them with URLs on the page, or of a known shape.
 
     A single record counts, too, if its identifier calls it a post and it has an author and a date, unless it has the
-    page's heading, since software also calls articles posts.
+    page's heading, because software also calls articles posts.
     """
     if is_of(prepared.outline, each, prepared.shapes):
         return True
@@ -263,7 +264,7 @@ def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
 
 
 def _is_headed(prepared: PreparedPage, record: Record) -> bool:
-    """Return whether a record contains the heading of the page: its only first-level one, or one in its title."""
+    """Return whether a record contains the page's heading: its only first-level one, or one that its title repeats."""
     outline, title = prepared.outline, bare(prepared.names.title)
     places = (place for first, end in _extents(prepared, record) for place in range(first, end))
     headings = [place for place in places if outline.tags[place] in _HEADINGS]
@@ -273,12 +274,12 @@ def _is_headed(prepared: PreparedPage, record: Record) -> bool:
 
 
 def _section(prepared: PreparedPage, each: RecordSet) -> CommentSection | None:
-    """Return the section of comments that records lie in."""
+    """Return the section of comments that contains the records."""
     return prepared.section_of(element for record in each.records for element in record.elements)
 
 
 def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[int, int]]:
-    """Return the extents that are no text of an article: comments, and certain posts."""
+    """Return the extents that are not text of an article: comments, and certain posts."""
     proven = [each for each in sets if each.nature is Nature.POSTS and _is_thread(prepared, each)]
     places = [extent for each in proven for record in each.records for extent in _extents(prepared, record)]
     places += [extent for each in proven for extent in _heading_of(prepared, each)]
@@ -297,12 +298,12 @@ def _heading_of(prepared: PreparedPage, each: RecordSet) -> Iterator[tuple[int, 
 
 
 def _labelled(prepared: PreparedPage) -> Sequence[tuple[int, int]]:
-    """Return the extents of blocks of labels and values, which are no text of an article."""
+    """Return the extents of blocks of labels and values, which are not text of an article."""
     return [(place, prepared.outline.ends[place]) for place in prepared.labels]
 
 
 def _extents(prepared: PreparedPage, record: Record) -> Sequence[tuple[int, int]]:
-    """Return the first place and the end of each element of a record."""
+    """Return the extent of each element of a record: its first place, and the place after its last."""
     places = [prepared.outline.places[element] for element in record.elements]
     return [(place, prepared.outline.ends[place]) for place in places]
 
@@ -324,13 +325,13 @@ def _is_split_off(each: RecordSet, text: ArticleText) -> bool:
 
 
 def teasers_of(page: Page, given: Sequence[Item]) -> frozenset[Element]:
-    """Return the elements of the teasers that a page marks up as such."""
+    """Return the elements that a page marks up as teasers."""
     found = (item.element for item in given if item.element is not None and claims.leads_elsewhere(page, item))
     return frozenset(element for element in found if element is not None)
 
 
 def stands_in(element: Element, teasers: frozenset[Element]) -> bool:
-    """Return whether an element is one of others or a descendant of one."""
+    """Return whether an element is a teaser, or lies in one."""
     return bool(teasers) and (element in teasers or not teasers.isdisjoint(element.iterancestors()))
 
 
@@ -374,7 +375,7 @@ def _is_signed(part: MainPart) -> bool:
 
 
 def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText) -> NoObject | None:
-    """Return why a page that declares itself an article is none; None where it is one."""
+    """Return why a page that declares itself an article is not one; None if it is."""
     if text.letters < MIN_LETTERS:
         return NoObject.LITTLE_TEXT
     return NoObject.LIST if _is_of_teasers(prepared, part, text) else None
@@ -383,7 +384,7 @@ def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText
 def _without_objection(
     page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> tuple[ArticleText, NoObject | None]:
-    """Return the page's own part of a text, and why that is no article; None where it is one."""
+    """Return the page's own part of a text, and why that is not an article; None if it is."""
     own = _own_text(prepared, part, text, sets)
     return (text, NoObject.LIST) if own is None else (own, _objection(page, prepared, part, own, sets))
 
@@ -391,7 +392,7 @@ def _without_objection(
 def _objection(
     page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> NoObject | None:
-    """Return why the main part of a page is no article but frames a list or a form; None where it is an article."""
+    """Return why the main part of a page is not an article but part of a list or a form; None if it is an article."""
     running = max(part.running, text.running)
     # What a script would show stands in a template or in ``noscript``, and has no weight on the page.
     if part.title and running < MIN_RUNNING <= text.sentences:
@@ -412,9 +413,9 @@ def _objection(
 
 
 def _verses(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet]) -> Article | None:
-    """Return the article of a page without running text that consists of short lines, as poems and glossaries do.
+    """Return the article of a page that consists of short lines, as poems and glossaries do; None if there is none.
 
-    It has the page's heading, and no form to write in stands above it.
+    It has the page's heading, and no form to write in is above it.
     """
     outline = prepared.outline
     if claims.is_front_page(page) or claims.heads_teasers(page) or not outline.count_short_lines():
@@ -481,12 +482,12 @@ def _is_short(page: Page, prepared: PreparedPage, part: MainPart, text: ArticleT
 
 
 def _is_ticket(prepared: PreparedPage, part: MainPart) -> bool:
-    """Return whether a text is that of a ticket, of whatever length: signed, dated, with labelled values beside it."""
+    """Return whether a text of any length is that of a ticket: signed, dated, with labelled values beside it."""
     return bool(prepared.labels) and part.author is not None and part.date is not None
 
 
 def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordSet]) -> bool:
-    """Return whether readers comment on a text: a section of comments below it has some."""
+    """Return whether readers comment on a text: a section below it has comments."""
     told = [each for each in prepared.sections if _is_told(prepared, each, sets)]
     return bool(told) and part.place < told[0].first
 
@@ -494,11 +495,13 @@ def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordS
 def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> ArticleText:
     """Return a text without the entries of a list.
 
-    All of it is returned where that leaves less than half, or one entry has most of the entries' text.
+    The whole text is returned if less than half would remain, or if one entry has most of the entries' text.
     """
     listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
     entries = [_extents(prepared, record) for each in listed for record in each.records]
-    entries += [(extent,) for extent in dated_entries(prepared.outline, _dated(prepared), prepared.names)]
+    entries += [
+        (extent,) for extent in dated_entries(prepared.outline, {each.place for each in prepared.shown}, prepared.names)
+    ]
     left = apart_from(text, prepared.outline, [extent for entry in entries for extent in entry])
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
@@ -508,10 +511,6 @@ def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[R
     return left if all(piece <= MAX_OF_ONE * taken for piece in pieces) else text
 
 
-def _dated(prepared: PreparedPage) -> frozenset[int]:
-    return frozenset(each.place for each in prepared.shown)
-
-
 def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
     """Return whether most lines of a text are links with a few words beside them, such as a date."""
     lines, held = entries_of(text, prepared.outline)
@@ -519,7 +518,7 @@ def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
 
 
 _MAX_LOOKED_AT = 30
-"""The extents of which it is looked whether they hold any of a text: each look goes over the page."""
+"""How many extents are searched for parts of a text: each search passes over the page."""
 
 
 def _own_text(
@@ -527,7 +526,7 @@ def _own_text(
 ) -> ArticleText | None:
     """Return a text without the entries of a list, which are below headings that link to other pages of the site.
 
-    None where the text is a list's: the only entry, or mostly several entries. Text beside several entries is a text of
+    None if the text consists of the only entry, or mostly of several entries. Text beside several entries is a text of
     its own if it is long and has the page's heading.
     """
     extents = _led_extents(prepared, part)
@@ -625,8 +624,8 @@ def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
 def _is_proven(page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
     """Return whether a text is an article although its page asks not to be indexed.
 
-    Software marks copies so, which declare the URL of the original, and tools such as histories, which are queries on a
-    page and whose links are not to be followed either.
+    Software also asks this for copies, which declare the URL of the original, and for tools such as histories, which
+    are queries whose links are not to be followed.
     """
     is_copy = bool(prepared.names.own - {prepared.names.here})
     least = MIN_TITLED if _is_signed(part) else MIN_RUNNING

@@ -1,4 +1,4 @@
-"""Extracts the text of a page's article, combining the best libraries with the page's structure.
+"""Extract the text of a page's article, combining the best libraries with the page's structure.
 
 Trafilatura's text is used. If it misses most of the content that both resiliparse and the structure of the page give,
 or is several times as long, their text is used instead. Lines that consist of links, and the page's heading, are left
@@ -29,15 +29,14 @@ from aahcrawler.page.text import BLOCKS, fold, plain_text
 from aahcrawler.page.zones import Zone, Zones
 
 MAX_SEARCHED: Final = 50_000_000
-"""Letters of a text that are searched through for others, again and again, before only its whole lines are found."""
+"""After so many letters were searched, only whole lines of a text are found."""
 
 
 class SearchedText:
-    """Lines of text in which many others are looked for, each mostly behind the one before: readings of one page.
+    """Lines of text in which many others are searched, mostly in order: two readings of one page.
 
-    Whole lines are found by their letters, and what is asked for in the order of the text is found on the way through
-    it. All of the text is searched for the rest, until ``MAX_SEARCHED`` letters were: from then on, whatever the
-    machine, only whole lines are found.
+    Whole lines are found by their letters; parts of lines are searched from the place of the last find on, and then
+    everywhere. After ``MAX_SEARCHED`` letters, whatever the machine's speed, only whole lines are found.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -57,7 +56,7 @@ class SearchedText:
         return self._found(part, self._place, len(self._text)) or self._found(part, 0, self._place + len(part))
 
     def _found(self, part: str, first: int, end: int) -> bool:
-        """Look for a text between two places, and go on from there where it is found."""
+        """Search a text between two places, and continue from there if it is found."""
         if self.searched >= MAX_SEARCHED or first >= end:
             return not part
         place = self._text.find(part, first, end)
@@ -68,37 +67,37 @@ class SearchedText:
 
 
 RUNNING = 40
-"""The letters of a line of running text: menus and captions have fewer."""
+"""The fewest letters of a line of running text: menus and captions have fewer."""
 
 AGREED = 0.8
-"""The share of each other's running text from which on two readings agree."""
+"""Two readings agree if each contains this share of the other's running text."""
 
 MISSED = 0.5
-"""The share of the text others agree on below which a reading is wrong."""
+"""A reading is wrong if it has less than this share of the text on which others agree."""
 
 MIN_AGREED = 150
-"""The weight of running text that others have to agree on."""
+"""The least weight of running text on which others must agree."""
 
 MIN_SHARED, MAX_FORGOTTEN = 400, 0.3
-"""The weight of running text that resiliparse and the structure have in common at least, and the share of it below
-which trafilatura, where it read less than such a text, read something else."""
+"""If resiliparse and the structure have at least this weight of running text in common, and trafilatura read less, with
+less than this share of the common text, it read something else."""
 
 DUMPED = 4
-"""The ratio to the structure's running text from which a reading is a dump of the page's whole text."""
+"""A reading with this many times the structure's running text is a dump of the page's whole text."""
 
 MAX_READ = 20_000
-"""Elements of a page that trafilatura reads: its time grows faster than the page."""
+"""The most elements of a page that trafilatura reads, because its time grows faster than the page."""
 
 DIGESTED = 30
-"""The lines at the beginning and at the end of a text that are looked at for what a site repeats."""
+"""How many lines at the beginning and at the end of a text are compared with what the site repeats."""
 
 MIN_OWN = 0.3
-"""The share of a text that no other one of its site has, or it is a copy."""
+"""If a smaller share of a text than this is in no other text of the site, the text is a copy."""
 
 _too_deep = XPath("boolean(self::*" + MAX_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
 _STEPS = 3
-"""The fewest sentences that are a list of steps at the end of a text."""
+"""The fewest sentences at the end of a text that are a list of steps."""
 _LINKED, _FREE = 0.9, 0.3
 _MAX_WAY = 40
 _MIN_LINK, _MANY_LINKS, _MAX_LINKS = 4, 4, 200
@@ -107,31 +106,31 @@ _COUNT = re.compile(r"\s*[(\[]\s*\d[\d.,\s]*[)\]]\s*")
 _NO_WORD = re.compile(r"\W+")
 _LETTER = re.compile(r"\w")
 _ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None for code in range(128)}
-"""What becomes of the characters of a line in ASCII, in a third of the time that the expression takes."""
+"""Translates ASCII characters of a line to its key, in a third of the time of the regular expression."""
 _MAX_KNOWN_LENGTH, _MAX_FEW_LENGTH = 2_000, 500_000
-"""Characters of lines whose letters are remembered: of many, and of the few that a page without blocks consists of."""
+"""The longest lines whose letters are cached: in the large cache, and in the small one for pages without blocks."""
 _STATEMENT = tuple(".!…。！।॥۔။።།")
 _SENTENCE = tuple(".!?…。！？।॥۔؟։።។။།")
 _ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？।॥۔؟։።។။།]|[\u0e00-\u0eff]{25}")
 """A sentence, by the sign at its end in any script; Thai and Lao have none, and no spaces between words either."""
 _GOES_ON = re.compile(r"\w[,–—-]?$")
-"""The end of a line that breaks within a sentence, which the next line goes on with in a small letter."""
+"""The end of a line that breaks within a sentence, if the next line begins with a small letter."""
 _QUOTES = "\"'”“»«)’"
 _NO_LEAD = frozenset(
     {"nav", "aside", "footer", "figure", "figcaption", "form", "label", "table", "ul", "ol", "address", "h1"}
 )
 _ANNOUNCING = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "strong", "b", "dt"})
 _HTML = {"head": "h2", "item": "li", "list": "ul", "row": "tr", "cell": "td", "lb": "br", "quote": "blockquote"}
-"""The HTML names of trafilatura's elements."""
+"""The HTML element for each element of trafilatura's output."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleText:
-    """The lines of an article's text, its standfirst first.
+    """The lines of an article's text, beginning with its standfirst.
 
-    The first ``lead`` lines are the standfirst, ``running`` is the weight of the running text, ``whole`` are the
-    lines including those that consist of links. ``agreed`` is True if resiliparse and the structure agree on the text,
-    False if trafilatura read it.
+    The first ``lead`` lines are the standfirst, ``running`` is the weight of the running text, ``whole`` has all lines,
+    including those that consist of links. ``agreed`` is True if resiliparse and the structure agree on the text, False
+    if trafilatura read it.
     """
 
     lines: tuple[str, ...]
@@ -148,7 +147,7 @@ class ArticleText:
 
     @property
     def sentences(self) -> int:
-        """Return the weight of the lines that hold a sentence, or whose sentence the lines below go on with."""
+        """Return the weight of the lines that contain a sentence, or whose sentence continues in the lines below."""
         found = begun = 0
         for line in self.lines:
             own = weight(_key(line))
@@ -183,10 +182,10 @@ class ArticleText:
         return tuple(digest(key) for line in (*first, *last) if (key := _key(line)))
 
     def apart_from_repeated(self, repeated: AbstractSet[int]) -> "ArticleText":
-        """Return the text without the lines whose digests are among those that other texts of the site have.
+        """Return the text without the lines whose digests are those of other texts of the site.
 
-        These are running lines wherever they stand, and short ones at the beginning and the end: a heading such as
-        "Ingredients" stands above a text of its own. A text that mostly repeats others is a copy of one, and is kept.
+        Running lines are left out anywhere, short ones only at the beginning and the end, because a heading such as
+        "Ingredients" is above a different text each time. A text that mostly repeats others is a copy, and is kept.
         """
         if not repeated:
             return self
@@ -206,12 +205,12 @@ class ArticleText:
         return replace(self, lines=found, lead=sum(number < self.lead for number in kept), whole=whole)
 
     def agreed_with(self, declared: str, *, shown: bool) -> str:
-        """Return the text, given the form in which the page declares it.
+        """Return the text, corrected by the text that the page declares.
 
-        ``shown`` if that is a part of the page's markup.
+        ``shown`` is True if the declaration is part of the page's markup.
 
         If the declaration contains nearly all of the text, the result is what both contain. If the text misses much of
-        a declaration that is in no markup, or contains nothing of it, the result is the declaration. An excerpt is
+        a declaration that is not in the markup, or contains nothing of it, the result is the declaration. An excerpt is
         ignored.
         """
         declared_key = _key(declared)
@@ -232,7 +231,7 @@ class ArticleText:
 
 
 def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> ArticleText:
-    """Return the text of the article that an HTML page is, if it is one; without lines if there is no text at all.
+    """Return the text of the article that an HTML page would be; without lines if it has no text at all.
 
     ``part`` is the article by the structure of the page. Deterministic; no part of it depends on a time limit.
     """
@@ -286,7 +285,7 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
 
 
 def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -> list[int]:
-    """Return the numbers of lines shown outside of extents; a line shown nowhere is treated like the one before."""
+    """Return the numbers of lines shown outside of extents; a line shown nowhere is treated like the one before it."""
     within = {each.key for each in blocks if taken.cover(each.pieces[0].owner)}
     free = Counter(each.key for each in blocks if not taken.cover(each.pieces[0].owner))
     found: list[int] = []
@@ -302,14 +301,14 @@ def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -
 
 
 def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
-    """Return how many lines of a text consist mostly of a link with a few words, and their number of letters."""
+    """Return how many lines of a text consist mostly of a link, and the number of letters in them."""
     linked = {each.key for each in outline.once(0, _shown).blocks if each.linked >= _FREE and not each.says}
     found = [len(key) for key in map(_key, text.lines) if key in linked]
     return len(found), sum(found)
 
 
 def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None) -> Sequence[str]:
-    """Return lines without the first short ones that the page shows above the heading of its text alone."""
+    """Return lines without the first short ones that the page shows only above the heading of its text."""
     heading = part.heading if part is not None else None
     if heading is None or part is None or heading > part.place:
         return lines
@@ -353,7 +352,7 @@ def _forgets(read: "_Lines", structure: "_Lines", other: "_Lines") -> bool:
 
 
 def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> Sequence[str]:
-    """Return lines with the lists inserted that were left out between them, but are in the structure's text.
+    """Return lines together with lists that were left out between them, but are in the structure's text.
 
     Such a list follows a line in the same element, contains running text and no links, and is followed by another line
     of the text, unless each of its own lines ends a sentence.
@@ -381,7 +380,7 @@ def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> S
 
 
 def _stands_beside(shown: "_Shown", blocks: Sequence["_Block"], place: int, has: Collection[str]) -> bool:
-    """Return whether a line is one of given ones, in the parent of a given element."""
+    """Return whether one of the given lines has the same parent as the element at ``place``."""
     outline = shown.outline
     return any(
         each.key in has and outline.common(each.pieces[0].owner, place) == outline.parents[place] for each in blocks
@@ -389,7 +388,7 @@ def _stands_beside(shown: "_Shown", blocks: Sequence["_Block"], place: int, has:
 
 
 def _trafilatura(page: Page) -> list[str]:
-    """Return the lines that trafilatura reads, none on a page that is too large or nested too deeply for it."""
+    """Return the lines that trafilatura reads; none if the page is too large or nested too deeply for it."""
     if int(page.tree.xpath("count(//*)")) > MAX_READ or _too_deep(page.tree):
         return []
     # It takes as long to import as a site's first pages to read, and many sites have no page that needs it.
@@ -406,7 +405,7 @@ def _trafilatura(page: Page) -> list[str]:
 
 
 class _Lines:
-    """The lines of one reading of a page, as they are compared with others."""
+    """The lines of one reading of a page, prepared for comparison with others."""
 
     def __init__(self, lines: Iterable[str], linked: Collection[str]) -> None:
         self.lines = [line for line in lines if line]
@@ -425,7 +424,7 @@ class _Lines:
 
     @cached_property
     def flow(self) -> SearchedText:
-        """The letters of all lines as one."""
+        """The letters of all lines, joined."""
         return SearchedText("".join(self.letters))
 
     def agrees_with(self, other: "_Lines", least: float) -> bool:
@@ -437,7 +436,7 @@ class _Lines:
         return not shown.isdisjoint(self.long)
 
     def is_dump_of(self, other: "_Lines") -> bool:
-        """Return whether lines of the page were run together, including all those of another extraction."""
+        """Return whether the text is a single line that includes all lines of another extraction."""
         return len(self.lines) == 1 and bool(other.letters) and all(map(self.keys.has, other.letters))
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
@@ -454,7 +453,7 @@ class _Lines:
         )
 
     def share_in(self, other: "_Lines") -> float:
-        """Return the share of the running text that another reading has as well."""
+        """Return the share of the running text that another reading also has."""
         return sum(weight(key) for key in self.long if other.keys.has(key)) / (self.running or 1)
 
     def lines_before(self, lines: Sequence[str]) -> list[str]:
@@ -484,7 +483,7 @@ class _Block:
 
     @cached_property
     def linked(self) -> float:
-        """The share of its text in links, not counting words before a headline ("Read more:") that is a link.
+        """The share of its text in links, ignoring words before a headline that is a link ("Read more:").
 
         A number in brackets counts the items behind a link, and is ignored.
         """
@@ -513,7 +512,7 @@ class _Shown:
         return frozenset(each.key for each in self.blocks)
 
     def weight_of(self, keys: Collection[str]) -> int:
-        """Return the weight of those of some lines that the page shows: on their own, or in preformatted text."""
+        """Return the weight of those of the lines ``keys`` that the page shows, alone or in preformatted text."""
         shown = self.keys.intersection(keys)
         kept = SearchedText(*self._preformatted)
         return sum(weight(key) for key in dict.fromkeys(keys) if key in shown or (self._preformatted and kept.has(key)))
@@ -526,7 +525,7 @@ class _Shown:
 
     @cached_property
     def linked(self) -> frozenset[str]:
-        """The letters of lines that consist of links, on the whole page."""
+        """The letters of lines that consist of links, over the whole page."""
         of_links = [each for each in self.blocks if each.linked > _LINKED]
         linked = {each.key for each in of_links}
         linked |= {_key(piece.text) for each in of_links for piece in each.pieces}
@@ -534,7 +533,7 @@ class _Shown:
 
     @cached_property
     def marks(self) -> Mapping[str, str]:
-        """The signs that links at the beginning or the end of a line show, by the letters of the line."""
+        """The signs shown by links at the beginning or the end of a line, by the letters of the line."""
         ends = ((each.key, each.pieces[at].text) for each in self.blocks for at in (0, -1) if each.pieces[at].linked)
         return {key: text for key, text in ends if key and not _LETTER.search(text)}
 
@@ -545,7 +544,7 @@ class _Shown:
         return frozenset(each.key for each in self.blocks if inside(each.pieces[0].owner, ("h1",)))
 
     def framing(self, keys: Collection[str]) -> Iterator[str]:
-        """Yield those of some lines that, wherever they occur, belong to a frame or are short and above links only."""
+        """Yield those of the lines ``keys`` that everywhere belong to a frame, or are short and only above links."""
         for key in keys:
             numbers = self._numbers.get(key, ())
             if numbers and all(self._is_framing(number) for number in numbers):
@@ -575,7 +574,7 @@ class _Shown:
         return following is not None and following.linked > _LINKED
 
     def _announces(self, block: _Block) -> bool:
-        """Return whether a line is set as a heading, or is no sentence: "Read also:", "More about it?", "Tags"."""
+        """Return whether a line is marked up as a heading or is no sentence: "Read also:", "More about it?", "Tags"."""
         is_heading = self.outline.is_within(block.pieces[0].owner, _ANNOUNCING)
         return is_heading or not block.pieces[-1].text.rstrip(_QUOTES).endswith(_STATEMENT)
 
@@ -589,7 +588,7 @@ class _Shown:
         return sum(map(whole.has, islice(links, _MAX_LINKS))) >= _MANY_LINKS
 
     def lists(self) -> Iterator[tuple[int, int, int]]:
-        """Yield the place of each outermost list, and the numbers of its first line and of the one after its last."""
+        """Yield the place of each outermost list, the number of its first line and the number after its last."""
         within = [
             next((at for at in reversed(self._around(each)) if self.outline.tags[at] in _LISTS), -1)
             for each in self.blocks
@@ -600,7 +599,7 @@ class _Shown:
                 yield place, first, (others or [first])[-1] + 1
 
     def pictures_in(self, place: int) -> bool:
-        """Return whether an element holds pictures, which its lines may be captions of."""
+        """Return whether an element contains pictures, so that its lines may be captions."""
         return next(self.outline.elements[place].iter("img", "picture", "figure"), None) is not None
 
     def _around(self, block: _Block) -> Sequence[int]:
@@ -608,17 +607,17 @@ class _Shown:
         return (owner, *self.outline.ancestors(owner))
 
     def element(self, block: _Block) -> Element:
-        """Return the element that a line is the text of."""
+        """Return the element whose text a line is."""
         return self.outline.elements[self._holders[block.pieces[0].owner]]
 
 
 def _shown(outline: Outline, _: int) -> _Shown:
-    """Return the lines of a page; with ``Outline.once`` they are found once."""
+    """Return the lines of a page. Call this by ``Outline.once``, so that they are found once."""
     return _Shown(outline)
 
 
 def _by_block(outline: Outline, holders: Sequence[int]) -> Iterator[tuple[TextPiece, ...]]:
-    """Yield the pieces of each line: blocks and line breaks end one and begin another."""
+    """Yield the pieces of each line. Blocks and line breaks separate lines."""
     pieces: list[TextPiece] = []
     holder, seen = -1, 0
     for piece in outline.pieces:
@@ -633,7 +632,7 @@ def _by_block(outline: Outline, holders: Sequence[int]) -> Iterator[tuple[TextPi
 
 
 def _holders(outline: Outline) -> Sequence[int]:
-    """Return the innermost block that each element is or lies in, the outermost element where there is none."""
+    """Return for each element the innermost block that it is or lies in, or the outermost element if there is none."""
     found: list[int] = []
     for place, above in enumerate(outline.parents):
         found.append(place if outline.tags[place] in BLOCKS or above < 0 else found[above])
@@ -648,8 +647,8 @@ def _without_lone(lines: Sequence[str], others: Sequence[_Lines]) -> Sequence[st
 def _without_frame(shown: "_Shown", lines: Sequence[str]) -> Sequence[str]:
     """Return lines without those that the page shows only around a text or between its paragraphs.
 
-    These are captions, lines in menus, footers, advertising and notices, and short lines above links only that are no
-    sentences, such as "Read also". If they are half of the text, they are kept as the text.
+    These are captions, lines in menus, footers, advertising and notices, and short lines only above links that are no
+    sentences, such as "Read also". If they are half of the text, they are kept.
     """
     left = frozenset(shown.framing({_key(line) for line in lines}))
     kept = [line for line in lines if _key(line) not in left]
@@ -657,7 +656,7 @@ def _without_frame(shown: "_Shown", lines: Sequence[str]) -> Sequence[str]:
 
 
 def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[str]:
-    """Yield lines except the first ones that are the page's title, alone or with an addition behind a separator."""
+    """Yield lines, except first ones that are the page's title, alone or with an addition after a separator."""
     for number, line in enumerate(lines):
         if number >= _FIRST_LINES or _key(line) not in titles:
             yield line
@@ -681,7 +680,7 @@ def _without_mark(shown: _Shown, line: str) -> str:
 
 
 def _announces_text(line: str) -> bool:
-    """Return whether a line above a text is a label of it, such as "Description", or consists of signs."""
+    """Return whether a line above a text is a label, such as "Description", or consists of signs."""
     return not _key(line) or is_text_label(line)
 
 
@@ -720,16 +719,16 @@ def share_of(text: str, other: str) -> float:
 
 
 def shares_by_line(text: str, other: str) -> Iterator[tuple[str, float]]:
-    """Yield each line of a text, and the share of its running text that another text has as well."""
+    """Yield each line of a text, and the share of its running text that another text also has."""
     searched = _Lines(other.split("\n"), ())
     return ((line, _Lines((line,), ()).share_in(searched)) for line in text.split("\n"))
 
 
 def merged(text: str, other: str, third: str) -> str:
-    """Return the common text of two readings of an article: the lines of ``text`` between those in ``other`` as well.
+    """Return the common text of two readings of an article.
 
-    Running lines above these come from ``other``; lines amid them that neither it nor a ``third`` reading has are left
-    out.
+    That is the lines of ``text`` between those that ``other`` also has, after the running lines that ``other`` has
+    above them. Lines in between that neither ``other`` nor a ``third`` reading has are left out.
     """
     own, first, second = (_Lines(each.split("\n"), ()) for each in (text, other, third))
     kept = own.lines_of((first,))
@@ -745,12 +744,12 @@ def digest(key: str) -> int:
 
 
 def _says(text: str) -> bool:
-    """Return whether a text has letters, and is no count such as ``(12)``."""
+    """Return whether a text has letters, and is not a count such as ``(12)``."""
     return _LETTER.search(text) is not None and not _COUNT.fullmatch(text)
 
 
 def _key(line: str) -> str:
-    """Return the letters of a line, by which it is known however it is set."""
+    """Return the letters of a line, by which lines are compared however they are set."""
     if len(line) <= _MAX_KNOWN_LENGTH:
         return _known_key(line)
     return _known_long_key(line) if len(line) <= _MAX_FEW_LENGTH else _letters(line)

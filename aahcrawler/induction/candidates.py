@@ -1,4 +1,4 @@
-"""Finds candidates for records: repeated elements, and those of a shape that the site's records are known to have."""
+"""Find candidates for records: repeated elements, and elements with a shape known from the site's other records."""
 
 import re
 from collections import Counter, defaultdict
@@ -15,17 +15,17 @@ from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.page.record_shape import RecordShape, Trail, TrailStep, common_trail
 
 MAX_CANDIDATES = 10
-"""The most sets of one page that are examined closely, those with most text first."""
+"""How many sets of one page are examined closely, those with most text first."""
 
 MAX_RECORDS = 1_000
 HIGHEST = 12
 """The most levels above its date at which a record may begin."""
 
 MESSAGE = "message"
-"""The sign of a record that is the only message of its page."""
+"""The evidence for a record that is the only message of its page."""
 
 OPENED = "opened"
-"""The sign of records the first of which stands in another frame than the others."""
+"""The evidence for records of which the first is in another frame than the others."""
 
 _REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
 _RECORD_WORD = re.compile(
@@ -58,7 +58,7 @@ def candidates(
     sections: Sequence[CommentSection] = (),
     messages: Sequence[tuple[int, ...]] = (),
 ) -> tuple[Candidate, ...]:
-    """Return the sets worth a closer examination, the one with most text first; comments are sought in ``sections``.
+    """Return the sets worth a closer examination, those with most text first; comments are searched in ``sections``.
 
     ``messages`` are alone on their page; they are always included, last.
     """
@@ -86,7 +86,7 @@ def candidates(
 
 
 def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:
-    """Return the weight of the records' text without links; text within several counts once."""
+    """Return the weight of the records' text without links; text that several share counts once."""
     total, reached = 0, -1
     for root in sorted(root for record in records for root in record):
         if root >= reached:
@@ -114,7 +114,7 @@ def _trail(outline: Outline, place: int, by_class: bool) -> tuple[object, ...]:
 
 
 def _numbered_clusters(outline: Outline) -> Iterator[list[int]]:
-    """Group elements whose identifiers differ in their numbers alone."""
+    """Group elements whose identifiers differ only in their numbers."""
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, element in enumerate(outline.elements):
         if (outline.tags[place] in _REPEATED) and (parts := numbered(element.get("id"))):
@@ -123,7 +123,7 @@ def _numbered_clusters(outline: Outline) -> Iterator[list[int]]:
 
 
 def _single(outline: Outline, shown: Sequence[ShownDate]) -> Iterator[tuple[int, ...]]:
-    """Yield elements with a date whose identifier calls them a numbered post or comment, the only one of the page."""
+    """Yield elements with a date that are the page's only ones with identifiers of a numbered post or comment."""
     groups: dict[str, list[int]] = defaultdict(list)
     for place, element in enumerate(outline.elements):
         if outline.tags[place] in _REPEATED and (prefix := called_record(element)):
@@ -135,15 +135,15 @@ def _single(outline: Outline, shown: Sequence[ShownDate]) -> Iterator[tuple[int,
 
 
 def called_record(element: Element) -> str:
-    """Return the part before the number in an identifier that marks an element as a post or a comment; else ""."""
+    """Return the part before the number in an identifier of a post or a comment; "" for other elements."""
     parts = numbered(element.get("id"))
     return parts[0] if parts and _RECORD_WORD.fullmatch(parts[0].rstrip("-_")) else ""
 
 
 def _shape_clusters(outline: Outline) -> Iterator[list[int]]:
-    """Group adjacent elements of one name that hold text: those of one class, and those of one build.
+    """Group adjacent elements with text that have the same tag: those of one class, and those with equal children.
 
-    Where records have two colours in turn, classes tell half of them from the other.
+    If rows have two alternating colours, their classes differ.
     """
     classes: dict[tuple[object, ...], list[int]] = defaultdict(list)
     builds: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -157,13 +157,13 @@ def _shape_clusters(outline: Outline) -> Iterator[list[int]]:
 
 
 def _build(outline: Outline, place: int) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the names and classes of an element's children; none if none of them has a class."""
+    """Return the tags and classes of an element's children; none if none of them has a class."""
     children = tuple((outline.tags[child], outline.tokens[child]) for child in outline.children(place))
     return children if any(tokens for _, tokens in children) else ()
 
 
 def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Yield sets of elements above the anchors, one element for each anchor, while they differ.
+    """Yield sets of elements above the anchors, one element for each anchor, as long as these differ.
 
     Of the levels with the same text the lowest is yielded, and so is the highest level of all. Content between the
     elements of one level joins them if it has much text.
@@ -191,7 +191,7 @@ def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[in
 
 
 def _alike(outline: Outline, places: Iterable[int]) -> list[int]:
-    """Return those places that occur once and have the most frequent name, in document order."""
+    """Return those of the places that occur once and have the most frequent tag, in document order."""
     counted = Counter(places)
     names = Counter(outline.tags[place] for place in counted)
     if not names:
@@ -230,33 +230,33 @@ def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int,
 
 
 def _leads(outline: Outline, children: Sequence[int], at: Sequence[int], lead: int, period: Sequence[str]) -> bool:
-    """Return whether the elements before the first member belong to it: then as many are missing after the last."""
+    """Return whether the elements before the first member belong to it: as many are missing after the last member."""
     behind = [outline.tags[place] for place in children[at[-1] + 1 :]]
     return lead > 0 and behind[: len(period)] != list(period)
 
 
 SURE = 0.82
-"""The confidence of records whose shape is learned."""
+"""The confidence from which the shape of records is learned."""
 MAX_SHAPES = 4
-"""The most shapes of records on one page: rows of two colours, the first one."""
+"""The most shapes of records on one page, such as rows of two colours, or a different first one."""
 MAX_COMPARED = 200
 _AROUND = 2
 _SHARE = 0.6
 
 
 def shapes_of(outline: Outline, sets: Sequence[RecordSet]) -> tuple[RecordShape, ...]:
-    """Return the shapes of a page's posts, those of most records first; none of records that stand alone."""
+    """Return the shapes of a page's posts, those of most records first; none if records stand alone."""
     return tuple(shape for each in sets if _is_proven(each) for shape in _shapes(outline, each) if shape.is_telling)
 
 
 def listed_shapes(outline: Outline, sets: Sequence[RecordSet]) -> tuple[RecordShape, ...]:
-    """Return the shapes of a page's entries that lead to pages of their own."""
+    """Return the shapes of a page's list entries that lead to pages of their own."""
     listed = (each for each in sets if each.nature is Nature.TEASERS and len(each.records) > 1 and not each.aside)
     return tuple(shape for each in listed for shape in _shapes(outline, each) if shape.is_telling)
 
 
 def matches(outline: Outline, shape: RecordShape) -> tuple[tuple[int, ...], ...]:
-    """Return the places of the elements of each record of a shape, in document order."""
+    """Return the places of the elements of each record with a shape, in document order."""
     found: list[tuple[int, ...]] = []
     for place, tag in enumerate(outline.tags):
         if shape.roots[0].fits(tag, outline.tokens[place]) and _stands_in(outline, place, shape.around):
@@ -269,19 +269,19 @@ def matches(outline: Outline, shape: RecordShape) -> tuple[tuple[int, ...], ...]
 
 
 def is_of(outline: Outline, found: RecordSet, shapes: Sequence[RecordShape]) -> bool:
-    """Return whether all records of a set are of one of some shapes."""
+    """Return whether all records of a set have one of the shapes."""
     roots = {tuple(outline.places[element] for element in record.elements) for record in found.records}
     return any(roots.issubset(matches(outline, shape)) for shape in known_shapes(shapes))
 
 
 def known_shapes(shapes: Sequence[RecordShape]) -> Iterator[RecordShape]:
-    """Yield shapes as they are, then the shapes of recognisable records without regard to where they are."""
+    """Yield the shapes, then the shapes of recognisable records without regard to their surroundings."""
     yield from shapes
     yield from (each.anywhere for each in shapes if each.is_signed)
 
 
 def follow(outline: Outline, roots: Sequence[int], field: tuple[int, Trail]) -> Sequence[int]:
-    """Return the places at the end of a trail that begins at one of a record's elements, none if it breaks off."""
+    """Return the places at the end of a trail that begins at one of a record's elements; none if it breaks off."""
     number, trail = field
     places = [roots[number]] if number < len(roots) else []
     for step in trail:
@@ -298,7 +298,7 @@ def _is_proven(each: RecordSet) -> bool:
 
 
 def _shapes(outline: Outline, each: RecordSet) -> Iterator[RecordShape]:
-    """Yield the shapes of the records of a set by the tags of their elements and the classes of the first one."""
+    """Yield the shapes of a set's records, by the tags of their elements and the classes of the first one."""
     by_name: dict[tuple[object, ...], list[Record]] = {}
     for record in each.records:
         places = [outline.places[element] for element in record.elements]
@@ -310,7 +310,7 @@ def _shapes(outline: Outline, each: RecordSet) -> Iterator[RecordShape]:
 
 
 def shape_of(outline: Outline, records: Sequence[Record]) -> RecordShape:
-    """Return the shape of records that have as many elements each."""
+    """Return the shape of records with the same number of elements."""
     least = max(1, round(_SHARE * len(records)))
     roots = [tuple(_step(outline, outline.places[element]) for element in record.elements) for record in records]
     around = [_around(outline, outline.places[record.element]) for record in records]
@@ -327,7 +327,7 @@ def shape_of(outline: Outline, records: Sequence[Record]) -> RecordShape:
 
 
 def _shared(trails: Sequence[Trail]) -> Trail:
-    """Return what is at the same places of trails, as far as they have the same tags."""
+    """Return the steps that trails have in common, as far as their tags are equal."""
     shared: list[TrailStep] = []
     for steps in zip(*trails, strict=False):
         if len({step.tag for step in steps}) > 1:
@@ -365,7 +365,7 @@ def _stands_in(outline: Outline, place: int, around: Trail) -> bool:
 
 
 def _roots(outline: Outline, place: int, roots: Trail) -> tuple[int, ...]:
-    """Return the places of the elements of a record that begins at a place, none if others follow."""
+    """Return the places of the elements of a record that begins at a place; none if other elements follow."""
     found = [place]
     for step in roots[1:]:
         following = outline.ends[found[-1]]

@@ -1,4 +1,4 @@
-"""Extracts the captions of pictures: titles, descriptions, photographers and dates."""
+"""Extract the captions of pictures: titles, descriptions, photographers and dates."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -20,13 +20,13 @@ from aahcrawler.induction.shown_dates import ShownDate, is_of_change
 from aahcrawler.page.text import bare, fold, plain_text
 
 MAX_TITLE_LENGTH: Final = 120
-"""The mean weight of texts at one place that may be titles."""
+"""The greatest mean weight of texts at one place that may be titles."""
 
 MAX_FACT_LENGTH: Final = 60
-"""The weight of a text up to which a date or a measure in it is what it is about."""
+"""The greatest weight of a text that consists of a date or a measure."""
 
 MOSTLY: Final = 0.6
-"""The share of pictures that have the same text at a place, or a text with the same label, so that it is no caption."""
+"""If this share of pictures have the same text, or the same label, at a place, the text there is no caption."""
 
 _INLINE: Final = frozenset(
     {"a", "abbr", "b", "bdi", "big", "cite", "em", "font", "i", "small", "span", "strong", "time", "tt", "u"}
@@ -61,7 +61,7 @@ _MAKER: Final = re.compile(
     r"propriétaire|photographe|propietario|fotógrafo|fotografo|eigenaar|fotograaf|ägare|ejer|eier",
     re.IGNORECASE,
 )
-"""Labels of who made an album or a photograph; the owner of a ticket did not write it."""
+"""Labels of the author of an album or a photograph; the owner of a ticket did not write it."""
 _MAX_ATTRIBUTE_LENGTH: Final = 5_000
 _MAX_NAMES: Final = 6
 _BY: Final = re.compile(
@@ -73,9 +73,9 @@ _BY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CaptionLine:
-    """A text beside a picture. ``slot`` names where it stands, the same for all pictures of a template.
+    """A text beside a picture. ``slot`` names its position, the same for all pictures of a template.
 
-    ``place`` is that of its element, None where it stands in an attribute.
+    ``place`` is that of its element; None if the text is in an attribute.
     """
 
     slot: tuple[str, ...]
@@ -90,7 +90,7 @@ class CaptionLine:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """The caption of a picture; each field is empty, or None, where unknown."""
+    """The caption of a picture; unknown fields are empty or None."""
 
     title: str = ""
     body: str = ""
@@ -99,7 +99,7 @@ class Caption:
 
 
 def lines_of(outline: Outline, pieces: Iterable[TextPiece], base: int) -> list[CaptionLine]:
-    """Return runs of text as lines, in document order; slots are named by the way from the element ``base`` to them."""
+    """Return runs of text as lines, in document order; the path from the element ``base`` to a line is its slot."""
     read = list(pieces)
     if not read:
         return []
@@ -118,7 +118,7 @@ def lines_of(outline: Outline, pieces: Iterable[TextPiece], base: int) -> list[C
 
 
 def _holder(outline: Outline, place: int, base: int, first: int) -> int:
-    """Return the element that a run of text is a line of: a block, or an inline element that stands for one.
+    """Return the element whose line a run of text is: a block, or an inline element used like one.
 
     Bold text at the beginning of a block, or of all texts (``first``), is a line of its own: a title.
     """
@@ -149,7 +149,7 @@ def _path(outline: Outline, place: int, root: int) -> tuple[str, ...]:
 
 
 def tells_facts(text: str) -> bool:
-    r"""Return whether each line of a text is a measure, or a label with its value: what is known of a file.
+    r"""Return whether each line of a text is a measure, or a label with its value, as with facts about a file.
 
     >>> tells_facts("Filename: tower.jpg\nDisplayed: 7 times"), tells_facts("The tower: seven times higher!")
     (True, False)
@@ -161,7 +161,7 @@ def tells_facts(text: str) -> bool:
 
 
 def attribute_lines(outline: Outline, picture: Picture) -> Iterator[CaptionLine]:
-    """Yield the texts of the attributes of a picture, of its link and of what is around it."""
+    """Yield the texts in attributes of a picture, of its link and of the elements around it."""
     around = [picture.place, *([picture.link] if picture.link is not None else [])]
     around += [outline.parents[around[-1]]] if outline.parents[around[-1]] > 0 else []
     for place in around:
@@ -174,7 +174,7 @@ def attribute_lines(outline: Outline, picture: Picture) -> Iterator[CaptionLine]
 
 
 def _markup_text(value: str) -> str:
-    """Return the text of an attribute, which may be markup for a script to show."""
+    """Return the text of an attribute, whose value may be markup that a script shows."""
     if "<" not in value:
         return fold(value)
     try:
@@ -200,7 +200,7 @@ class Captions:
         return [self._caption(number, lines, title) for number, lines in enumerate(kept)]
 
     def kept(self, number: int) -> tuple[list[CaptionLine], Caption]:
-        """Return the lines of one picture that may be its caption, and the author and date given by other lines."""
+        """Return the lines of one picture that may be its caption, and the author and date from its other lines."""
         kept = [each for each in self.lines[number] if self._is_caption(number, each)]
         facts = self._facts.get(number, {})
         date = facts.get("date")
@@ -216,7 +216,7 @@ class Captions:
 
     @cached_property
     def _constant(self) -> Mapping[tuple[str, ...], Collection[str]]:
-        """The texts, or labels with a colon, that many pictures have at the same place, their numbers left out."""
+        """The texts, or labels with a colon, that many pictures have at the same place, without their numbers."""
         found: dict[tuple[str, ...], Collection[str]] = {}
         least = max(2, MOSTLY * len(self.lines) / 2)
         for slot, texts in self._by_slot.items():
@@ -227,7 +227,7 @@ class Captions:
         return found
 
     def _is_caption(self, number: int, line: CaptionLine) -> bool:
-        """Return whether a text may belong to a caption; notes the author or the date that it tells instead."""
+        """Return whether a text may belong to a caption; if not, note the author or the date in it."""
         text, facts = line.text, self._facts.setdefault(number, {})
         if len(text) <= MAX_FACT_LENGTH and (date := self._date(line)) is not None:
             facts.setdefault("date", date)
@@ -266,7 +266,7 @@ class Captions:
         return None
 
     def _title_slot(self, kept: Sequence[Sequence[CaptionLine]]) -> tuple[str, ...] | None:
-        """Return where the titles stand: texts that are short and no sentences, in a heading or called titles first."""
+        """Return the slot of titles: texts that are short and no sentences, preferably in a heading or named titles."""
         texts: dict[tuple[str, ...], list[CaptionLine]] = defaultdict(list)
         for lines in kept:
             for each in lines:
@@ -298,7 +298,7 @@ class Captions:
 
 
 def _rank(slot: tuple[str, ...]) -> float:
-    """Return how much the place of a text speaks for a title."""
+    """Return how likely the texts of a slot are titles."""
     last = slot[-1] if slot and not slot[-1].startswith("br") else slot[-2] if len(slot) > 1 else ""
     if slot and slot[0].startswith("@"):
         return -1.0 if slot[0] == "@alt" else -2.0
@@ -318,7 +318,7 @@ def _once(lines: Sequence[CaptionLine]) -> list[CaptionLine]:
 
 
 MAX_TEXTS: Final = 100
-"""The runs of text of one cell that are read."""
+"""How many runs of text of one cell are read."""
 
 _CELLS: Final = frozenset({"td", "th"})
 _MOSTLY: Final = 0.5
@@ -326,9 +326,9 @@ _MOSTLY: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A picture, the places of the elements of its cell, and the numbers of the first and behind the last of its texts.
+    """A picture, the elements of its cell, the number of the cell's first text and the number after its last.
 
-    ``base`` is the element that holds the texts.
+    ``base`` is the element that contains the texts.
     """
 
     picture: Picture
@@ -354,14 +354,15 @@ class Cell:
 
 
 def cells(outline: Outline, found: Sequence[Picture]) -> list[Cell]:
-    """Return the cells of several pictures: the largest elements that hold one each.
+    """Return the cells of several pictures: for each, the largest element that contains no other picture.
 
-    Where pictures stand side by side in one element, what follows each belongs to it. Where the cells of a table hold
+    If pictures are side by side in one element, what follows each belongs to it. If the cells of a table contain
     nothing else, the cells of the row below belong to them.
     """
     places = sorted(each.place for each in found)
     roots = [_root(outline, each, places) for each in found]
-    if sum(_is_flat(outline, root) for root in roots) > _MOSTLY * len(roots):
+    # Cells that are no more than a picture and its link: their texts follow them.
+    if sum(outline.tags[root] in ("a", "img", "dt") for root in roots) > _MOSTLY * len(roots):
         return _followed(outline, found, roots)
     if sum(not _has_text(outline, root) for root in roots) > _MOSTLY * len(roots):
         below = [_below(outline, root) for root in roots]
@@ -380,25 +381,8 @@ def _root(outline: Outline, picture: Picture, places: Sequence[int]) -> int:
     return root
 
 
-def _is_flat(outline: Outline, root: int) -> bool:
-    """Return whether a cell is nothing but the picture and its link."""
-    return outline.tags[root] in ("a", "img", "dt")
-
-
 def _has_text(outline: Outline, root: int) -> bool:
     return outline.free(root) + outline.linked(root) > 0
-
-
-def _number(outline: Outline, place: int) -> int:
-    """Return the number of the first text at or behind a place."""
-    low, high = 0, len(outline.pieces)
-    while low < high:
-        middle = (low + high) // 2
-        if outline.pieces[middle].before < place:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def _cell(outline: Outline, picture: Picture, root: int, below: int | None) -> Cell:
@@ -407,13 +391,13 @@ def _cell(outline: Outline, picture: Picture, root: int, below: int | None) -> C
         picture,
         (root,) if below is None else (root, below),
         base,
-        _number(outline, base + 1),
-        _number(outline, outline.ends[base] + 1),
+        outline.number_of_piece(base),
+        outline.number_of_piece(outline.ends[base]),
     )
 
 
 def _followed(outline: Outline, found: Sequence[Picture], roots: Sequence[int]) -> list[Cell]:
-    """Return cells that begin with a picture each and go on up to the next one, all within one element."""
+    """Return cells that begin with a picture each and extend to the next one, all within one element."""
     ordered = sorted(roots)
     made: list[Cell] = []
     for picture, root in zip(found, roots, strict=True):
@@ -426,12 +410,12 @@ def _followed(outline: Outline, found: Sequence[Picture], roots: Sequence[int]) 
         while place < end:
             beside.append(place)
             place = outline.ends[place]
-        made.append(Cell(picture, tuple(beside), parent, _number(outline, root + 1), _number(outline, end + 1)))
+        made.append(Cell(picture, tuple(beside), parent, outline.number_of_piece(root), outline.number_of_piece(end)))
     return made
 
 
 def _below(outline: Outline, root: int) -> int | None:
-    """Return the cell below one in a table, None where there is none."""
+    """Return the cell below this one in a table; None if there is none."""
     row = outline.parents[root]
     if outline.tags[root] not in _CELLS or row < 0 or outline.tags[row] != "tr":
         return None

@@ -1,4 +1,4 @@
-"""Finds the sections of a page with readers' comments, by their names and by headings that count comments."""
+"""Find the sections of a page with readers' comments, by their names and by headings that count comments."""
 
 import re
 from bisect import bisect_left
@@ -10,7 +10,7 @@ from aahcrawler.induction.shown_dates import ShownDate
 from aahcrawler.page.text import BLOCKS, excerpt
 
 MAX_SECTIONS = 20
-"""The most sections of one page; a list of so many texts with comments is no article."""
+"""The most sections of one page: a list of many texts with comments is no article."""
 
 MAX_HEADING_LENGTH = 80
 
@@ -45,9 +45,9 @@ _COUNTED = re.compile(r"\W*(\d{1,4})\s+[^\W\d_]+(?:\s[^\W\d_]+){0,2}\W*|[^\W\d_]
 
 @dataclass(frozen=True, slots=True)
 class CommentSection:
-    """A stretch of a page that holds comments: the places from ``first`` up to, but without, ``end``.
+    """A range of a page that contains comments: the places from ``first`` up to, but without, ``end``.
 
-    ``told`` is the number of comments that its heading gives, None if it gives none.
+    ``told`` is the number of comments that its heading gives; None if it gives none.
     """
 
     first: int
@@ -60,11 +60,11 @@ class CommentSection:
 
 
 def comment_sections(outline: Outline, shown: Sequence[ShownDate], headed: Sequence[int]) -> tuple[CommentSection, ...]:
-    """Return the sections that hold comments, in document order; none of them lies in another.
+    """Return the sections that contain comments, in document order; none lies within another.
 
-    A section is an element that is called comments, or what follows a heading of that meaning, or one that counts what
-    follows: ``3 remarks`` above three elements of one shape. It has a date, no first-level heading, and lies behind the
-    first of the headings that name the page (``headed``).
+    A section is an element named comments, or what follows a heading with that meaning, or with a count of what
+    follows: ``3 remarks`` above three elements of one shape. It contains a date and no first-level heading, and comes
+    after the first of the headings that name the page (``headed``).
     """
     dated = [each.place for each in shown]
     called = frozenset(token for token in outline.frequency if _CALLED.fullmatch(token))
@@ -91,7 +91,7 @@ def _dates_in(dated: Sequence[int], section: CommentSection) -> Sequence[int]:
 
 
 def _section(outline: Outline, place: int, dated: Sequence[int], called: Set[str]) -> CommentSection | None:
-    """Return the section that an element is, or that it is the heading of; ``called`` are classes of comments."""
+    """Return the section that an element is, or whose heading it is; ``called`` are classes that mean comments."""
     element = outline.elements[place]
     is_called = not called.isdisjoint(outline.tokens[place]) or _CALLED.fullmatch(element.get("id") or "")
     if is_called and outline.tags[place] not in ("a", "span", "li", "article"):
@@ -142,7 +142,7 @@ def _below(outline: Outline, place: int, dated: Sequence[int]) -> CommentSection
 
 
 def _alike(outline: Outline, section: CommentSection, dated: Sequence[int]) -> Sequence[int]:
-    """Return the elements of one shape with a date, of the outermost shape that repeats; the only one if none does."""
+    """Return the elements with a date, of the outermost shape that repeats; a single one if none repeats."""
     dates = _dates_in(dated, section)
     if not dates:
         return ()
@@ -155,7 +155,7 @@ def _alike(outline: Outline, section: CommentSection, dated: Sequence[int]) -> S
 
 
 def _around(outline: Outline, dates: Sequence[int], section: CommentSection) -> Iterator[int]:
-    """Yield the elements in a section that are or hold dates, each once."""
+    """Yield the elements in a section that are or contain dates, each once."""
     seen: set[int] = set()
     for date in dates:
         for each in (date, *outline.ancestors(date)):
@@ -170,7 +170,7 @@ def _shape(outline: Outline, place: int) -> tuple[str, tuple[str, ...]]:
 
 
 def lone_comment(outline: Outline, section: CommentSection, shown: Sequence[ShownDate]) -> int | None:
-    """Return the place of the only comment of a section, None where there are several or none can be told."""
+    """Return the place of the only comment of a section; None if there are several, or their number is unclear."""
     dated = [each.place for each in shown]
     dates = _dates_in(dated, section)
     if not dates or len(dates) > 3 or section.told not in (None, 1) or len(_alike(outline, section, dated)) > 1:

@@ -1,7 +1,7 @@
-"""Finds the publication date of an article: the one shown beside the heading, and the declared one.
+"""Find the publication date of an article: the one shown beside the heading, or the declared one.
 
-A date that is both shown and declared is preferred, then one declared as that of publication, then one shown, and last
-dates in meta elements that many systems fill with the day of the last change.
+A date that is both shown and declared is preferred, then one declared as the publication date, then one shown, and last
+dates in meta elements in which many systems put the day of the last change.
 """
 
 import re
@@ -16,14 +16,14 @@ from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt
 
 PIECES_BELOW, PIECES_ABOVE = 16, 4
-"""The pieces of text below and above a heading that may hold its date, if no running text is between."""
+"""How many pieces of text below and above a heading may contain its date, if no running text is in between."""
 
 STANDFIRST = 1
 """The most lines of running text between a heading and its date."""
 
 MAX_HEADINGS = 300
 WIDEST = timedelta(hours=14)
-"""The most that a zone is away from UTC."""
+"""The greatest offset of a time zone from UTC."""
 
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _CHANGED = re.compile(
@@ -34,7 +34,7 @@ _CHANGED = re.compile(
 def published(page: Page, prepared: PreparedPage, title: str, item: Item | None = None) -> datetime | None:
     """Return the publication time of the text with a title, as the page declares it or shows it near the heading.
 
-    ``item`` declares the text.
+    ``item`` is the page's declaration of the text.
     """
     declared = claims.publication_moments(page, item)
     shown = dateline(prepared, title)
@@ -48,7 +48,7 @@ def published(page: Page, prepared: PreparedPage, title: str, item: Item | None 
 def dateline(prepared: PreparedPage, title: str) -> Sequence[ShownDate]:
     """Return the dates with a year near the heading with a title, without dates of changes by the words before them.
 
-    Dates that only the markup marks as those of changes come last.
+    Dates that only the markup marks as dates of changes come last.
     """
     outline = prepared.outline
     found: dict[int, ShownDate] = {}
@@ -64,7 +64,7 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[ShownDate]:
         for each in prepared.shown:
             if not each.read.names_day or is_of_change(outline, each):
                 continue
-            if _is_near(outline.ends[each.place], each.place, places):
+            if any(each.place <= other < outline.ends[each.place] for other in places):
                 found.setdefault(each.place, each)
         if found:
             break
@@ -72,7 +72,7 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[ShownDate]:
 
 
 def _exact(shown: Sequence[ShownDate]) -> datetime | None:
-    """Return the first date, with the time of day from another one of the same day that has it."""
+    """Return the first date, with the time of day of another date of the same day, if that has one."""
     same = (each for each in shown if each.read.timed and each.moment.date() == shown[0].moment.date())
     return next((each.moment for each in (*same, *shown)), None)
 
@@ -88,15 +88,11 @@ def _headings(prepared: PreparedPage, title: str) -> Iterator[int]:
 
 
 def _in_zone_of(shown: ShownDate, moment: datetime) -> datetime | None:
-    """Return a time declared in UTC with the offset by which the page shows it; None if the page does not show it."""
+    """Return a time declared in UTC with the offset of the page's shown time; None if the page does not show it."""
     away = shown.moment - moment.replace(second=0, microsecond=0)
     if not shown.read.timed or shown.moment.second or moment.utcoffset() or abs(away) > WIDEST:
         return None
     return moment.astimezone(timezone(away)) if away % timedelta(minutes=15) == timedelta() else None
-
-
-def _is_near(end: int, place: int, places: Sequence[int]) -> bool:
-    return any(place <= each < end for each in places)
 
 
 def _tells_change(prepared: PreparedPage, each: ShownDate) -> bool:

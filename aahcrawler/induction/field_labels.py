@@ -1,4 +1,4 @@
-"""Recognises the labels of posts' fields in tables, lists and lines: ``Author: X``, ``Reported by``."""
+"""Recognise labels of a post's fields in tables, lists and lines: ``Author: X``, ``Reported by``."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,15 +12,15 @@ from aahcrawler.page.text import fold
 MAX_LABEL_LENGTH = 40
 MIN_TITLE = 4
 MAX_ROW_LENGTH = 400
-"""The most characters of a line, or of the row of a table, in which a label stands before a value."""
+"""The most characters of a line, or of the row of a table, that has a label before a value."""
 
 _MIN_KNOWN, _MIN_OTHER = 2, 3
 """The known labels in a block of which none is that of an author, a date or a title: the attributes of a ticket."""
 MAX_VALUE_LENGTH = 160
-"""A longer text in a block of labels is no value of a field."""
+"""A longer text in a block of labels is not the value of a field."""
 _ENDS = (".", "!", "?", "…", "。")
 _MIN_WORDS = 3
-"""The words in lower case that a sentence has at least; a shorter text is a value: ``fixed in 1.2.``"""
+"""The fewest words in lower case of a sentence; a shorter text is a value: ``fixed in 1.2.``"""
 
 
 class FieldLabel(StrEnum):
@@ -30,7 +30,7 @@ class FieldLabel(StrEnum):
     DATE = "date"
     TITLE = "title"
     OTHER = "other"
-    """A field that every post may have, and that is none of these: its owner, its last change, its recipients."""
+    """Another field that posts may have: the owner, the last change, the recipients."""
 
 
 _AUTHOR = """
@@ -121,7 +121,7 @@ _WRAPPERS = frozenset(
 
 
 def field_of(label: str) -> FieldLabel | None:
-    """Return what a label says of the value behind it, None for words that are no known label.
+    """Return what a label says of the value after it; None for words that are no known label.
 
     >>> field_of("Reported by:"), field_of("Last edited by"), field_of("Owned by"), field_of("The harbour")
     (<FieldLabel.AUTHOR: 'author'>, <FieldLabel.OTHER: 'other'>, <FieldLabel.OTHER: 'other'>, None)
@@ -145,7 +145,7 @@ def is_text_label(text: str) -> bool:
 
 
 def is_turn(words: str) -> bool:
-    """Return whether words before a name tell who wrote by changing: notes of trackers are headed ``Updated by Ann``.
+    """Return whether words before a name tell who wrote by a change: trackers head notes with ``Updated by Ann``.
 
     >>> is_turn("Updated by"), is_turn("Last edited by")
     (True, False)
@@ -154,7 +154,7 @@ def is_turn(words: str) -> bool:
 
 
 def tells_of_change(text: str) -> bool:
-    """Return whether words before a date or a name refer to a later change, or to the person, not to the writing.
+    """Return whether words before a date or a name refer to a change or to the person, not to the writing.
 
     >>> tells_of_change("Last edited"), tells_of_change("Posted"), tells_of_change("Member since")
     (True, False, True)
@@ -163,7 +163,7 @@ def tells_of_change(text: str) -> bool:
 
 
 def split_label(text: str) -> tuple[FieldLabel | None, str]:
-    """Return what the label that a text begins with says, and the value behind it; None and the text without one.
+    """Split a text into the field that its label names and the value after it; (None, the text) without a label.
 
     >>> split_label("Author: Ann Boyd"), split_label("Ann Boyd")
     ((<FieldLabel.AUTHOR: 'author'>, 'Ann Boyd'), (None, 'Ann Boyd'))
@@ -176,7 +176,7 @@ def split_label(text: str) -> tuple[FieldLabel | None, str]:
 
 
 def label_of(outline: Outline, place: int) -> FieldLabel | None:
-    """Return what the label of an element says: the one it begins with, or the one before it in its line or row."""
+    """Return the field that an element's label names: the label at its beginning, or before it in its line or row."""
     own = next(iter(outline.pieces_of(place)), None)
     if own is not None and own.owner != place:
         field = _label_in(outline, place, own.owner, own.text)
@@ -189,7 +189,7 @@ def label_of(outline: Outline, place: int) -> FieldLabel | None:
 
 
 def _label_in(outline: Outline, place: int, owner: int, text: str) -> FieldLabel | None:
-    """Return what an element within another says that stands at its beginning: ``<em>From</em>: Ann``."""
+    """Return the field named by an element at the beginning of another one: ``<em>From</em>: Ann``."""
     field, value = split_label(text)
     if field is not None and value:
         return field
@@ -221,7 +221,7 @@ def text_before(outline: Outline, place: int) -> str:
 
 
 def _is_line(outline: Outline, common: int, place: int, owner: int) -> bool:
-    """Return whether two elements stand in one line or row: nothing but marks of style is between them and it."""
+    """Return whether two elements are in one line or row: only inline elements are between them and their ancestor."""
     if outline.free(common) + outline.linked(common) > MAX_ROW_LENGTH and outline.tags[common] in _ROWS:
         return False
     inner = {outline.tags[each] for at in (place, owner) for each in _between(outline, at, common)}
@@ -231,7 +231,7 @@ def _is_line(outline: Outline, common: int, place: int, owner: int) -> bool:
 
 
 def _between(outline: Outline, place: int, above: int) -> Iterator[int]:
-    """Yield the elements around a place up to, and without, one above it."""
+    """Yield the elements from a place up to, but without, one above it."""
     while place > above:
         yield place
         place = outline.parents[place]
@@ -240,10 +240,10 @@ def _between(outline: Outline, place: int, above: int) -> Iterator[int]:
 def label_blocks(outline: Outline) -> tuple[int, ...]:
     """Return the outermost tables, lists and boxes that consist of labels of fields and their short values.
 
-    So do lists of changes: ``Status changed from new to open``, each with the field set off.
+    Lists of changes count as well: ``Status changed from new to open``, each with the field set off.
 
-    At least two of the labels are known, three if none of these is that of an author, a date or a title, and each row
-    has one.
+    At least two of the labels are known, or three if none of these is that of an author, a date or a title, and each
+    row has a label.
     """
     found: list[int] = []
     place = 0
@@ -262,9 +262,9 @@ def label_blocks(outline: Outline) -> tuple[int, ...]:
 
 
 def _labels_in(outline: Outline) -> tuple[Sequence[int], Sequence[int]]:
-    """Count, before each place, the labels of known fields, and the pieces that no block of labels has.
+    """Count, before each place, the labels of known fields, and the pieces that cannot be in a block of labels.
 
-    These are long ones, and headings that are labels of a text.
+    The latter are long pieces, and headings that announce a text.
     """
     size = len(outline.tags)
     known, spoiled = [0] * (size + 1), [0] * (size + 1)
@@ -319,12 +319,12 @@ def _is_label_block(outline: Outline, place: int) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    """Return whether a text has words that begin in lower case, several of them, and ends as sentences do."""
+    """Return whether a text has several words in lower case, and ends as sentences do."""
     return text.endswith(_ENDS) and sum(map(str.islower, text.split())) >= _MIN_WORDS
 
 
 def _is_change_block(outline: Outline, place: int) -> bool:
-    """Return whether each item of a list begins with a few words that are set off, and tells that these changed."""
+    """Return whether each item of a list begins with a few words that are set off and a note that they changed."""
     items = [each for each in outline.children(place) if outline.free(each) + outline.linked(each) > 0]
     if outline.tags[place] not in ("ul", "ol") or not 1 <= len(items) <= _MAX_CHANGES:
         return False
@@ -347,7 +347,7 @@ def _rows(outline: Outline, place: int) -> Iterator[int]:
 
 
 def _has_label(outline: Outline, row: int) -> bool:
-    """Return whether a row begins with a label: a cell of that kind, or words with a colon."""
+    """Return whether a row begins with a label: a header cell, or words with a colon."""
     first = next(iter(outline.pieces_of(row)))
     return (
         outline.tags[first.owner] in _LABELS
@@ -358,9 +358,9 @@ def _has_label(outline: Outline, row: int) -> bool:
 
 
 def labelled_title(outline: Outline, blocks: Iterable[int], page_title: str, *, is_sure: bool = False) -> str:
-    """Return the value that a block of labels calls the title, if the page's title has it; "" if there is none.
+    """Return the value that a block of labels calls the title, if it is in the page's title; "" if there is none.
 
-    With ``is_sure`` the only such value of the page is believed as well.
+    With ``is_sure``, the only such value of the page is accepted in any case.
     """
     found = [told for block in blocks for told in _titles_in(outline, block) if len(told) >= MIN_TITLE]
     named = (told for told in found if fold(told).casefold() in fold(page_title).casefold())
@@ -379,7 +379,7 @@ def _titles_in(outline: Outline, block: int) -> Iterator[str]:
 
 
 def has_labels(outline: Outline, block: int, wanted: Iterable[FieldLabel]) -> bool:
-    """Return whether a block of labels has all of some fields."""
+    """Return whether a block of labels has all of the wanted fields."""
     pieces = outline.pieces_of(block)
     told = {split_label(piece.text)[0] or field_of(piece.text) for piece in pieces}
     return told.issuperset(wanted)
@@ -412,13 +412,13 @@ napsal napsala odpověděl odpověděla komentoval komentovala
 yazdı yazmış dedi diyor yanıtladı cevapladı sordu
 """
 BESIDE = frozenset(_BESIDE.split())
-"""Words that lead to a name or a date."""
+"""Words that precede a name or a date."""
 
 WORDS = BESIDE | frozenset(_DONE.split())
-"""Words of bylines that are part of no name at their beginning or end."""
+"""Words of bylines that are no part of a name at its beginning or end."""
 
 LINK_WORDS = r"link|url|permalink|permalien|permanent link|direct link|anchor|source|raw|¶|🔗|∞"
-"""What a link to a post itself, or to its source, shows."""
+"""Texts of links to a post itself, or to its source."""
 
 _NEVER = """
 the a an of from at with in on to for by as and or
@@ -429,7 +429,7 @@ het een bij met uit naar voor sinds vanaf en of på med från til till fra hos d
 z ze dla przy od do u przez oraz ve ile için av på и или с от из для по у о за και με για από στη στον
 """
 _NO_NAMES = frozenset(_NEVER.split())
-"""Prepositions and articles, none of which is a name by itself, whatever software writes before it."""
+"""Prepositions and articles: none is a name by itself, whatever software writes before it."""
 
 _AUXILIARY = frozenset({"ha", "hat", "has", "have", "heeft", "har", "on"})
 _BYLINE_MARKS = ".,:;|()[]"
@@ -437,7 +437,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def is_byline_word(word: str) -> bool:
-    """Return whether a word of a byline belongs to no name.
+    """Return whether a word of a byline is no part of a name.
 
     >>> is_byline_word("remarked:"), is_byline_word("Boyd")
     (True, False)
@@ -451,11 +451,11 @@ def _is_short_byline_word(word: str) -> bool:
 
 
 _MAX_KEPT = 60
-"""The longest word of which is remembered whether it belongs to a byline: pages show the same words again and again."""
+"""The longest words for which the answer is cached: pages show the same words again and again."""
 
 
 def name_in(text: str) -> str:
-    """Return a text without the words and marks of bylines at both of its ends.
+    """Return a text without the words and marks of bylines at its ends.
 
     >>> name_in("Posted by Ann Boyd on"), name_in("Carla remarked"), name_in("said")
     ('Ann Boyd', 'Carla', '')
@@ -469,7 +469,7 @@ def name_in(text: str) -> str:
 
 
 def without_byline_words(text: str) -> str:
-    """Return a text without the words of bylines at both of its ends; marks beside the name stay.
+    """Return a text without the words of bylines at its ends; marks beside the name stay.
 
     >>> without_byline_words("Posted by -=[X]=- on"), without_byline_words("a")
     ('-=[X]=-', '')
@@ -484,7 +484,7 @@ def without_byline_words(text: str) -> str:
 
 
 def is_clause(text: str) -> bool:
-    """Return whether a text is a part of a sentence and no name: it has many words, most of them in lower case.
+    """Return whether a text is part of a sentence rather than a name: it has many words, mostly in lower case.
 
     >>> is_clause("In any case it was three years ago that the"), is_clause("jo the sea dog")
     (True, False)
@@ -494,11 +494,11 @@ def is_clause(text: str) -> bool:
 
 
 _MAX_NICKNAME_LENGTH = 4
-"""Words in lower case that may be what somebody calls oneself."""
+"""The most words in lower case of a nickname."""
 
 
 def names_nobody(text: str) -> bool:
-    """Return whether a text has only words of bylines: ``Submitted by``, ``on``.
+    """Return whether a text consists only of words of bylines: ``Submitted by``, ``on``.
 
     >>> names_nobody("Submitted by"), names_nobody("Submitted by Ann")
     (True, False)

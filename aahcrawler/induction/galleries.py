@@ -1,4 +1,4 @@
-"""Finds the photographs of a page: those of an album, or the one that a page is about."""
+"""Find the photographs of a page: those of an album, or the one that a page is about."""
 
 import re
 from bisect import bisect_right
@@ -34,26 +34,26 @@ from aahcrawler.page.zones import Zone, Zones
 from aahcrawler.urls import queue_of, resolve
 
 MIN_PICTURES: Final = 3
-"""The pictures with a file, or a page, of their own that make a gallery of a page."""
+"""The fewest pictures with a file, or a page, of their own that make a page a gallery."""
 
 MIN_CALLED: Final = 2
-"""As many are enough where names of elements, or the URL, call it a gallery."""
+"""The fewest if names of elements, or the URL, call the page a gallery."""
 
 MOSTLY: Final = 0.8
-"""The share of records that begin with a picture each where they are the cells of a gallery."""
+"""If this share of records begin with a picture each, the records are the cells of a gallery."""
 
 TEXT_OF_PICTURE: Final = 150
 TEXT_OF_GALLERY: Final = 400
-"""The weight of running text outside of its cells that a gallery has at most: so much for each picture, and so much."""
+"""The most weight of running text outside of a gallery's cells: as a fixed amount, and for each picture."""
 
 MAX_TEXT: Final = 800
-"""The weight of running text outside of the cells that an album has whose pictures all lead to pages."""
+"""The most weight of running text outside of the cells if all pictures of an album lead to pages."""
 
 MAX_LABEL_LENGTH: Final = 120
-"""The mean weight of the texts of cells that are only called something."""
+"""The greatest mean weight of a cell's texts that are only names."""
 
 MAX_CELL_LENGTH: Final = 600
-"""The mean weight of the texts of cells of a gallery; longer ones are articles with a picture each."""
+"""The greatest mean weight of a cell's texts; longer ones are articles with a picture each."""
 
 _GALLERY: Final = re.compile(
     r"galler|photo|picture|album|lightbox|fancybox|pswp|swipebox|colorbox|thumbnail|thumbs?(?:$|[\W_\d])|slide|"
@@ -99,7 +99,7 @@ _MAX_OWN_TEXT: Final = 2_500
 
 @dataclass(frozen=True, slots=True)
 class Photograph:
-    """A photograph, or a film, of a page: its picture, the elements that show it, and what is written beside it."""
+    """A photograph or film on a page: its picture, the elements that show it, and its caption."""
 
     picture: Picture
     elements: tuple[Element, ...]
@@ -110,9 +110,9 @@ class Photograph:
 class Gallery:
     """What a page of photographs shows.
 
-    ``photographs`` are those of an album whose files the page names; ``own`` is the one that the page is about, None on
-    an album. ``about`` is what is written of the album, None if that is nothing. ``comments`` are the records that
-    people wrote of it; ``sets`` are these, the lists of the page, and its cells as one of them.
+    ``photographs`` are those of an album whose files the page names; ``own`` is the one that the page is about, None
+    for an album. ``about`` is what is written about the album; None if nothing is. ``comments`` are records that people
+    wrote about it; ``sets`` are these, the lists of the page, and its cells as one set.
     """
 
     photographs: tuple[Photograph, ...] = ()
@@ -123,14 +123,14 @@ class Gallery:
 
     @property
     def has_objects(self) -> bool:
-        """Whether it is more than a list of pages."""
+        """Whether it has web objects, rather than being a list of pages."""
         return bool(self.photographs) or self.own is not None or self.about is not None
 
 
 def gallery(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet]) -> Gallery | None:
-    """Return the photographs of a page, None where it is no gallery.
+    """Return the photographs of a page; None if it is not a gallery.
 
-    Pictures within posts and comments, and those between the paragraphs of an article, are none of a gallery.
+    Pictures within posts and comments, and those between the paragraphs of an article, do not count.
     """
     if not any(tag == "img" for tag in prepared.outline.tags):
         return None
@@ -159,12 +159,12 @@ class _Reading:
         return tuple(each for each in found if not covered.cover(each.place))
 
     def _contributions(self, found: Sequence[Picture]) -> Sequence[RecordSet]:
-        """Return the sets of posts that are no cells of a gallery: not each of them begins with a picture."""
+        """Return the sets of posts that are not cells of a gallery: not each of them begins with a picture."""
         posts = filter(None, (_written(each) for each in self.sets if each.nature is Nature.POSTS))
         return [each for each in posts if len(each.records) < MIN_PICTURES or not self._are_cells(each, found)]
 
     def _are_cells(self, each: RecordSet, found: Sequence[Picture]) -> bool:
-        """Return whether most records begin with one picture, of which its file or, of no author, its page is known."""
+        """Return whether most records begin with one picture whose file is known, or its page if no author is."""
         covered = Extents(self._extents([each]))
         inside = [picture for picture in found if covered.cover(picture.place)]
         starts = {self.outline.places[record.element] for record in each.records}
@@ -254,7 +254,7 @@ class _Reading:
         return queue_of(url) == queue_of(self.page.url) and url != self.page.url
 
     def _is_grid(self, grid: Sequence[Cell]) -> bool:
-        """Return whether cells are of one shape, and show little text each, none of it before the picture at length."""
+        """Return whether cells have one shape and little text each, without a long text before the picture."""
         outline = self.outline
         shapes = Counter((outline.tags[cell.roots[0]], outline.tokens[cell.roots[0]][:1]) for cell in grid)
         if 2 * shapes.most_common(1)[0][1] < len(grid):
@@ -268,9 +268,9 @@ class _Reading:
     # The photograph of a page
 
     def photograph(self, least: int) -> Gallery | None:
-        """Return the photograph that a page is about, if at least so many signs speak for it.
+        """Return the photograph that a page is about, if at least ``least`` signs indicate one.
 
-        A later page of a list is about none, nor is one on which people wrote above its picture.
+        A later page of a list is not about one, nor is a page on which people wrote above its picture.
         """
         picture = None if is_continued(self.page) else self._main_picture()
         written = [record.element for each in self._contributions(self.pictures) for record in each.records]
@@ -294,7 +294,7 @@ class _Reading:
         return Gallery(own=own, comments=comments, sets=comments)
 
     def _main_picture(self) -> Picture | None:
-        """Return the one large picture of the page, None where there are several, or where it leads elsewhere."""
+        """Return the one large picture of the page; None if there are several, or if it leads elsewhere."""
         free = [each for each in self.pictures if each.target is None or self._is_sibling(each.target)]
         if not free:
             return None
@@ -314,13 +314,13 @@ class _Reading:
         return _shape(self.page.url)
 
     def _is_sibling(self, url: str) -> bool:
-        """Return whether a URL differs from that of the page in numbers alone, or in the name of its file."""
+        """Return whether a URL differs from that of the page only in numbers, or in the name of its file."""
         if url == self.page.url or not self._is_here(url):
             return False
         return any(one == other for one, other in zip(_shape(url), self._shape, strict=True))
 
     def _signs(self, picture: Picture, outside: Sequence[TextPiece]) -> int:
-        """Count what speaks for a page about a photograph."""
+        """Count the signs that a page is about a photograph."""
         outline = self.outline
         path = urlsplit(self.page.url)
         near = [outline.elements[place] for place in (picture.place, *islice(outline.ancestors(picture.place), 4))]
@@ -362,9 +362,9 @@ class _Reading:
     # Texts
 
     def _own_text(self, taken: Extents, texts: Extents | None = None) -> list[TextPiece]:
-        """Return the texts of the page's content outside of some elements, of posts, comments and forms.
+        """Return the texts of the page's content without those in some elements, in posts, comments and forms.
 
-        ``texts`` are extents of the numbers of texts that are left out, too.
+        ``texts`` are ranges of numbers of texts that are left out, too.
         """
         outline = self.outline
         zones = Zones(self.page.tree)
@@ -386,7 +386,7 @@ class _Reading:
         return Captions(lines, shown, self.outline).read()
 
     def _described(self, pieces: Sequence[TextPiece], anchor: int, picture: Picture | None) -> Caption:
-        """Return what the page says of the photograph at a place, or of the album whose entries begin there."""
+        """Return what the page says about the photograph at a place, or about the album whose entries begin there."""
         outline = self.outline
         lines = lines_of(outline, [piece for piece in pieces if not piece.linked], 0)
         attributes = list(attribute_lines(outline, picture)) if picture is not None else []
@@ -411,7 +411,7 @@ class _Reading:
         return _CALLED_TEXT.search(names) is not None and words >= _MIN_WORDS
 
     def _title(self, lines: Sequence[CaptionLine], attributes: Sequence[CaptionLine]) -> str:
-        """Return the title: of the texts that the page's title repeats the longest, else the last heading."""
+        """Return the title: the longest text that the page's title repeats, else the last heading."""
         named = fold(self.prepared.names.title).casefold()
         sites = claims.site_names(self.page)
         texts = [line.text for line in (*lines, *attributes) if _MIN_TITLE <= len(line.text) <= _MAX_TITLE_LENGTH]
@@ -426,7 +426,7 @@ class _Reading:
         return found if found and attributes else title_of(self.page, found)
 
     def _comments(self, place: int) -> tuple[RecordSet, ...]:
-        """Return the records behind the first picture that people wrote."""
+        """Return the records after the first picture that people wrote."""
         kept = self._contributions(self.pictures)
         return tuple(
             each
@@ -435,18 +435,18 @@ class _Reading:
         )
 
     def _lists(self, taken: Extents) -> list[RecordSet]:
-        """Return the lists none of whose entries is a cell."""
+        """Return the lists that have no cell as an entry."""
         lists = [each for each in self.sets if each.nature is Nature.TEASERS]
         return [each for each in lists if not any(taken.cover(place) for place, _ in self._extents([each]))]
 
     def _entries(self, anchor: int, entries: Sequence[Cell]) -> RecordSet:
-        """Return the cells as entries of a list, which are no text of the page."""
+        """Return the cells as entries of a list, so that their text does not count as the page's."""
         made = (Record(each.elements(self.outline), target=each.picture.target) for each in entries)
         return RecordSet(self.outline.elements[anchor], tuple(made), Nature.TEASERS, 1.0)
 
 
 def _written(each: RecordSet) -> RecordSet | None:
-    """Return records without those that tell facts of a file, such as its size; None where no other is left."""
+    """Return records without those that give facts about a file, such as its size; None if no other record is left."""
     kept = tuple(record for record in each.records if record.body is None or not tells_facts(record.body.plain()))
     if len(kept) == len(each.records) or any(record.parent is not None for record in each.records):
         return each
@@ -458,7 +458,7 @@ def _names(element: Element) -> str:
 
 
 def _is_interleaved(entries: Sequence[Cell], outside: Sequence[TextPiece]) -> bool:
-    """Return whether paragraphs stand between the cells: pictures of an article."""
+    """Return whether paragraphs are between the cells, so that the pictures belong to an article."""
     starts = sorted(cell.roots[0] for cell in entries)
     between = [piece.owner for piece in outside if starts[0] < piece.owner < starts[-1] and _is_running(piece)]
     return len({bisect_right(starts, owner) for owner in between}) > len(entries) / 4

@@ -1,4 +1,4 @@
-"""Makes web objects of a page of no known application: declared ones, its article, and its repeated records."""
+"""Make web objects of a page of no known application: declared ones, its article, and its repeated records."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,10 +53,9 @@ _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 class GenericReading:
     """The results for one page: its sets of records, its article if it is one, and the objects made of these.
 
-    ``shapes`` are those of the records that are objects, ``listed`` those of entries of lists. ``bodies`` are the
-    regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``lines`` are the digests of
-    the article's lines, those that other pages repeat among them. ``reason`` tells why there are no objects, None where
-    there are some.
+    ``shapes`` are those of the records that are objects, ``listed`` those of entries of lists. ``bodies`` has the
+    regions with the texts of objects, by the objects' IRIs, if known. ``lines`` are the digests of the article's lines,
+    including those that other pages repeat. ``reason`` says why there are no objects; None if there are some.
     """
 
     sets: tuple[RecordSet, ...]
@@ -70,9 +69,9 @@ class GenericReading:
 
 
 def read_objects(page: Page) -> GenericReading:
-    """Read an HTML page. One object is claimed once; lists yield none. A wiki in one page has what its store holds.
+    """Read an HTML page. Each object is returned once; lists yield none. A wiki in one page has what its store holds.
 
-    Where induction fails, the objects are those that the page declares; where these cannot be read either, it has none.
+    If induction fails, the objects are those that the page declares; if these cannot be read either, there are none.
     """
     stored = page.attempt("stored entries", lambda: tiddlers.objects(page), tuple[WebObject, ...])
     if stored:
@@ -169,9 +168,9 @@ def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
 
 
 def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> bool:
-    """Return whether records that are declared nowhere are objects of their own.
+    """Return whether records that are not declared are objects of their own.
 
-    Comments declared in a script are all there are; so are those of the markup, unless they are among these records.
+    Comments declared in a script are complete; so are those in the markup, unless they are among these records.
     """
     comments = [each for each in declared if each.object.type == "comment" and each.item is not None]
     if any(each.item is not None and each.item.element is None for each in comments):
@@ -182,21 +181,21 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
 def _judged(
     page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item], shown: Gallery | None
 ) -> JudgedArticle:
-    """Judge whether a page has an article; one that shows photographs, or goes on with an album, has none."""
+    """Judge whether a page has an article; a page that shows photographs, or continues an album, has none."""
     if shown is not None and (shown.has_objects or is_continued(page)):
         return JudgedArticle(shown.sets, None, shown.comments, NoObject.LIST)
     return page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: JudgedArticle(sets, None, ()))
 
 
 def _of_scripts(page: Page) -> Iterator[WebObject]:
-    """Yield an article that is in the data of scripts alone."""
+    """Yield the article if it is only in the data of scripts."""
     text = page.attempt("data of scripts", lambda: script_text(page, MIN_RUNNING), str)
     if text:
         yield claims.undeclared(page, claims.permalink(page), text, title_of(page, ""), None, None)
 
 
 def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | None) -> WebObject:
-    """Return the page's object with the title and the date that the page shows and declares."""
+    """Return the page's object with the title and date decided by what the page shows and declares."""
     labelled = _labelled_title(prepared)
     title = without_number(page, labelled or title_of(page, str(whole.first("title") or "")))
     date = datelines.published(page, prepared, title, item)
@@ -206,7 +205,7 @@ def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | 
 
 
 def _labelled_title(prepared: PreparedPage) -> str:
-    """Return the title that a label of the page calls so; one above a text in the same table is believed."""
+    """Return the title that a label on the page names; one above a text in the same table is accepted in any case."""
     beside = [each.place for each in prepared.texts if FieldLabel.TITLE in each.told]
     title = labelled_title(prepared.outline, (*beside, *prepared.labels), prepared.names.title)
     return title or labelled_title(prepared.outline, beside, prepared.names.title, is_sure=True)
@@ -238,7 +237,7 @@ def _article_object(page: Page, article: Article) -> WebObject:
 
 
 def _heading(page: Page, prepared: PreparedPage, each: RecordSet) -> str:
-    """Return what a page's records are about: the heading above them, else the subject in the page's title."""
+    """Return the subject of a page's records: the heading above them, else the subject in the page's title."""
     outline = prepared.outline
     if labelled := _labelled_title(prepared):
         return without_number(page, labelled)
@@ -258,9 +257,9 @@ def _records(
     *,
     continued: bool = False,
 ) -> dict[int, WebObject]:
-    """Return the objects that records are, by their places in the set; all are replies where a thread is continued.
+    """Return the objects made of records, by their positions in the set; if a thread continues, all are replies.
 
-    ``above`` are the IRIs of records by their elements: those that lie in one of them answer it.
+    ``above`` are the IRIs of records by their elements: a record within one of them answers it.
     """
     page_iri = claims.permalink(page)
     iris: list[str] = []
@@ -291,24 +290,24 @@ def _records(
 
 
 def _is_number_of_page(title: str) -> bool:
-    """Return whether a title is a word and a number, which tell of no subject: ``Message 17``."""
+    """Return whether a title is a word and a number, which name no subject: ``Message 17``."""
     return _NUMBERED.fullmatch(title) is not None
 
 
 def _opening(records: Sequence[Record]) -> int:
-    """Return the index of the record that the others reply to: the first, or the last where the newest come first."""
+    """Return the index of the record to which the others reply: the first, or the last if the newest come first."""
     moments = [record.date.told for record in records if record.date is not None and record.date.told is not None]
     falls = len(moments) == len(records) > 1 and all(first >= second for first, second in pairwise(moments))
     return len(records) - 1 if falls and moments[0] > moments[-1] else 0
 
 
 def _answered(record: Record, above: Mapping[Element, str]) -> str | None:
-    """Return the IRI of the record that one lies in, None if it lies in none."""
+    """Return the IRI of the record in which this one lies; None if it lies in none."""
     return next((above[each] for each in record.element.iterancestors() if each in above), None) if above else None
 
 
 def _iri(page_iri: str, record: Record, body: str) -> str:
-    """Name a record by its own permalink, else by its fragment of the page, else by its text."""
+    """Return the IRI of a record: its own permalink, else its fragment of the page, else one made from its text."""
     if record.permalink:
         return record.permalink
     if record.key:
@@ -330,13 +329,13 @@ def _person(page: Page, byline: Byline | None) -> Person | None:
 
 
 COMPARED = 200
-"""The number of characters by which two texts are compared."""
+"""How many characters of two texts are compared."""
 
 
 def paired(declared: Sequence[Claim], records: Sequence[Record]) -> dict[int, int]:
-    """Return the record of each declared object that has one, both by their places; each record once.
+    """Return the record of each declared object that has one, both by their positions; each record once.
 
-    They are the same if the declaration is on the record, within it or directly around it alone, else if their texts
+    They are the same if the declaration is on the record, within it or directly around it alone, or else if their texts
     are the same.
     """
     holders = {element: number for number, record in enumerate(records) for element in record.elements}
@@ -367,7 +366,7 @@ def merged(
     pairs: Mapping[int, int],
     induced: Mapping[int, WebObject],
 ) -> list[WebObject]:
-    """Return the found objects, declared ones completed by their records.
+    """Return the found objects, with declared ones completed by their records.
 
     An object that declares no URL of its own gets the record's, and so do references to it.
     """
@@ -391,7 +390,7 @@ def merged(
 
 
 def completed(declared: WebObject, induced: WebObject) -> WebObject:
-    """Return a declared object with the properties that only the induced one has."""
+    """Return a declared object, completed with the properties that only the induced one has."""
     properties = {**induced.properties, **declared.properties}
     return replace(declared, properties=properties, part_of=declared.part_of)
 
@@ -409,7 +408,7 @@ def _renamed(each: WebObject, renamed: Mapping[str, str]) -> WebObject:
 
 
 def _inside(holders: Mapping[Element, int]) -> dict[Element, int | None]:
-    """Return for elements directly around records which record they hold, None if they hold several."""
+    """Return for elements directly around records which record each contains; None if it contains several."""
     found: dict[Element, int | None] = {}
     for element, number in holders.items():
         above = element.getparent()
@@ -432,10 +431,10 @@ _TYPES: Final = {"image": "photo", "video": "video", "audio": "audio"}
 
 
 def photograph_objects(page: Page, shown: Gallery) -> tuple[WebObject, ...]:
-    """Return the objects of a gallery: the page's own one first, an album or a photograph, then those of an album.
+    """Return the objects of a gallery: first the page's own one, an album or a photograph, then those of an album.
 
-    A photograph without a page of its own is named by its file (``photograph_iri``), so that it is one object on
-    whatever pages it stands. An album about which nothing is written is no object.
+    A photograph without a page of its own is identified by its file (``photograph_iri``), so that it is one object on
+    whatever pages it appears. An album about which nothing is written is not an object.
     """
     iri = claims.permalink(page)
     found: list[WebObject] = []
@@ -450,7 +449,7 @@ def photograph_objects(page: Page, shown: Gallery) -> tuple[WebObject, ...]:
 
 
 def photograph_iri(picture: Picture) -> str:
-    """Return the IRI of a photograph that has no page of its own, by its file."""
+    """Return the IRI of a photograph that has no page of its own, made from its file."""
     return f"{picture.file}#photograph"
 
 

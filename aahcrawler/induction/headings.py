@@ -1,4 +1,4 @@
-"""Finds a page's titles, and the heading that repeats them."""
+"""Find a page's titles, and the heading that repeats them."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -11,7 +11,7 @@ from aahcrawler.page.text import bare, excerpt, fold, headline
 from aahcrawler.urls import canonicalize, queue_of, resolve
 
 OUTSIDE = ("nav", "aside")
-"""Elements in which headings do not name the page."""
+"""Elements whose headings do not name the page."""
 
 MAX_HEADING_LENGTH = 300
 """The most characters of a heading that are read."""
@@ -27,7 +27,7 @@ _ANNOUNCES = re.compile(
     r"reacties|antwoorden|geschiedenis)\W*(?:\d+\W*)?",
     re.IGNORECASE,
 )
-"""Headings that announce a part of any page, and name no subject."""
+"""Headings that announce a part that any page may have, rather than a subject."""
 _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 
 
@@ -41,9 +41,8 @@ def is_front(url: str) -> bool:
 class Names:
     """The names and URLs that a page gives for itself.
 
-    ``title`` is that of its head, ``base`` the base of references, ``own`` all URLs of the page, ``queue`` the
-    site, ``here`` the URL that it was asked for by. ``canonical`` is True if the page declares that as its
-    canonical one.
+    ``title`` is that of its head, ``base`` the base of references, ``own`` all URLs of the page, ``queue`` the site,
+    ``here`` the URL at which it was fetched. ``canonical`` is True if the page declares that as its canonical one.
     """
 
     title: str
@@ -64,7 +63,7 @@ class Names:
 
 
 def own_address(names: Names) -> str:
-    """Return the URL of a page by which it is known: the one that it declares, if it is one alone, else its own."""
+    """Return the URL by which a page is known: the one that it declares, if there is only one, else its own."""
     declared = names.own - {names.here}
     return next(iter(declared)) if len(declared) == 1 and not names.canonical else names.here
 
@@ -72,9 +71,9 @@ def own_address(names: Names) -> str:
 def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
     """Return the heading that names the subject of the page, and its place.
 
-    It lies before the main text or begins it, outside of records. Its words are those of the page's title; one that
-    links to the page itself is preferred, then one that does not link to the front page, then the last one. If only the
-    site's name is before the text, the heading may be behind it. Words in bold or large letters may stand for one.
+    It comes before the main text or begins it, outside of records. Its words are in the page's title; one that links to
+    the page itself is preferred, then one that does not link to the front page, then the last one. If only the site's
+    name is before the text, the heading may come after it. Words in bold or large letters may serve as a heading.
     """
     found = headings(outline, names)
     free = [each for each in found if not any(outline.contains(root, each.place) for root in roots)]
@@ -91,9 +90,9 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
 
 
 def _set_apart(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
-    """Return the first words before or in a text that are the page's title, in bold or large letters as of old.
+    """Return the first words before or in a text that are the page's title, set in bold or large letters.
 
-    They stand outside of records, whose ``roots`` are given in document order.
+    They are outside of records, whose ``roots`` are given in document order.
     """
     title = bare(names.title)
     records = Extents((root, outline.ends[root]) for root in roots)
@@ -110,13 +109,13 @@ def _set_apart(outline: Outline, names: Names, before: int, roots: Sequence[int]
 
 
 def headed_places(outline: Outline, names: Names) -> tuple[int, ...]:
-    """Return the places of the headings that could name the subject of the page, without that of the site's name."""
+    """Return the places of the headings that could name the page's subject, without those with the site's name."""
     return tuple(each.place for each in headings(outline, names) if each.rank[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading whose words the page's title has too, the likelier it names the page the higher its ``rank``."""
+    """A heading whose words are in the page's title; the higher its ``rank``, the likelier it names the page."""
 
     place: int
     text: str
@@ -124,9 +123,9 @@ class Heading:
 
 
 def _nearer(outline: Outline, names: Names, named: Heading, before: int) -> tuple[str, int] | None:
-    """Return the last heading between one that repeats a part of the page's title and a text, if it ranks as high.
+    """Return the last heading between one that repeats a part of the page's title and a text, if its rank is as high.
 
-    Some software titles each page with the names of the site and of its part: ``Works: Forum``. None where the heading
+    Some software titles each page with the names of the site and of its part: ``Works: Forum``. None if the heading
     links to the page itself, or has the whole title.
     """
     if named.rank[0] > 1 or fold(named.text).casefold() == fold(names.title).casefold():
@@ -142,12 +141,12 @@ def _nearer(outline: Outline, names: Names, named: Heading, before: int) -> tupl
 
 
 def heading_text(outline: Outline, place: int) -> str:
-    """Return the text of an element as a heading; with ``Outline.once`` it is read once."""
+    """Return the text of an element as a heading. Call this by ``Outline.once``, so that it is read once."""
     return headline(outline.elements[place], MAX_HEADING_LENGTH)
 
 
 def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE) -> list[Heading]:
-    """Return the headings that repeat the page's title or a part of it, but those in elements of some names."""
+    """Return the headings that repeat the page's title or a part of it, except those in ``outside`` elements."""
     title = bare(names.title)
     parts = frozenset(map(bare, _PARTS.split(names.title)))
     found: list[Heading] = []
@@ -167,7 +166,7 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
 
 
 def heading_target(outline: Outline, place: int, base: str) -> str | None:
-    """Return the URL that a heading links to by most of its text, or by a picture; a link to edit it is beside that."""
+    """Return the URL to which a heading links by most of its text, or by a picture, ignoring a link to edit it."""
     above = outline.parents[place]
     link = outline.elements[above] if above >= 0 and outline.tags[above] == "a" else None
     if link is None and outline.linked(place) >= outline.free(place):

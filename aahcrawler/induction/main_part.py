@@ -1,4 +1,4 @@
-"""Finds the one article of a page, if it has one: its place, its author and date, and its text."""
+"""Find the one article of a page, if it has one: its place, its author and date, and its text."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
@@ -18,14 +18,14 @@ _HALF = 0.5
 _NEARLY_ALL = 0.9
 _NO_HOLDERS = frozenset({"nav", "aside", "footer", "form", "p", "ul", "ol", "blockquote", "pre"})
 _STYLES = frozenset({"b", "big", "em", "font", "i", "small", "span", "strong", "tt", "u"})
-"""Elements that hold the rest of a text where their end tags are missing, and so not the whole of it."""
+"""Elements that may contain the rest of a text because their end tags are missing, but not the whole text."""
 
 
 @dataclass(frozen=True, slots=True)
 class MainPart:
     """The article of a page. ``running`` is the weight of its running text, ``place`` that of its body.
 
-    ``heading`` is the place of the element that ``title`` was read from, None if there is none.
+    ``heading`` is the place of the element from which ``title`` was read; None if there is none.
     """
 
     body: Region
@@ -46,10 +46,10 @@ def main_part(
     names: Names,
     labels: Collection[int] = (),
 ) -> MainPart | None:
-    """Return the part of a page that holds most of its running text apart from records; None if there is none.
+    """Return the part of a page that contains most of its running text outside of records; None if there is none.
 
-    ``labels`` are the places of blocks of labels and values, which are no text. One that lies in an ``aside`` is
-    none on a page with a main element, unless asides hold the content of the page.
+    ``labels`` are the places of blocks of labels and values, which do not count as text. On a page with a main element,
+    a part in an ``aside`` does not count, unless asides contain the content of the page.
     """
     if not outline.elements:
         return None
@@ -98,7 +98,7 @@ def region(outline: Outline, found: FoundBody) -> Region:
 
 
 class _Taken:
-    """The content that belongs to records and not to the article."""
+    """The content that belongs to records rather than to the article."""
 
     def __init__(self, outline: Outline, sets: Sequence[RecordSet]) -> None:
         places = (
@@ -137,7 +137,7 @@ class _Taken:
 
 
 def _start(outline: Outline, taken: _Taken) -> int:
-    """Return the element that the page declares to be its main one, if it holds text, else the body."""
+    """Return the element that the page declares to be its main one, if it contains text, else the body."""
     mains = [
         place
         for place, element in enumerate(outline.elements)
@@ -152,7 +152,7 @@ def _start(outline: Outline, taken: _Taken) -> int:
 
 
 def _descend(outline: Outline, taken: _Taken, place: int, titled: Sequence[int]) -> int | None:
-    """Descend while one child holds most of the running text; half of it is enough for the one with the heading."""
+    """Descend while one child has most of the running text; half is enough for the child with the heading."""
     if taken.running(place) <= 0:
         return None
     while True:

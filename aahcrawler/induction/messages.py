@@ -1,4 +1,4 @@
-"""Finds messages without a repeated frame: a single one on its page, those in preformatted text, embedded posts."""
+"""Find messages that are not repeated elements: single ones, those in preformatted text, and embedded posts."""
 
 import re
 from bisect import bisect_left
@@ -26,17 +26,16 @@ _MAX_ENTRY_LENGTH = 100
 _COLUMNS = 3
 _LISTS = frozenset({"ul", "ol", "dl", "table"})
 _TABLES = frozenset({"table", "tbody", "ul", "dl"})
-"""Where the header fields of a message stand; the byline of an article is a line."""
+"""Elements with the header fields of a message; the byline of an article is a line."""
 _ENDS = frozenset({"form", "nav", "footer", "aside"})
 _NUMBERS = re.compile(r"\d+")
 
 
 def message(outline: Outline, block: int, base: str, own: Collection[str]) -> tuple[int, ...]:
-    """Return the places of the elements of a message whose labels are a block; none if it has no sender, date or text.
+    """Return the elements of the message whose labels are a block; none if it has no sender, date or text.
 
     It ends before lists of other messages with the words that announce these, before forms and menus, and before a rule
-    with short lines and links alone behind it. ``base`` and ``own`` are the base of the page's
-    references and its URLs.
+    that only short lines and links follow. ``base`` and ``own`` are the base of the page's references and its URLs.
     """
     if outline.tags[block] not in _TABLES or not has_labels(outline, block, (FieldLabel.AUTHOR, FieldLabel.DATE)):
         return ()
@@ -66,19 +65,19 @@ def _followed(outline: Outline, first: int, base: str, own: Collection[str]) -> 
 
 
 def _are_notes(outline: Outline, places: Sequence[int]) -> bool:
-    """Return whether elements show short lines, links among them: what an archive says of each of its messages."""
+    """Return whether elements show short lines, some of them links: what an archive says about each message."""
     pieces = [piece for place in places for piece in outline.pieces_of(place)]
     return any(piece.linked for piece in pieces) and all(piece.weight <= _MAX_ENTRY_LENGTH for piece in pieces)
 
 
 def _announces(outline: Outline, place: int) -> bool:
-    """Return whether an element is a few words with a colon, which announce what follows it."""
+    """Return whether an element is a few words with a colon that announce what follows."""
     pieces = list(outline.pieces_of(place))
     return len(pieces) == 1 and pieces[0].weight <= _MAX_ENTRY_LENGTH and pieces[0].text.endswith((":", "\uff1a"))
 
 
 def _is_of_others(outline: Outline, place: int, base: str, own: Collection[str]) -> bool:
-    """Return whether a list leads to messages like this one: all of its entries have links, one to such an address."""
+    """Return whether a list leads to messages like this one: all entries have links, and one has such a URL."""
     if outline.tags[place] not in _LISTS or not outline.linked(place):
         return False
     if any(piece.weight > _MAX_ENTRY_LENGTH and not piece.linked for piece in outline.pieces_of(place)):
@@ -95,7 +94,7 @@ def _is_of_others(outline: Outline, place: int, base: str, own: Collection[str])
 
 
 def _is_log(outline: Outline, place: int) -> bool:
-    """Return whether a table has a row that heads at least three columns: a list of changes, of files, of votes."""
+    """Return whether a table has a header row of at least three columns: a list of changes, of files, of votes."""
     if outline.tags[place] != "table":
         return False
     rows = [each for each in range(place, outline.ends[place]) if outline.tags[each] == "tr"]
@@ -107,14 +106,14 @@ MAX_MESSAGES = 500
 MAX_NAME_LENGTH = 60
 
 _BEFORE_HEADER = 2
-"""The most lines before a header that are no links: archives repeat the subject there, and who sent it when."""
+"""The most lines before a header without links: archives repeat the subject there, and who sent it when."""
 _MAX_BEFORE = 16
-"""The most lines before a header, those of links to its neighbours in the thread among them."""
+"""The most lines before a header, including links to its neighbours in the thread."""
 _MAX_HEADERS = 60
 _CONTROLS = 3
-"""The most lines below a text that hold links to answer it, to its thread and the like."""
+"""The most lines below a text with links to answer it, to its thread and the like."""
 _MAX_KEYED = 4
-"""The mean number of lines with an anchor for each message beyond which anchors are those of lines."""
+"""If messages have more lines with an anchor on average than this, anchors mark lines rather than messages."""
 _BEHIND_NAME = re.compile(r"\s*(?:<|&lt;|\(|\[|\s@\s|,\s).*", re.DOTALL)
 _BEHIND_ADDRESS = re.compile(r"[^\s()]+(?:@|\s(?:at|AT)\s)[^\s()]+\s+\((?P<name>[^()]*[^\W\d_][^()]*)\)")
 _FROM = re.compile(r"\s*(?:from|von|de|da|van|från|fra|av|od|от|lähettäjä|差出人|发件人)\s*[:：]", re.IGNORECASE)
@@ -137,8 +136,8 @@ class _Mark(Flag):
 class _Line:
     """A line of a preformatted element.
 
-    ``linked`` tells how much of its text, white space apart, stands in links; ``keys`` are the identifiers of the
-    elements that begin on it, ``link`` is the URL of one that says that it is the address of what it stands in.
+    ``linked`` is the length of its text in links, without white space; ``keys`` are the identifiers of the elements
+    that begin on it, ``link`` is the URL of a link that says that it is the address of the message around it.
     """
 
     text: str
@@ -156,7 +155,7 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Where the lines of a message begin, where those of its fields do, where both end, and what marks them."""
+    """Where the lines of a message begin, where its fields begin, where both end, and what marks them."""
 
     first: int
     fields: int
@@ -165,9 +164,9 @@ class _Header:
 
 
 def preformatted_messages(outline: Outline, dates: DateReader, names: Names) -> tuple[RecordSet, ...]:
-    """Return the messages of a page as one set, none where it has none. The time is linear in the size of the page.
+    """Return the messages of a page as one set; no set if it has none. The time is linear in the size of the page.
 
-    Examples of messages in a text that is as long are none.
+    Messages do not count if the page's other text is as long: they are examples in it.
     """
     found: list[Record] = []
     for place, tag in enumerate(outline.tags):
@@ -203,7 +202,7 @@ def _messages(outline: Outline, place: int, dates: DateReader, names: Names) -> 
 
 
 def _message(element: Element, lines: Sequence[_Line], header: _Header, body: str, dates: DateReader) -> Record | None:
-    """Return a message; None where it has no sender, no date or no text."""
+    """Return a message; None if it has no sender, no date or no text."""
     above, told = lines[: header.fields - header.first], lines[header.fields - header.first :]
     fields = {field: value for line in reversed(told) for field, value in [split_label(line.text)] if field is not None}
     author = _sender(fields.get(FieldLabel.AUTHOR, ""))
@@ -224,13 +223,13 @@ def _message(element: Element, lines: Sequence[_Line], header: _Header, body: st
 
 
 def _sender(value: str) -> str:
-    """Return the name in a sender: before its address, or in brackets behind it."""
+    """Return the name of a sender: before the e-mail address, or in brackets after it."""
     named = _BEHIND_ADDRESS.fullmatch(value.strip())
     return name_in(named["name"] if named else _BEHIND_NAME.sub("", value))
 
 
 def _headers(lines: Sequence[_Line]) -> Iterator[_Header]:
-    """Yield what looks like the header of a message: lines of fields behind an empty line, the sender among them."""
+    """Yield what looks like the header of a message: lines of fields after an empty line, including the sender."""
     for first, end in _paragraphs(lines):
         within = lines[first : min(end, first + _MAX_BEFORE + _MAX_HEADERS)]
         fields = next((n for n, line in enumerate(within) if split_label(line.text)[0] is not None), None)
@@ -255,7 +254,7 @@ def _marks(lines: Sequence[_Line], fields: int) -> _Mark:
 def _boundaries(lines: Sequence[_Line], headers: Sequence[_Header]) -> Sequence[_Header]:
     """Return the headers that begin messages: those marked like the first one.
 
-    One with which the element begins needs no mark; then those behind rules follow it.
+    A header at the beginning of the element needs no mark; then headers after rules follow it.
     """
     keyed = sum(bool(line.keys) for line in lines)
     believed = ~_Mark.NONE if keyed <= _MAX_KEYED * len(headers) else ~_Mark.ANCHOR
@@ -268,7 +267,7 @@ def _boundaries(lines: Sequence[_Line], headers: Sequence[_Header]) -> Sequence[
 
 
 def _paragraphs(lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
-    """Yield the first line of each run of lines with text, and the one behind its last."""
+    """Yield, for each run of lines with text, the number of the first line and the number after the last."""
     first = None
     for number, line in enumerate((*lines, _Line(""))):
         if first is not None and (not line.text.strip() or line.is_ruled):
@@ -279,7 +278,7 @@ def _paragraphs(lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
 
 
 def _text(lines: Sequence[_Line]) -> str:
-    """Return the lines of a text without those of links that follow it."""
+    """Return the lines of a text without links that follow it."""
     kept = list(lines)
     for _ in range(_CONTROLS):
         while kept and not kept[-1].text.strip():
@@ -291,7 +290,7 @@ def _text(lines: Sequence[_Line]) -> str:
 
 
 class _Lines:
-    """Cuts preformatted elements into lines; a rule begins a new one."""
+    """Splits preformatted elements into lines; a rule also begins a new line."""
 
     def __init__(self, outline: Outline, names: Names) -> None:
         self._outline, self._names = outline, names
@@ -325,7 +324,7 @@ class _Lines:
         self._is_ruled, self._is_bold, self._is_empty = is_ruled, False, True
 
     def _begin(self, element: Element) -> None:
-        """Note what the beginning of an element says of its line."""
+        """Record what the beginning of an element says about its line."""
         if element.tag == "hr":
             self._end()
             self._clear(is_ruled=True)
@@ -343,7 +342,7 @@ class _Lines:
             self._text.append(piece)
 
     def _end(self) -> None:
-        """End a line; rule and anchors of an empty one are those of the next."""
+        """End a line; a rule and anchors of an empty line belong to the next."""
         shown, kept = ([], self._keys) if self._is_empty else (self._keys, [])
         text = "".join(self._text)
         self._lines.append(_Line(text, self._linked, tuple(shown), self._link, self._is_ruled, self._is_bold))
@@ -351,7 +350,7 @@ class _Lines:
         self._keys += kept
 
     def _address(self, element: Element) -> str | None:
-        """Return the URL of a link that says that it is that of what it stands in."""
+        """Return the URL of a link that says that it is the address of what contains it."""
         href = element.get("href") if element.tag == "a" else None
         place = self._outline.places.get(element)
         if not href or href.startswith("#") or place is None or not says_link(self._outline, place):
@@ -374,11 +373,11 @@ _EMBEDDED = frozenset(
         "twitter-video",
     }
 )
-"""Classes of the markup that these networks document for posts within other pages."""
+"""Classes that networks document for the markup of posts embedded in other pages."""
 
 
 def are_embedded(outline: Outline, roots: Sequence[int]) -> bool:
-    """Return whether elements are all embedded posts, or parts or mere frames of such."""
+    """Return whether the elements are all embedded posts, or parts or mere frames of such posts."""
     if _EMBEDDED.isdisjoint(outline.frequency):
         return False
     places = [place for place, tokens in enumerate(outline.tokens) if not _EMBEDDED.isdisjoint(tokens)]
@@ -387,7 +386,7 @@ def are_embedded(outline: Outline, roots: Sequence[int]) -> bool:
 
 
 def _frames(outline: Outline, root: int, places: Sequence[int]) -> bool:
-    """Return whether an element holds one of others, in document order, and no other running text."""
+    """Return whether an element contains one of the places, given in document order, and no other running text."""
     number = bisect_left(places, root)
     first = places[number] if number < len(places) else -1
     return outline.contains(root, first) and outline.running(root) == outline.running(first)

@@ -19,17 +19,17 @@ MAX_ELEMENTS = 60_000
 """The most elements of a page that are read."""
 
 MAX_DEPTH = 200
-"""The depth to which nested elements are read; of deeper ones the text alone is."""
+"""The depth to which nested elements are read; of deeper ones only the text is."""
 
 RUNNING = 40
-"""The weight of a piece of running text: menus and captions have less."""
+"""The least weight of a piece of running text: menus and captions have less."""
 
 MIN_SHORT, SHORT, VERSE = 4, 20, 80
 """The fewest short lines of one element that are a text, the least weight of each that is an element of its own, and
 of all of them together."""
 
 _MAX_KEPT_LENGTH = 300
-"""Characters of classes whose words are kept for other elements: pages of a template have the same ones."""
+"""The longest value of a class attribute whose words are cached: pages of a template have the same values."""
 _LINES = frozenset({"dd", "div", "li", "p"})
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
@@ -40,7 +40,7 @@ _TAIL_NUMBER = re.compile(r"(?P<prefix>.*?[^\d])??(?P<number>\d{1,19})")
 
 
 def weight(text: str) -> int:
-    """Return the length of a text in letters of an alphabet: one Chinese character counts three.
+    """Return the length of a text in letters of an alphabet; one Chinese character counts three.
 
     >>> weight("abc"), weight("\u6f22\u5b57")
     (3, 6)
@@ -49,7 +49,7 @@ def weight(text: str) -> int:
 
 
 class TextPiece(NamedTuple):
-    """A run of text between tags, white space folded. ``owner`` is the place of its parent element."""
+    """A run of text between tags, with white space folded. ``owner`` is the place of its parent element."""
 
     owner: int
     text: str
@@ -63,8 +63,8 @@ class Outline:
     """The elements below the body in document order; a place is an index into them.
 
     The extent of the element at ``place`` is ``range(place, ends[place])``. Time and memory are linear in the size of
-    the page. Elements beyond ``MAX_ELEMENTS``, and those whose text no reader sees, are left out. Of elements deeper
-    than ``MAX_DEPTH`` the text is there, as that of the innermost one above them that is not.
+    the page. Elements beyond ``MAX_ELEMENTS``, and those whose text no reader sees, are left out. The text of elements
+    deeper than ``MAX_DEPTH`` belongs to the innermost element above them that is not deeper.
     """
 
     def __init__(self, tree: Element) -> None:
@@ -83,7 +83,7 @@ class Outline:
         self._made: dict[tuple[object, int], Any] = {}
 
     def once(self, place: int, make: Callable[["Outline", int], T]) -> T:
-        """Return the result of a function of a place, computed once, as candidates for records share places."""
+        """Return the result of a function of a place, computed once, because candidates for records share places."""
         made: T = self._made.get((make, place), _UNMADE)
         if made is _UNMADE:
             made = self._made[make, place] = make(self, place)
@@ -137,9 +137,9 @@ class Outline:
         self._running = (0, *accumulate(running))
 
     def count_short_lines(self) -> bool:
-        """Count short lines without links as running text as well, of which one element holds several: verses.
+        """If an element contains several short lines without links (verses), count these as running text as well.
 
-        They are divided by line breaks, or are elements of their own. Return whether there are any.
+        They are separated by line breaks, or are elements of their own. Return whether there are any.
         """
         lines = [piece for piece in self.pieces if not piece.linked]
         broken = Counter(piece.owner for piece in lines)
@@ -161,7 +161,7 @@ class Outline:
         return bool(found)
 
     def count_as_running(self, first: int, end: int) -> None:
-        """Count the text in a range of places as running text, however short it is, but that of links."""
+        """Count the text in a range of places, except links, as running text, however short it is."""
         running = [after - before for before, after in pairwise(self._running)]
         for piece in self.pieces_of(self.parents[first]):
             if first <= piece.owner < end and not piece.linked and piece.weight < RUNNING:
@@ -169,15 +169,15 @@ class Outline:
         self._running = (0, *accumulate(running))
 
     def rename(self, old: str, new: str) -> None:
-        """Treat all elements with one name as if they had another."""
+        """Treat all elements with one tag as if they had another."""
         self.tags = [new if tag == old else tag for tag in self.tags]
 
     def free(self, place: int) -> int:
-        """Return the weight of the text within an element that is no part of a link."""
+        """Return the weight of the text within an element that is not in a link."""
         return self._free[self.ends[place]] - self._free[place]
 
     def linked(self, place: int) -> int:
-        """Return the weight of the text of the links within an element."""
+        """Return the weight of the text in links within an element."""
         return self._linked[self.ends[place]] - self._linked[place]
 
     def running(self, place: int) -> int:
@@ -199,7 +199,7 @@ class Outline:
             place = self.parents[place]
 
     def contains(self, outer: int, inner: int) -> bool:
-        """Return whether an element is another one or lies within it."""
+        """Return whether an element is another one or contains it."""
         return outer <= inner < self.ends[outer]
 
     def common(self, first: int, second: int) -> int:
@@ -209,7 +209,7 @@ class Outline:
         return first
 
     def pieces_of(self, place: int, without: "Extents | None" = None) -> Iterator[TextPiece]:
-        """Yield the text within an element, in document order, but for that in some extents."""
+        """Yield the text within an element, in document order, except that in some extents."""
         pieces, number, end = self.pieces, self.number_of_piece(place), self.ends[place]
         last = self.number_of_piece(end)
         while number < last:
@@ -235,11 +235,11 @@ class Outline:
         return self.pieces[number].text.split()[-1].strip(":").casefold()
 
     def number_of_piece(self, place: int) -> int:
-        """Return the number of the first piece of text behind the beginning of an element."""
+        """Return the number of the first piece of text after the beginning of an element."""
         return bisect_right(self._before, place)
 
     def is_within(self, place: int, tags: Iterable[str]) -> bool:
-        """Return whether an element is or lies in one of some names."""
+        """Return whether an element has one of the tags or is within an element that has."""
         while place >= 0:
             if self.tags[place] in tags:
                 return True
@@ -264,13 +264,13 @@ class Extents:
         return bool(self._starts) and self.end_at(place) > 0
 
     def end_at(self, place: int) -> int:
-        """Return the end of the extent that contains a place, 0 where there is none."""
+        """Return the end of the extent that contains a place; 0 if none does."""
         number = bisect_right(self._starts, place) - 1
         return self._ends[number] if number >= 0 and place < self._ends[number] else 0
 
 
 def _tokens(element: Element) -> tuple[str, ...]:
-    """Return the words of an element's class that hold no digits, sorted."""
+    """Return the words of an element's class that contain no digits, sorted."""
     given = element.get("class")
     if not given:
         return ()
@@ -289,7 +289,7 @@ def _split_number(text: str) -> tuple[str, str] | None:
 
 
 def numbered(text: str | None) -> tuple[str, str] | None:
-    """Split an identifier that ends with a number.
+    """Split an identifier that ends with a number into the part before and the number; None for others.
 
     >>> numbered("post_123"), numbered("content"), numbered("123")
     (('post_', '123'), None, ('', '123'))

@@ -29,12 +29,12 @@ _ABOVE = 4
 
 
 def is_continued(page: Page) -> bool:
-    """Return whether a page is a later one of several: by its URL, its link to the previous page, or its paginator."""
+    """Return whether a page is a later one of several: by its URL, its link to the previous page, or its pagination."""
     return _is_numbered(page.url) or _follows(page) or _is_marked(page)
 
 
 def _is_numbered(url: str) -> bool:
-    """Return whether a URL names a page beyond the first, or a number of entries to skip."""
+    """Return whether a URL gives a page number above one, or a number of entries to skip."""
     parts = urlsplit(url)
     found = _IN_PATH.search(parts.path)
     if found is not None and int(found[1]) > 1:
@@ -70,7 +70,7 @@ def _is_before(target: str, own: str) -> bool:
 
 
 def _is_marked(page: Page) -> bool:
-    """Return whether a paginator that leads back to a first page marks a number beyond it as the current page."""
+    """Return whether pagination with a link to a first page marks a later number as the current page."""
     return any(int(shown) > 1 and _leads_to_first(pager) for shown, pager in _current(page))
 
 
@@ -79,7 +79,7 @@ def _leads_to_first(pager: Element) -> bool:
 
 
 def _current(page: Page) -> Iterator[tuple[str, Element]]:
-    """Yield the numbers that paginators mark as current, with the paginator."""
+    """Yield the numbers that pagination marks as current, with the element of the pagination."""
     for element in islice(page.tree.iter("a", "span", "li", "strong", "b", "em", "button"), MAX_LINKS):
         marked = element.get("aria-current") == "page" or any(map(_CURRENT.fullmatch, _words(element)))
         if not marked or not _NUMBER.fullmatch(shown := excerpt(element, 12).strip()):

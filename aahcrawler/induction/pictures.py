@@ -1,4 +1,4 @@
-"""Finds the pictures that are content of a page, and the target of each: its file, or a page of its own."""
+"""Find the pictures that are content of a page, and the target of each: its file, or a page of its own."""
 
 import re
 from collections import Counter
@@ -17,13 +17,13 @@ from aahcrawler.page.zones import Hidden, Zone, Zones
 from aahcrawler.urls import queue_of, resolve
 
 MAX_PICTURES: Final = 2_000
-"""The most pictures of one page that are looked at."""
+"""How many pictures of one page are examined."""
 
 MIN_SIDE: Final = 40
-"""The pixels that both sides of a picture have at least, where the page declares them: smaller ones are icons."""
+"""The fewest pixels of both sides of a picture, if the page declares them: smaller ones are icons."""
 
 _SHOWN_OFTEN: Final = 2
-"""A file that a page shows more often than that is a bullet, a star or a smiley."""
+"""A file that a page shows more often than this is a bullet, a star or a smiley."""
 _FULL_SIZED: Final = (
     *("data-full", "data-full-src", "data-full-url", "data-fullsize", "data-fullsize-src", "data-full-size"),
     *("data-large", "data-large-src", "data-large-file", "data-large_image", "data-big", "data-image"),
@@ -31,7 +31,7 @@ _FULL_SIZED: Final = (
     *("data-zoom-image", "data-zoom-src", "data-mfp-src", "data-pswp-src", "data-fancybox-href", "data-src"),
     *("data-href", "data-url", "data-original", "data-download-url"),
 )
-"""Attributes in which scripts that show pictures large are told the file, those first that mean nothing else."""
+"""Attributes that give the large file to scripts, the unambiguous ones first."""
 _DECORATION: Final = re.compile(
     r"(?:^|[\W_])(?:logos?|icons?|ico|avatars?|gravatars?|smil(?:e|ey|ies|eys)|emojis?|emoticons?|badges?|buttons?|btn|"
     r"banners?|sprites?|spacer|pixel|blank|bullets?|flags?|ratings?|stars?|captcha|loading|spinner|arrows?|"
@@ -54,8 +54,8 @@ class Picture:
     """A picture in the content of a page. URLs are absolute and canonical.
 
     ``place`` is that of the ``img`` in the outline, ``link`` that of the link around it, None without one. ``file`` is
-    the full-size picture, sound or film that the page names for it, of some ``kind``; None where it names none.
-    ``target`` is the page that the link leads to. ``width`` and ``height`` are those declared, 0 where they are not.
+    the full-size picture, sound or film that the page gives for it, of some ``kind``; None if it gives none. ``target``
+    is the page to which the link leads. ``width`` and ``height`` are those declared, 0 if they are not.
     """
 
     place: int
@@ -71,7 +71,7 @@ class Picture:
 def pictures(page: Page, outline: Outline) -> tuple[Picture, ...]:
     """Return the pictures in the content of a page, in document order.
 
-    Logos, icons, avatars, smileys, advertising, and what lies in menus, sidebars and footers are left out.
+    Logos, icons, avatars, smileys, advertising, and pictures in menus, sidebars and footers are left out.
     """
     places = list(islice((place for place, tag in enumerate(outline.tags) if tag == "img"), MAX_PICTURES))
     if not places:
@@ -110,7 +110,7 @@ def _picture(page: Page, outline: Outline, place: int) -> Picture | None:
 
 
 def _named_file(page: Page, elements: list[Element], shown: str) -> str | None:
-    """Return the full-size file that attributes for scripts name."""
+    """Return the full-size file given in attributes for scripts."""
     for element in elements:
         for name in _FULL_SIZED:
             url = resolve(page.base_url, value) if (value := (element.get(name) or "").strip()) else None
@@ -125,7 +125,7 @@ def _length(element: Element, name: str) -> int:
 
 
 def _is_decoration(outline: Outline, picture: Picture, site: str) -> bool:
-    """Return whether a picture is small, called an icon or the like, or leads to another site, as advertising does."""
+    """Return whether a picture is small, named an icon or the like, or leads to another site, as advertising does."""
     if any(0 < side < MIN_SIDE for side in (picture.width, picture.height)):
         return True
     path = urlsplit(picture.shown).path.lower()
@@ -140,7 +140,7 @@ def _is_decoration(outline: Outline, picture: Picture, site: str) -> bool:
 
 
 def is_file_name(text: str) -> bool:
-    """Return whether a text is the name of a file, or what cameras call it, and no words of a person.
+    """Return whether a text is the name of a file, also one made by a camera, rather than a person's words.
 
     >>> is_file_name("tower_old.jpg"), is_file_name("DSC_0042"), is_file_name("The tower")
     (True, True, False)
@@ -149,7 +149,7 @@ def is_file_name(text: str) -> bool:
 
 
 def stem(url: str) -> str:
-    """Return the name of a file without its ending, in lower case.
+    """Return the name of a file without its extension, in lower case.
 
     >>> stem("http://a.test/big/Tower.JPG?x=1")
     'tower'

@@ -1,4 +1,4 @@
-"""The data of a page that induction computes once."""
+"""What induction computes once for each page."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,19 +25,19 @@ from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.zones import Hidden
 
 MUCH_OF_TEXT, NEARLY_ALL = 0.3, 0.8
-"""The share of a page's running text in asides that makes them no asides: with the page's heading, and without it."""
+"""If asides have this share of a page's running text, they are its content: with the page's heading, and without."""
 
 _SIDES = r"(?<!with-)(?<!has-)(?<!no-)side[-_]?bar|(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])"
 SIDE = re.compile(rf"{_SIDES}|widget", re.IGNORECASE)
-"""Names of elements beside the content; some software calls each box of its content a widget, too."""
+"""Names of elements beside the content; but some software calls each box of its content a widget."""
 SURELY_SIDE = re.compile(_SIDES, re.IGNORECASE)
-"""Names of elements that hold nothing else."""
+"""Names of elements that are never content."""
 
 
 def asides_hold_content(outline: Outline, names: Names) -> bool:
-    """Return whether the main content of the page lies in elements called ``aside``.
+    """Return whether the main content of the page is in elements with the tag ``aside``.
 
-    It does if the heading that repeats the page's title is in one and not outside, with much of the text, or if nearly
+    It is if the heading that repeats the page's title is in one and not outside, with much of the text, or if nearly
     all text is in them. Headings that lead to the front page are the site's, and asides that are named sidebars are
     sidebars.
     """
@@ -72,7 +72,7 @@ _FEWEST, _MIN_OTHER = 2, 3
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """A table or list of values of which one is a text; ``labels`` are the places of all that is none of it."""
+    """A table or list of values, one of which is a text; ``labels`` are the places of everything else in it."""
 
     place: int
     labels: tuple[int, ...]
@@ -80,7 +80,7 @@ class LabelledText:
 
 
 def labelled_texts(outline: Outline) -> tuple[LabelledText, ...]:
-    """Return the tables and lists of terms in which a text stands among values with known labels, in document order."""
+    """Return the tables and lists of terms that contain a text among values with known labels, in document order."""
     found: list[LabelledText] = []
     tried: set[int] = set()
     for piece in outline.pieces:
@@ -113,7 +113,7 @@ def text_headings(outline: Outline) -> Iterator[int]:
 def text_below(outline: Outline, heading: int) -> tuple[int, int]:
     """Return the extent of what follows an element that announces a text, up to the next heading; (0, 0) for nothing.
 
-    A heading may stand in a box of its own, beside that of its text.
+    A heading may be in a box of its own, beside that of its text.
     """
     place = heading
     while outline.parents[place] > 0 and _shown(outline, outline.parents[place]) == _shown(outline, heading):
@@ -128,7 +128,7 @@ def _shown(outline: Outline, place: int) -> int:
 
 
 def _block(outline: Outline, cell: int) -> int:
-    """Return the table or list that a cell belongs to, -1 if it belongs to none."""
+    """Return the table or list to which a cell belongs; -1 if there is none."""
     wanted = "dl" if outline.tags[cell] == "dt" else "table"
     return next((above for above in outline.ancestors(cell) if outline.tags[above] == wanted), -1)
 
@@ -186,7 +186,7 @@ def _rows(outline: Outline, block: int) -> Iterator[Sequence[int]]:
 
 
 def _field(outline: Outline, cell: int) -> FieldLabel | None:
-    """Return what the label that a cell is, or begins with, says of a value."""
+    """Return the field named by the label that a cell is, or begins with."""
     if outline.tags[cell] not in _CELLS or _shown(outline, cell) > 4 * MAX_LABEL_LENGTH:
         return None
     text = " ".join(piece.text for piece in outline.pieces_of(cell))
@@ -200,7 +200,7 @@ def _first_words(outline: Outline, cell: int) -> str:
 
 
 def _is_header(outline: Outline, above: Sequence[int], row: Sequence[int]) -> bool:
-    """Return whether a row of cells lies below one that heads each of them."""
+    """Return whether a row of cells is below a row with a header for each of them."""
     return len(above) == len(row) > 1 and all(outline.tags[each] == "th" for each in above)
 
 
@@ -209,13 +209,13 @@ _DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[
 
 @dataclass(frozen=True, slots=True)
 class PreparedPage:
-    """The common input of induction: a page's outline, the dates it shows and what reads others, its names.
+    """The common input of induction: a page's outline, the dates it shows, a reader for other dates, and its names.
 
-    ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
-    hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the
-    stretches of the page that hold comments, ``labels`` the places of blocks of labels and values, and of the labels of
-    texts beside them, ``texts`` the tables in which a text stands among values, ``headed`` the places of the headings
-    that could name the subject of the page.
+    ``writing`` is the place of the element with the first text area, None if there is none; text areas that are hidden
+    or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the parts of the
+    page with comments, ``labels`` the places of blocks of labels and values, and of the labels of texts beside them,
+    ``texts`` the tables with a text among values, ``headed`` the places of the headings that could name the subject of
+    the page.
     """
 
     outline: Outline
@@ -246,14 +246,14 @@ class PreparedPage:
         return cls(outline, dates, shown, names, writing, shapes, sections, labels, texts, headed)
 
     def section_of(self, elements: Iterable[Element]) -> CommentSection | None:
-        """Return the section of comments that all of some elements lie in, None if there is none."""
+        """Return the section of comments that contains all of the elements; None if there is none."""
         places = [self.outline.places[each] for each in elements if each in self.outline.places]
         holding = (each for each in self.sections if places and all(map(each.covers, places)))
         return next(holding, None)
 
 
 def _labels(outline: Outline, texts: Sequence[LabelledText]) -> tuple[int, ...]:
-    """Return the places of blocks of labels and values; where there are some, of the labels of texts as well."""
+    """Return the places of blocks of labels and values; if there are any, also of the labels of texts."""
     within = Extents((each.place, outline.ends[each.place]) for each in texts)
     blocks = [each for each in label_blocks(outline) if not within.cover(each)]
     blocks += [place for each in texts for place in each.labels]

@@ -1,4 +1,4 @@
-"""Finds the text of one record, or of an article: which elements in it are the body, and which are not."""
+"""Find the text of one record, or of an article: which elements in it are the body, and which are not."""
 
 import re
 from bisect import bisect_left
@@ -37,16 +37,16 @@ _MAX_CONTROLS_LENGTH = 200
 MAX_A_RECORD = 1_500
 """The most text of one record that counts, so that one long post does not decide alone."""
 _MAX_CONTROLS = 10
-"""The most elements at the end of a record that are left out as links that all records end with."""
+"""The most elements that are left out as links with which all records end."""
 _MOSTLY, _OUTWEIGHS = 0.8, 2.0
 """The share of records that have text above their byline, and its ratio to that below from which the latter is none."""
 _MIN_SIGNED = 3
-"""The fewest elements at the ends of records that show, by repeating each other, that they are signatures."""
+"""The fewest equal elements at the ends of records that count as signatures."""
 
 
 @dataclass
 class RecordPart:
-    """One record while it is read: its elements, and the records that lie within it and do not belong to it."""
+    """One record while it is read: its elements, and the records within it that do not belong to it."""
 
     roots: tuple[int, ...]
     holes: frozenset[int] = frozenset()
@@ -63,7 +63,7 @@ class RecordPart:
                 place += 1
 
     def places_among(self, outline: Outline, places: Sequence[int]) -> Iterator[int]:
-        """Yield those of some places, in order, that are its own."""
+        """Yield those of some sorted places that belong to it."""
         holes = Extents((hole, outline.ends[hole]) for hole in self.holes)
         for root in self.roots:
             within = places[bisect_left(places, root) : bisect_left(places, outline.ends[root])]
@@ -80,9 +80,9 @@ class RecordPart:
 class Content:
     """The amount of readable content within each element of a set of parts.
 
-    Short pieces count little; pieces that most parts share, the text of links, dates (in ``dated`` places) and words
-    of bylines nothing, and so does what stands in blocks of ``labels``: ``Author: X``, ``Status: new``. ``shared`` is
-    the share of parts from which a class that they have tells places from others.
+    Short pieces count little. Pieces that most parts share, the text of links, dates (in ``dated`` places), words of
+    bylines and blocks of ``labels`` (``Author: X``, ``Status: new``) count nothing. A class that ``shared`` of the
+    parts or more have distinguishes places.
     """
 
     outline: Outline
@@ -125,7 +125,7 @@ class Content:
                 above = -1 if above in roots else self.outline.parents[above]
 
     def _is_byline(self, piece: TextPiece) -> bool:
-        """Return whether a piece is a date or the words around it, as only several parts show by having them all."""
+        """Return whether a piece is a date or the words around it; needed if there is only one part."""
         return piece.weight < _SHORT and (piece.owner in self.dated or names_nobody(piece.text))
 
     def _name(self, part: RecordPart, least: int, names: dict[tuple[str, tuple[str, ...]], str]) -> None:
@@ -148,7 +148,7 @@ class Content:
             self.slots[place] = (*above, f"{name}{self._ordinal(place)}" if is_bare else name)
 
     def _ordinal(self, place: int) -> int:
-        """Return the position of an element among its siblings of the same name; those beyond the third count alike."""
+        """Return the position of an element among its siblings with the same tag; all beyond the third count alike."""
         outline = self.outline
         number = 0
         for sibling in outline.children(outline.parents[place]):
@@ -169,10 +169,7 @@ def _size_beside_date(piece: TextPiece) -> int:
 
 
 class FoundBody(NamedTuple):
-    """The body within one part: the element that holds it, and which places in it do not belong to it.
-
-    With ``elements`` it is several elements beside one another.
-    """
+    """The body within one part: its elements, and which places in them do not belong to it."""
 
     elements: tuple[int, ...]
     without: tuple[int, ...]
@@ -181,7 +178,7 @@ class FoundBody(NamedTuple):
 def bodies(content: Content, beside: Mapping[int, frozenset[int]]) -> list[FoundBody | None]:
     """Find the body of each part at one and the same place in all of them.
 
-    ``beside`` gives for each part, by its number, the places of its date, its author and its title.
+    ``beside`` gives, by the number of each part, the places of its date, its author and its title.
     """
     frontier: list[tuple[int, ...]] = [part.roots for part in content.parts]
     return _Descent(content, beside).run(frontier)
@@ -189,7 +186,7 @@ def bodies(content: Content, beside: Mapping[int, frozenset[int]]) -> list[Found
 
 @dataclass
 class _Descent:
-    """Goes down from the records to their bodies, as long as one child holds nearly all of the content."""
+    """Descends from the records to their bodies, as long as one child contains nearly all of the content."""
 
     content: Content
     beside: Mapping[int, frozenset[int]]
@@ -228,10 +225,10 @@ class _Descent:
         return kept
 
     def _without_signatures(self, kept: list[list[int]]) -> list[list[int]]:
-        """Leave out what stands behind the text of several records and is none of it.
+        """Leave out what follows the text of several records without belonging to it.
 
-        That is what follows the byline, where most of the text stands above it, and an element at the end, where other
-        records end with the very same.
+        That is what follows the byline, if most of the text is above it, and an element at the end that is equal in
+        other records.
         """
         split = [self._split(number, places) for number, places in enumerate(kept)]
         if len(kept) > 1 and sum(bool(above) for above, _ in split) >= _MOSTLY * len(kept):
@@ -256,7 +253,7 @@ class _Descent:
         return min(sum(map(self.content.weight, places)), MAX_A_RECORD)
 
     def _repeats(self, slot: Slot, last: Mapping[int, int]) -> bool:
-        """Return whether half of the elements of a slot, at least three, say what another one of them says."""
+        """Return whether half of the elements of a slot, at least three, have the same text as another one."""
         outline = self.content.outline
         texts = Counter(
             excerpt(outline.elements[place], _MAX_CONTROLS_LENGTH)
@@ -267,7 +264,7 @@ class _Descent:
         return texts.total() >= _MIN_SIGNED and 2 * repeated >= texts.total()
 
     def _links(self, place: int) -> str:
-        """Return the text of an element that shows links alone, empty if it shows others as well."""
+        """Return the text of an element that shows only links; empty if it also shows other text."""
         outline = self.content.outline
         return "" if outline.free(place) else excerpt(outline.elements[place], _MAX_CONTROLS_LENGTH)
 
@@ -304,7 +301,7 @@ class _Descent:
         return self._hold_marks(kept) and (self._dominant(inner) is not None or self._end_with_marks(inner))
 
     def _end_with_marks(self, inner: Sequence[Sequence[int]]) -> bool:
-        """Return whether records mostly consist of a text and, as their last element, who wrote it when."""
+        """Return whether records mostly consist of a text and, as their last element, its author and date."""
         signed = sum(
             len(places) > 1 and self._is_signature(number, places[-1]) and not self._is_marked(number, places[0])
             for number, places in enumerate(inner)
@@ -316,11 +313,11 @@ class _Descent:
         return any(self.content.outline.contains(place, mark) for mark in self.beside.get(number, ()))
 
     def _is_signature(self, number: int, place: int) -> bool:
-        """Return whether an element has the date, the author or the title of a record, and hardly any text beside."""
+        """Return whether an element has the date, the author or the title of a record, and hardly any other text."""
         return self._is_marked(number, place) and self.content.weight(place) < _SHORT
 
     def _hold_marks(self, kept: Sequence[Sequence[int]]) -> bool:
-        """Return whether several elements hold dates, authors or titles, so that none of them is a body as a whole."""
+        """Return whether several elements contain dates, authors or titles, so that none of them alone is a body."""
         outline = self.content.outline
         marked = sum(
             any(outline.contains(places[0], mark) for mark in self.beside.get(number, ()))
@@ -339,7 +336,7 @@ class _Descent:
         )
 
     def _dominant(self, kept: Sequence[Sequence[int]]) -> Slot | None:
-        """Return the slot that holds nearly all content, at most once in a record."""
+        """Return the slot that contains nearly all content and occurs at most once in a record."""
         outline = self.content.outline
         sums: dict[Slot, float] = defaultdict(float)
         repeated: set[Slot] = set()
@@ -405,7 +402,7 @@ class _Descent:
         )
 
     def _is_caption(self, place: int) -> bool:
-        """Return whether a row has headings alone."""
+        """Return whether a row has only header cells."""
         cells = {self.content.outline.tags[each] for each in self.content.outline.children(place)}
         return cells == {"th"}
 
@@ -419,7 +416,7 @@ class _Descent:
         return following < len(forms) and forms[following] < self.content.outline.ends[place]
 
     def _holds_mark(self, number: int, place: int) -> bool:
-        """Return whether an element holds the date or the author of a record, and is no entry of a list."""
+        """Return whether an element contains the date or the author of a record, and is not an entry of a list."""
         outline = self.content.outline
         return any(outline.contains(place, mark) for mark in self.beside.get(number, ())) and not self._is_entry(place)
 
@@ -447,7 +444,7 @@ class _Descent:
         return FoundBody(tuple(places), tuple(sorted(without)))
 
     def _speaks(self, number: int, place: int) -> bool:
-        """Return whether an element has most of its text beside its children, which show who wrote it and when."""
+        """Return whether an element has most of its text beside its children, which show the author and the date."""
         outline, marks = self.content.outline, self.beside.get(number, frozenset())
         if any(outline.parents[mark] != place for mark in marks if outline.contains(place, mark)):
             return False
@@ -490,9 +487,9 @@ def _form_places(outline: Outline, _: int) -> Sequence[int]:
 
 
 def is_entry(outline: Outline, place: int) -> bool:
-    """Return whether an element is one of several rows with running text in one cell and others beside it.
+    """Return whether an element is one of several rows with running text in one cell and other cells beside it.
 
-    Such are the posts of a thread in a table: a name in the row does not make it a byline.
+    Posts of a thread in a table are such rows: a name in the row does not make it a byline.
     """
     if outline.tags[place] != "tr":
         return False

@@ -1,4 +1,4 @@
-"""Extracts the authors, dates and titles of records, each from the same place in all of them."""
+"""Extract the authors, dates and titles of records, each from the same place in all of them."""
 
 import re
 from collections import Counter, defaultdict
@@ -37,7 +37,7 @@ from aahcrawler.page.text import excerpt, fold
 
 _MAX_BYLINE_LENGTH = 150
 MAX_PLACES = 400
-"""The most elements of one record that are examined for its author."""
+"""How many elements of one record are examined for its author."""
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _REPLY = re.compile(
@@ -45,9 +45,9 @@ _REPLY = re.compile(
 )
 _DIGITS = re.compile(r"\d+")
 _LABELLED = 2.5
-"""What a label before a name is worth: ``Author:``; one of something else, as ``Owned by:``, forbids it."""
+"""The score of a label before a name: ``Author:``; a label of another field, such as ``Owned by:``, excludes it."""
 _NUMBER_OF_POST = re.compile(r"^\W*[(\[#]\s*\d+(?:\.\d+)*\s*[)\]:.]?\s+")
-"""The number of a post before the name of who wrote it: ``(2) By Ann``, ``#3 Ann``."""
+"""The number of a post before the name of its author: ``(2) By Ann``, ``#3 Ann``."""
 
 
 def subject(title: str) -> str:
@@ -61,7 +61,7 @@ def subject(title: str) -> str:
 
 @dataclass
 class Fields:
-    """The fields of the parts of one set, apart from their bodies, by number; missing ones have no entry."""
+    """The fields of the parts of one set, except their bodies, by number; missing ones have no entry."""
 
     dates: dict[int, ShownDate] = field(default_factory=dict)
     names: dict[int, ShownName] = field(default_factory=dict)
@@ -83,18 +83,18 @@ def read_fields(content: Content, shown: Sequence[ShownDate], page_title: str = 
 
 
 def read_unsigned(content: Content, shown: Sequence[ShownDate], page_title: str = "") -> Fields:
-    """Find dates and titles of parts, which takes a tenth of the time that their authors take."""
+    """Find dates and titles of parts, which takes a tenth of the time needed for their authors."""
     dated = frozenset(each.place for each in shown)
     return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title), dated))
 
 
 def sign(fields: Fields, content: Content, shown: Sequence[ShownDate]) -> None:
-    """Add the authors of parts to their dates and titles."""
+    """Add the authors of parts to ``fields``, which has their dates and titles."""
     fields.names = _Names(content, fields, frozenset(each.place for each in shown)).choose()
 
 
 def choose_dates(content: Content, shown: Sequence[ShownDate]) -> dict[int, ShownDate]:
-    """Return the date of each part: from the place that most have, whose dates differ and follow one another."""
+    """Return the date of each part, from the place that most parts have and whose dates differ and are in order."""
     by_slot: dict[Slot, dict[int, ShownDate]] = defaultdict(dict)
     at = {each.place: each for each in shown if not is_of_change(content.outline, each)}
     for number, part in enumerate(content.parts):
@@ -129,7 +129,7 @@ def _date_score(found: Mapping[int, ShownDate], records: int) -> float:
 def _titles(content: Content, page_title: str, dated: Collection[int]) -> dict[int, tuple[str, int]]:
     """Return for each part the text that repeats the page's title (``Re: The harbour``), else its first heading.
 
-    What heads most parts alike (``Comments``) is no title of any.
+    A heading that most parts share (``Comments``) is not a title.
     """
     found: dict[int, tuple[str, int]] = {}
     for number, part in enumerate(content.parts):
@@ -142,7 +142,7 @@ def _titles(content: Content, page_title: str, dated: Collection[int]) -> dict[i
 
 
 def _is_byline(outline: Outline, place: int, dated: Collection[int]) -> bool:
-    """Return whether a heading shows who wrote when: it has a date, and words of bylines beside it or a link."""
+    """Return whether a heading shows author and date: it has a date, and words of bylines or a link beside it."""
     return any(each in dated for each in range(place, outline.ends[place]))
 
 
@@ -168,7 +168,7 @@ def _subject_of(outline: Outline, place: int) -> str:
 
 @dataclass
 class _Names:
-    """Looks for the place at which the parts name their authors."""
+    """Finds the place at which the parts name their authors."""
 
     content: Content
     fields: Fields
@@ -188,7 +188,7 @@ class _Names:
         return self._best(slots) or self._best(turns) or self._beside_dates()
 
     def _best(self, slots: Mapping[Slot, dict[int, ShownName]]) -> dict[int, ShownName]:
-        """Return the names of the places that most likely show authors, none where no place does."""
+        """Return the names at the places that most likely show authors; none if no place does."""
         ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
         good = [(score, slot) for score, slot in ranked if score >= 3.0]
         chosen: dict[int, ShownName] = {}
@@ -264,7 +264,7 @@ class _Names:
         return score
 
     def _lead_apart(self, found: Mapping[int, ShownName]) -> bool:
-        """Return whether the same text links to a page of its own in most of its places: a title, and no name."""
+        """Return whether equal texts link to different pages in most places, so that they are titles, not names."""
         led: dict[str, list[str]] = defaultdict(list)
         for name in found.values():
             if name.href and not name.href.startswith("#") and not names_author(self.content.outline, name.place):
@@ -273,7 +273,7 @@ class _Names:
         return sum(len(set(hrefs)) == len(hrefs) for hrefs in repeated) > len(repeated) / 2
 
     def _is_user(self, name: ShownName) -> bool:
-        """Return whether a name leads to a page of a person and is called one, as on the page of one author's posts."""
+        """Return whether a name leads to a person's page and is marked as a name, as on one author's list of posts."""
         called = self.content.outline.once(name.place, names_user)
         return called and bool(name.href and is_user_address(name.href))
 
@@ -286,7 +286,7 @@ class _Names:
         return above >= 0 and outline.depths[name.place] - outline.depths[above] <= 3 and outline.free(above) < 200
 
     def _is_in_byline(self, name: ShownName) -> bool:
-        """Return whether a name and the date have a line to themselves, but for words such as ``remarked on``."""
+        """Return whether a name and the date are alone in a line, except for words such as ``remarked on``."""
         outline = self.content.outline
         dated = self.fields.dates.get(name.number)
         above = outline.common(name.place, dated.place) if dated is not None else -1
@@ -312,12 +312,12 @@ class _Names:
         return self.content.outline.contains(name.place, title[1]) and subject(name.text) == subject(title[0])
 
     def _stands_in_line(self, place: int, holder: int) -> bool:
-        """Return whether an element is a word or more of the line that its parent is."""
+        """Return whether an element is some words of the line that its parent is."""
         outline = self.content.outline
         return outline.parents[place] == holder and outline.tags[place] in ("b", "strong", "cite", "em", "i", "bdi")
 
     def _beside_dates(self) -> dict[int, ShownName]:
-        """Read names from the text in one element with the date: ``Ann Boyd on 12 May:``."""
+        """Read names from text in the element of the date: ``Ann Boyd on 12 May:``."""
         outline = self.content.outline
         found: dict[int, ShownName] = {}
         for number, dated in self.fields.dates.items():
@@ -337,7 +337,7 @@ class _Names:
 def _are_kin(one: Slot, other: Slot) -> bool:
     """Return whether two trails, labels last, differ only in the classes of one element above their target.
 
-    The head of a first post often has a class of its own.
+    The header of a first post often has a class of its own.
 
     >>> _are_kin(("li0", "div0", "b.user", ""), ("li0", "div.head", "b.user", ""))
     True
@@ -351,7 +351,7 @@ def _are_kin(one: Slot, other: Slot) -> bool:
 
 
 def _beside(text: str, date: str) -> str:
-    """Return the name before the date in a line, else the one behind it; "" where there is none.
+    """Return the name before the date in a line, else the one after it; "" if there is none.
 
     >>> _beside("(2) By Ann Boyd on 12 May 2021 in reply to", "12 May 2021"), _beside("9 May 2021 by jo", "9 May 2021")
     ('Ann Boyd', 'jo')
@@ -364,7 +364,7 @@ def _beside(text: str, date: str) -> str:
 
 
 def labelled_date(outline: Outline, blocks: Iterable[int], shown: Sequence[ShownDate]) -> ShownDate | None:
-    """Return the first date in blocks of labels and values that a label calls that of the writing: ``Created``."""
+    """Return the first date in blocks of labels and values whose label means the time of writing: ``Created``."""
     for block in blocks:
         for each in shown:
             is_within = outline.contains(block, each.place)
@@ -374,12 +374,12 @@ def labelled_date(outline: Outline, blocks: Iterable[int], shown: Sequence[Shown
 
 
 def _are_numbered(texts: Collection[str]) -> bool:
-    """Return whether texts differ in their numbers alone: ``msg14 (view)``, ``msg15 (view)``."""
+    """Return whether texts differ only in their numbers: ``msg14 (view)``, ``msg15 (view)``."""
     return len(texts) > 1 and len({_DIGITS.sub("", text) for text in texts}) == 1
 
 
 def _without_common_words(found: Mapping[int, ShownName]) -> dict[int, ShownName]:
-    """Take the words off that all names begin or end with."""
+    """Remove the words with which all names begin or end."""
     words = {number: name.text.split() for number, name in found.items()}
     if len({name.text for name in found.values()}) > 1:
         for at in (0, -1):

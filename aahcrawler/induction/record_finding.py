@@ -1,4 +1,4 @@
-"""Finds the records of a page and decides what kind they are."""
+"""Find the records of a page and decide what kind they are."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -43,31 +43,31 @@ from aahcrawler.urls import resolve
 
 MIN_CONFIDENCE = 0.5
 KNOWN = 0.95
-"""The confidence of records of a shape that other pages of the site have shown."""
+"""The confidence of records with a shape known from other pages of the site."""
 
 COMMENTS = 0.9
 """The least confidence of records in a section of comments."""
 
 MAX_DATES = 2.5
-"""The mean number of dates of a record beyond which it is several records."""
+"""If records have more dates on average, each is several records."""
 
 MESSAGES = 0.93
-"""The confidence of a message alone on its page, whose sender and date have labels."""
+"""The confidence of a message alone on its page with labels for sender and date."""
 
 MIN_BODIED = 0.7
-"""The share of records that have a text."""
+"""The smallest share of records that must have a text."""
 
 MOSTLY, AS_DATED = 0.8, 0.6
 """The share of records without dates that have an author and are called posts, and what that is worth in dates."""
 
 SURELY = 0.9
-"""The share of records called posts that have a date and an author from which their texts may be of any length."""
+"""If this share of records named posts have a date and an author, their texts may have any length."""
 
 MOSTLY_LINKED = 0.6
-"""The ratio of text in links to other text from which records are entries that lead to others."""
+"""From this ratio of text in links to other text on, records are entries that lead to other pages."""
 
 MOSTLY_TITLES = 0.6
-"""The share of records of one line without a sentence from which they are rows of a list."""
+"""From this share of one-line records without a sentence on, records are rows of a list."""
 
 _MAX_TITLE_LENGTH = 120
 _ENDS = tuple(".!…。！'\"")
@@ -77,7 +77,7 @@ _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
 
 
 def records(page: Page) -> tuple[RecordSet, ...]:
-    """Return the sets of records of an HTML page, in document order; only those of comments lie in records of another.
+    """Return the sets of records of an HTML page, in document order; only comments may be within other records.
 
     A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the time
     is linear in the size of the page, and the close examination is bounded.
@@ -86,7 +86,7 @@ def records(page: Page) -> tuple[RecordSet, ...]:
 
 
 def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
-    """Return the sets of records, as `records` does, of a page that is prepared already."""
+    """Return the sets of records of a prepared page, as `records` does."""
     outline = prepared.outline
     signed = preformatted_messages(outline, prepared.dates, prepared.names)
     signed = signed or signed_records(outline, prepared.shown, prepared.names.base)
@@ -127,7 +127,7 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
 
 
 def _opened(prepared: PreparedPage, each: "_Judged", accepted: Sequence["_Judged"]) -> "_Judged":
-    """Return the posts of a thread with the first one, where it stands before them in a frame of its own."""
+    """Return the posts of a thread together with the first one, if that is before them in a different frame."""
     outline = prepared.outline
     if each.set.nature is not Nature.POSTS or each.set.confidence < SURE or each.set.alone or each.set.aside:
         return each
@@ -144,7 +144,7 @@ def _opened(prepared: PreparedPage, each: "_Judged", accepted: Sequence["_Judged
 
 
 def _messages(prepared: PreparedPage) -> Sequence[tuple[int, ...]]:
-    """Return the one message of a page whose sender and date stand in a block of labels; none for several."""
+    """Return the one message of a page whose sender and date are in a block of labels; none if there are several."""
     own = prepared.names
     found = [each for block in prepared.labels if (each := message(prepared.outline, block, own.base, own.own))]
     found += [(each.place,) for each in prepared.texts if each.told.issuperset((FieldLabel.AUTHOR, FieldLabel.DATE))]
@@ -152,14 +152,14 @@ def _messages(prepared: PreparedPage) -> Sequence[tuple[int, ...]]:
 
 
 def _holds_own_comments(prepared: PreparedPage, candidate: Candidate) -> bool:
-    """Return whether one of several records holds the section of comments that others lie in: its comments."""
+    """Return whether one of several records contains the section of comments that others are in, as its own."""
     outline = prepared.outline
     held = [each for each in prepared.sections for root in candidate.roots if outline.contains(root, each.first)]
     return any(sum(each.covers(root) for root in candidate.roots) for each in held)
 
 
 def _known(prepared: PreparedPage, found: Sequence["_Judged"]) -> Iterator["_Judged"]:
-    """Yield records of the shapes that the site has shown on other pages, where no posts were found by other means."""
+    """Yield records with shapes known from other pages of the site, if no posts were found by other means."""
     outline = prepared.outline
     for shape in known_shapes(prepared.shapes):
         roots = matches(outline, shape)
@@ -182,11 +182,11 @@ class _Judged:
         return own_text(outline, [(place,) for place in self.places])
 
     def is_nested(self, outline: Outline) -> bool:
-        """Return whether a record lies within another one, as where answers are kept within what they answer."""
+        """Return whether a record lies within another one, as answers may lie within what they answer."""
         return any(after < outline.ends[before] for before, after in pairwise(self.places))
 
     def comments_on(self, other: "_Judged", outline: Outline) -> bool:
-        """Return whether these are comments in records of another set: beside the texts, dates and authors of those."""
+        """Return whether these are comments in records of another set, beside the texts, dates and authors of those."""
         if Nature.TEASERS in (self.set.nature, other.set.nature) or self.set.confidence < SURE:
             return False
         ends = outline.ends
@@ -228,7 +228,7 @@ class _Reading:
     prepared: PreparedPage
     candidate: Candidate
     regions: dict[FoundBody, Region] = field(default_factory=dict)
-    """The regions of bodies, of each of which the text is read once."""
+    """The regions of bodies, so that the text of each is read once."""
 
     @cached_property
     def _dated(self) -> frozenset[int]:
@@ -236,7 +236,7 @@ class _Reading:
 
     @cached_property
     def _are_comments(self) -> bool:
-        """Whether all of the records lie in one section of comments."""
+        """Whether all of the records are in one section of comments."""
         roots = (self.prepared.outline.elements[place] for place in self.candidate.roots)
         return self.prepared.section_of(roots) is not None
 
@@ -265,9 +265,9 @@ class _Reading:
         return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence, alone=alone)
 
     def of_shape(self, shape: RecordShape) -> RecordSet | None:
-        """Return the records of a known shape that have a text and a date or an author; None where there are none.
+        """Return the records of a known shape that have a text and a date or an author; None if there are none.
 
-        Those of a shape that may stand anywhere have both.
+        Records of a shape that may occur anywhere must have both.
         """
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
@@ -292,7 +292,7 @@ class _Reading:
         return RecordSet(_container(outline, parts), chosen, Nature.POSTS, KNOWN)
 
     def _place_fields(self, fields: Fields, parts: Sequence[RecordPart], shape: RecordShape) -> None:
-        """Read dates and authors where records of the shape have shown them before."""
+        """Read dates and authors at the places where records of the shape had them before."""
         outline, at = self.prepared.outline, {each.place: each for each in self.prepared.shown}
         for number, part in enumerate(parts):
             if shape.date is not None:
@@ -334,7 +334,7 @@ class _Reading:
         )
 
     def _are_titles(self, records: Sequence[Record]) -> bool:
-        """Return whether most records are short lines without a sentence, with a page of its own: rows of a list."""
+        """Return whether most records are short lines without a sentence, with a page of their own: rows of a list."""
         if len(records) < _MIN_LINKED:
             return False
         texts = (each.body.plain() for each in records if each.body is not None and self._stands_elsewhere(each))
@@ -344,9 +344,9 @@ class _Reading:
         return record.permalink is not None and record.permalink.partition("#")[0] not in self.prepared.names.own
 
     def _are_links(self, parts: Sequence[RecordPart], records: Sequence[Record]) -> bool:
-        """Return whether what varies in records is as much the text of links as other text: entries of a time line.
+        """Return whether the variable text of records is as much in links as not: entries of a time line.
 
-        Links that show an author or a date, and nothing else, do not count.
+        Links that show only an author or a date do not count.
         """
         if len(parts) < _MIN_LINKED or self._are_comments:
             return False
@@ -361,18 +361,18 @@ class _Reading:
         return linked >= MOSTLY_LINKED * free
 
     def _fills_link(self, place: int) -> bool:
-        """Return whether the text of an element is all that the link shows that it is or lies in."""
+        """Return whether the text of an element is the whole text of the link that it is or lies in."""
         outline = self.prepared.outline
         link = next((each for each in (place, *outline.ancestors(place)) if outline.tags[each] == "a"), place)
         return outline.linked(link) == outline.linked(place)
 
     def _are_of_one_author(self, records: Sequence[Record]) -> bool:
-        """Return whether this is the page of the author of most records: it lists what stands on other pages."""
+        """Return whether this is the page of the author of most records, so that it lists posts of other pages."""
         own = {url for each in self.prepared.names.own for url in (each, each.partition("?")[0]) if not is_front(url)}
         return sum(each.author is not None and each.author.href in own for each in records) >= 0.6 * len(records)
 
     def _confidence(self, content: Content, fields: Fields, found: Sequence[FoundBody | None]) -> float:
-        """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
+        """Return the confidence that people wrote these records, based on dates, authors and texts of their own."""
         outline, parts = self.prepared.outline, content.parts
         size = len(parts)
         bodied = _bodied(found)
@@ -410,12 +410,12 @@ class _Reading:
         return self.regions[found]
 
     def _called_records(self) -> float:
-        """Return the share of records that their identifiers call posts or comments, each by a number of its own."""
+        """Return the share of records whose identifiers name them posts or comments, with a different number each."""
         elements = [self.prepared.outline.elements[place] for place in self.candidate.roots]
         return len({each.get("id") for each in elements if called_record(each)}) / len(elements)
 
     def _dated_within(self, parts: Sequence[RecordPart]) -> int:
-        """Return how many days records show; one that is written in several ways counts once in each."""
+        """Return how many days records show; a day that is written in several ways counts once in each record."""
         outline, days = self.prepared.outline, self._days
         return sum(len({days[place] for place in part.places(outline) if place in days}) for part in parts)
 
@@ -469,7 +469,7 @@ class _Reading:
         )
 
     def _title(self, title: tuple[str, int] | None, name: ShownName | None, found: FoundBody | None) -> str:
-        """Return the title in a heading of the record; "" if it is in the body or has the author's name in it."""
+        """Return the title in a heading of the record; "" if it is in the body or contains the author's name."""
         outline = self.prepared.outline
         if title is None or found is None or any(outline.contains(place, title[1]) for place in found.elements):
             return ""
@@ -481,7 +481,7 @@ class _Reading:
         return text
 
     def _stand_here(self, records: Sequence[Record]) -> bool:
-        """Return whether records are addressed as parts of this page, and no sidebar by its name holds them."""
+        """Return whether records have URLs within this page, and are not in an element named a sidebar."""
         outline = self.prepared.outline
         above = self._around(outline.places[records[0].element])
         if any(outline.tags[place] == "nav" or self._is_named(place, SURELY_SIDE) for place in above):
@@ -494,7 +494,7 @@ class _Reading:
         return here >= 0.6 * len(records)
 
     def _refers_to_itself(self, record: Record) -> bool:
-        """Return whether a record has a link to a place in this very page: its own, or the form to answer with."""
+        """Return whether a record has a link to a place on this page: its own, or the form to answer it."""
         links = (link.get("href") or "" for element in record.elements for link in element.iter("a"))
         base, own = self.prepared.names.base, self.prepared.names.own
         return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
@@ -505,7 +505,7 @@ class _Reading:
         return any(tags[above] in _OUTSIDE or self._is_named(above, SIDE) for above in around)
 
     def _around(self, place: int) -> Sequence[int]:
-        """Return the places of the elements around one, up to the page's main element or its body."""
+        """Return the places of the elements around this one, up to the page's main element or its body."""
         outline = self.prepared.outline
         return list(takewhile(lambda above: above > 0 and outline.tags[above] != "main", outline.ancestors(place)))
 
@@ -532,7 +532,7 @@ def _container(outline: Outline, parts: Sequence[RecordPart]) -> Element:
 
 
 def _holes(outline: Outline, record: tuple[int, ...], roots: Sequence[int]) -> frozenset[int]:
-    """Return the roots, of all in document order, that lie within a record and are not its own."""
+    """Return those of the sorted roots that are within a record and are not its own."""
     inside: list[int] = []
     for own in record:
         inside += roots[bisect_right(roots, own) : bisect_left(roots, outline.ends[own])]
@@ -540,7 +540,7 @@ def _holes(outline: Outline, record: tuple[int, ...], roots: Sequence[int]) -> f
 
 
 def _with_parents(outline: Outline, parts: Sequence[RecordPart], records: Sequence[Record]) -> tuple[Record, ...]:
-    """Tell of each record which earlier one it lies below in a tree of replies."""
+    """Set the parent of each record that is below an earlier one in a tree of replies."""
     found: list[Record] = []
     above: list[int] = []
     for number, record in enumerate(records):
@@ -554,7 +554,7 @@ def _with_parents(outline: Outline, parts: Sequence[RecordPart], records: Sequen
 
 
 def _is_below(outline: Outline, first: int, second: int) -> bool:
-    """Return whether the second element answers the first: it lies in it, or in a sibling of it in its item."""
+    """Return whether the second element answers the first: it is within it, or in a sibling of it in its list item."""
     if outline.contains(first, second):
         return True
     common = outline.common(first, second)
@@ -573,10 +573,10 @@ def _branch(outline: Outline, common: int, place: int) -> int:
 
 
 def with_opening(outline: Outline, found: RecordSet, shown: Sequence[ShownDate]) -> tuple[int, ...]:
-    """Return the places of an element before some records, and of these; none unless exactly one is built like them.
+    """Return the place of an element before some records, and theirs; none unless exactly one is like them.
 
-    It shows a date and an author at the same trails as the records, which have classes. The records are narrowed to
-    the innermost elements with all of their text, as the frames of replies have more around them.
+    It shows a date and an author at the same trails as the records, which have classes. The records are narrowed to the
+    innermost elements with all of their text, because replies have more elements around them.
     """
     if any(len(record.elements) > 1 for record in found.records):
         return ()
@@ -586,7 +586,7 @@ def with_opening(outline: Outline, found: RecordSet, shown: Sequence[ShownDate])
         for record, place in zip(found.records, places, strict=True)
     ]
     shape = shape_of(outline, alike)
-    if shape.date is None or shape.author is None or not _is_telling(shape.date[1] + shape.author[1]):
+    if shape.date is None or shape.author is None or not any(step.words for step in shape.date[1] + shape.author[1]):
         return ()
     first = min(places)
     author = (shape.author[0], _loosened(shape.author[1]))
@@ -594,10 +594,6 @@ def with_opening(outline: Outline, found: RecordSet, shown: Sequence[ShownDate])
     before = {root for each in shown if each.place < first for root in _roots(outline, each.place, date)}
     opening = [root for root in before if outline.ends[root] <= first and follow(outline, (root,), author)]
     return (opening[0], *places) if len(opening) == 1 else ()
-
-
-def _is_telling(trail: Trail) -> bool:
-    return any(step.words for step in trail)
 
 
 def _loosened(trail: Trail) -> Trail:
@@ -617,7 +613,7 @@ def _roots(outline: Outline, dated: int, trail: Trail) -> Iterator[int]:
 
 
 def _narrowed(outline: Outline, place: int) -> int:
-    """Return the innermost element that holds all of the text of one, links included."""
+    """Return the innermost element with all of an element's text, including links."""
     while True:
         whole = outline.free(place) + outline.linked(place)
         inner = [child for child in outline.children(place) if outline.free(child) + outline.linked(child) == whole]

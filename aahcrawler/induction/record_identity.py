@@ -1,4 +1,4 @@
-"""Finds the URLs of records: fragments of their page, and permalinks."""
+"""Find the URLs of records: fragments of their page, and permalinks."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ from aahcrawler.page.text import excerpt
 from aahcrawler.urls import resolve
 
 Template = tuple[str, str]
-"""A URL and its fragment, with ``NUMBER`` in place of what tells records apart."""
+"""A URL and its fragment, with ``NUMBER`` in place of the part that distinguishes records."""
 
 NUMBER = "\0"
 MAX_ADDRESSED = 0.6
-"""The share of records that have a link of the same template if it is that of their URLs."""
+"""The share of records that must have a link of a template for it to be the template of their URLs."""
 
 _BY_LINK = 1
 _BY_WORDS = 2
@@ -33,7 +33,7 @@ _LAST = re.compile(r"[/=?&]")
 _DIGEST = re.compile(r"[0-9a-fA-F]{8,}|[A-Z0-9]{16,}")
 _IDENTIFIER = re.compile(r"(?=\D*\d)[\w.@+~%-]{6,}")
 _MAX_OWN_LENGTH = 24
-"""The most characters of a link that shows a number and leads to the record; a longer one is a title."""
+"""The most characters of a link that shows a number and leads to its record; a longer one is a title."""
 _DEED = re.compile(
     r"(?:^|[/?&=;_.])(?:new|post|do|add|un)?(?:repl|quot|edit|report|delet|vot|like|rat[ei]|flag|login|register|shar[ei]|"
     r"print|histor|revision|diff|complain|bookmark|subscri|moderat|reput|karma|warn|ignor)[a-z]{0,9}(?=$|[/?&=;_.#\d])|"
@@ -41,19 +41,19 @@ _DEED = re.compile(
     re.IGNORECASE,
 )
 _MAX_KEPT = 200
-"""The longest reference that is remembered as one to a deed or not: most links of a page are on others as well."""
+"""The longest reference for which the answer whether it is an action is cached: most links are on several pages."""
 _PERMALINK = re.compile(r"permalink|permalien|bookmark|direct ?link|anchor|\burl\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\W*\d{1,7}\W*")
 _LINK_WORD = re.compile(
     r"\W*(?:link|url|permalink|permalien|permanent link|direct link|anchor|¶|🔗|∞)\W*", re.IGNORECASE
 )
-"""What a link to a record itself shows: its number, or that it is one."""
+"""The text of a link to a record itself: its number, or a word for link."""
 
 
 class RecordIdentity(NamedTuple):
-    """The URL of a record: the fragment within the page, and the URL it gives for itself.
+    """The URL of a record: its fragment within the page, and the URL it gives for itself.
 
-    ``template`` are that URL and its fragment with a NUL in place of the record's number; None without a URL.
+    ``template`` is that URL and its fragment with a NUL in place of the record's number; None without a URL.
     """
 
     key: str | None
@@ -63,7 +63,7 @@ class RecordIdentity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A link of a record that may lead to the record itself: the more surely, the higher its ``rank``."""
+    """A link of a record that may lead to the record itself; the higher its ``rank``, the surer."""
 
     rank: int
     template: Template
@@ -74,11 +74,11 @@ class _Reference:
 def addresses(
     outline: Outline, parts: Sequence[RecordPart], base: str, own: frozenset[str], known: Template | None = None
 ) -> list[RecordIdentity]:
-    """Find the identifiers of records, and their URLs, which differ in their numbers alone.
+    """Find the identifiers of records, and their URLs, which differ only in their numbers.
 
-    Such a URL stands in the links of most records; its fragment lies within the record, or it repeats the number
-    of the record's identifier and is marked as the record's link or leads to this page (``own``). A single record is
-    believed if its fragment tells, or if its URL is of a ``known`` template.
+    Such a URL is in the links of most records; its fragment lies within the record, or it repeats the number of the
+    record's identifier and is marked as the record's link or leads to this page (``own``). For a single record, the
+    fragment must show it, or the URL must match a ``known`` template.
     """
     keys = [tuple(_keys(outline, part)) for part in parts]
     found = [_references(outline, part, names, base, own) for part, names in zip(parts, keys, strict=True)]
@@ -92,10 +92,10 @@ def addresses(
 
 
 def _owned(found: Sequence[Sequence[_Reference]]) -> list[_Reference | None]:
-    """Return the reference that leads to each record itself, of those with the template of such URLs.
+    """Return the reference that leads to each record itself, among those with the template of such URLs.
 
-    Answers link to what they answer as well, in the same way. So the surest is taken, of several the one that no other
-    record has to be known by: that of a record with a single one is its own.
+    Answers link to what they answer in the same way. So references of the highest rank are used, and if there are
+    several, the one that no other record needs: a record with a single reference owns it.
     """
     left = [[each for each in references if each.rank == max(one.rank for one in references)] for references in found]
     for _ in range(_MAX_ROUNDS):
@@ -108,7 +108,7 @@ def _owned(found: Sequence[Sequence[_Reference]]) -> list[_Reference | None]:
 
 
 def _template(found: Sequence[Sequence[_Reference]], known: Template | None) -> Template | None:
-    """Return the template of the URLs that most records have, of several the surest."""
+    """Return the template of the URLs that most records have; if there are several, the one with the highest rank."""
     ranks: dict[Template, int] = {}
     numbers: dict[Template, list[str]] = {}
     for references in found:
@@ -164,11 +164,11 @@ def _references(
 
 
 def _own_links(outline: Outline, part: RecordPart, base: str, own: frozenset[str], *, keyed: bool) -> list[_Reference]:
-    """Return the links of a record to a page of its own: what they show is its number, a date, or that they are links.
+    """Return the links of a record to a page of its own: they show its number, a date, or a word for link.
 
-    Records that come this far have no identifiers that their links repeat; where they have others (``keyed``), a link
-    has to say that it is the record's. A link with words of its own leads to what a record is about, and one to a page
-    of its author is not the record's, whatever number is in the name.
+    These records have no identifiers that their links repeat; if they have others (``keyed``), a link must say that it
+    is the record's. A link with words of its own leads to the record's subject, and one to a page of its author is not
+    the record's, whatever number is in the name.
     """
     found: list[_Reference] = []
     titled: set[str] = set()
@@ -194,7 +194,7 @@ def _own_links(outline: Outline, part: RecordPart, base: str, own: frozenset[str
 
 
 def _identifier(address: str) -> str:
-    """Return the number, or the digest or other long identifier, that the path or the query of a reference ends with.
+    """Return the number, the digest or another long identifier at the end of a reference's path or query.
 
     >>> _identifier("/post/120/"), _identifier("/list/message/4TQWXH2Z7K/"), _identifier("/wiki/Harbour")
     ('120', '4TQWXH2Z7K', '')
@@ -208,7 +208,7 @@ def _identifier(address: str) -> str:
 
 
 def _is_deed(href: str) -> bool:
-    """Return whether a reference leads to something that can be done to a record. Short ones are remembered."""
+    """Return whether a reference leads to an action on a record. The answers for short ones are cached."""
     return _is_short_deed(href) if len(href) <= _MAX_KEPT else _DEED.search(href) is not None
 
 
@@ -241,7 +241,7 @@ def _ends_with_number(address: str, numbers: frozenset[str]) -> bool:
 
 
 def _number(text: str, known: frozenset[str], numbers: frozenset[str]) -> str:
-    """Return the number that a reference ends with; the whole fragment where it is an identifier without one."""
+    """Return the number at the end of a reference, or the whole fragment if it is an identifier without one."""
     text = text.rstrip("/")
     found = numbered(text)
     if found is not None and (found[1] in numbers or text in known):
@@ -251,7 +251,7 @@ def _number(text: str, known: frozenset[str], numbers: frozenset[str]) -> str:
 
 
 def _templated(text: str, number: str) -> str:
-    """Return a text with a NUL in place of each run of digits, or whole segment, that is a number."""
+    """Return a text with a NUL in place of each run of digits, or whole segment, that equals the number."""
     return re.sub(rf"(?<![0-9A-Za-z]){re.escape(number)}(?![0-9A-Za-z])|(?<=\D){re.escape(number)}(?!\d)", NUMBER, text)
 
 
@@ -261,7 +261,7 @@ def _is_marked(outline: Outline, place: int) -> bool:
 
 
 def says_link(outline: Outline, place: int) -> bool:
-    """Return whether a link says in words that it is one, or has a date in it."""
+    """Return whether a link is called a link in words, or contains a date."""
     element = outline.elements[place]
     words = " ".join(element.get(name) or "" for name in ("rel", "class", "title", "itemprop", "aria-label"))
     if _PERMALINK.search(words) or next(element.iter("time"), None) is not None:
@@ -270,7 +270,7 @@ def says_link(outline: Outline, place: int) -> bool:
 
 
 def _is_here(url: str, own: frozenset[str]) -> bool:
-    """Return whether a URL is that of this page, but for its query."""
+    """Return whether a URL is that of this page, apart from its query."""
     return not is_front(url) and any(url.partition("?")[0] == page.partition("?")[0] for page in own)
 
 
@@ -284,7 +284,7 @@ def _anchor_before(element: Element) -> str | None:
 
 
 def _keys(outline: Outline, part: RecordPart) -> Iterator[str]:
-    """Yield identifiers that end with a number, those of the outermost elements first, then all others."""
+    """Yield identifiers that end with a number, first those of the outermost elements, then all others."""
     others: list[str] = []
     for root in part.roots:
         if key := _anchor_before(outline.elements[root]):

@@ -23,7 +23,7 @@ class Region:
     text: str | None = None
 
     def plain(self) -> str:
-        """Return the plain text, a line for each block; it is read once, as readers do not change trees."""
+        """Return the plain text, one line for each block. It is read once, because readers do not change trees."""
         return self._plain if self.text is None else self.text
 
     @cached_property
@@ -37,9 +37,9 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """The author of a record: the name shown, the element it was read from, and the URL it links to, if any.
+    """The author of a record: the name shown, the element it was read from, and the URL of its link, if any.
 
-    ``labelled`` says that a label before the name calls it an author's: ``Reported by``.
+    ``labelled`` is True if a label before the name says that it is an author's: ``Reported by``.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Byline:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """The date of a record: what was read, and the element it was read from.
+    """The date of a record: what was read, and the element from which it was read.
 
-    ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it.
+    ``attribute`` names the attribute of the element that contains it; it is empty if the element shows it.
     """
 
     read: DateReading
@@ -66,9 +66,9 @@ class Dated:
 
     @property
     def told(self) -> datetime | None:
-        """The date and time, None if the page does not tell the day and its year.
+        """The date and time; None if the page does not give the day and its year.
 
-        Old forums leave the year out of all dates: the last year that had such a day would mostly be wrong.
+        Old forums leave the year out of all dates: the last year with such a day would mostly be wrong.
         """
         return None if self.read.vague or self.read.lacks_year else self.read.moment
 
@@ -77,10 +77,10 @@ class Dated:
 class Record:
     """One of the repeated objects of a page.
 
-    ``elements`` are adjacent; most records are one element, some a pair of table rows. ``key`` is the fragment by which
-    the page addresses the record (the value of an ``id`` or ``name``), ``permalink`` the URL that the record gives
-    for itself, absolute and with its fragment. ``parent`` is the position in the set of the record that this one lies
-    in or answers; it is always smaller than its own. ``heading`` is the element that ``title`` was read from.
+    ``elements`` are adjacent; most records are one element, some a pair of table rows. ``key`` is the fragment of the
+    record on its page (the value of an ``id`` or ``name``), ``permalink`` the URL that the record gives for itself,
+    absolute and with its fragment. ``parent`` is the position, in the set, of the record in which this one lies or
+    which it answers; it is always smaller than its own. ``heading`` is the element from which ``title`` was read.
     """
 
     elements: tuple[Element, ...]
@@ -92,14 +92,14 @@ class Record:
     key: str | None = None
     parent: int | None = None
     target: str | None = None
-    """The target URL of the record if it is a teaser of a page of its own."""
+    """For a teaser, the URL of the page to which it leads."""
     heading: Element | None = None
     template: tuple[str, str] | None = None
-    """The address and fragment of ``permalink`` with a NUL in place of the number that tells records apart."""
+    """The URL and fragment of ``permalink`` with a NUL in place of the number that distinguishes records."""
 
     @property
     def element(self) -> Element:
-        """The element, the first of several, that holds the record."""
+        """The first, and mostly the only, element of the record."""
         return self.elements[0]
 
     @property
@@ -131,10 +131,10 @@ class Nature(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordSet:
-    """Records of one shape. ``container`` is the element that holds them all, ``confidence`` lies in [0, 1].
+    """Records of one shape. ``container`` is the element that contains all of them, ``confidence`` is in [0, 1].
 
     ``alone`` is True for the one message that its page is about, with labels of its sender and its date. ``aside`` is
-    True if they lie in a sidebar, a header, a footer or a menu.
+    True if they are in a sidebar, a header, a footer or a menu.
     """
 
     container: Element

@@ -1,8 +1,8 @@
-"""Extracts the article of a page from the data in its scripts, where the page itself shows none.
+"""Extract the article of a page from the data in its scripts, if the page itself shows none.
 
-Frameworks put what a page is made of beside its markup, as JSON: ``__NEXT_DATA__`` of Next.js, the state of Apollo or
-Redux, ``Fusion.globalContent``. The article is the object in it whose title is the page's; its text is the member of
-that object with the most running text: markup, or a list of blocks.
+Frameworks put the data of a page beside its markup as JSON: ``__NEXT_DATA__`` of Next.js, the state of Apollo or Redux,
+``Fusion.globalContent``. The article is the object whose title is the page's; its text is the member of that object
+with the most running text: markup, or a list of blocks.
 """
 
 import json
@@ -18,13 +18,13 @@ from aahcrawler.page.text import bare, excerpt, fold, plain_text
 from aahcrawler.page.titles import head_title, parts
 
 MAX_CHARACTERS = 5_000_000
-"""The characters of scripts that are read of one page."""
+"""How many characters of one page's scripts are read."""
 
 MAX_VALUES = 100_000
-"""The values in the data of one page that are looked at."""
+"""How many values in the data of one page are examined."""
 
 MAX_DEPTH = 40
-"""The depth to which values are looked at."""
+"""The depth to which values are examined."""
 
 _RUNNING = 40
 _MIN_TITLE_LENGTH = 8
@@ -35,7 +35,7 @@ _TRIED, _FIRST = 10, 10_000
 _ASSIGNED = re.compile(r"=\s{0,10}(?=\{)")
 _TITLES = ("headline", "title", "name")
 _TEXTS = ("text", "value", "content", "html", "rendered", "body")
-"""Names of members that hold a run of text in a block: of Slate, Contentful, Arc, Ghost, WordPress."""
+"""Names of members with a run of text in a block, as in Slate, Contentful, Arc, Ghost, WordPress."""
 
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 
@@ -43,10 +43,10 @@ Json = object
 
 
 def script_text(page: Page, least: int) -> str:
-    """Return the text of the article in the data of a page's scripts, a line for each block.
+    """Return the text of the article in the data of a page's scripts, one line for each block.
 
-    Empty if no object in it has the page's title and a text of at least ``least`` characters of running text. Bounded;
-    what is no JSON is passed over.
+    Empty if no object in it has the page's title and at least ``least`` characters of running text. Bounded; text that
+    is not JSON is skipped.
     """
     titles = _titles(page)
     budget = iter(range(MAX_VALUES))
@@ -61,7 +61,7 @@ def script_text(page: Page, least: int) -> str:
 
 
 def _titles(page: Page) -> frozenset[str]:
-    """Return what the page calls itself: its titles, their parts and its first-level headings."""
+    """Return the names of a page: its titles, their parts and its first-level headings."""
     declared = (head_title(page), claims.meta(page).get("og:title", ""))
     headings = (excerpt(each, _MAX_TITLE_LENGTH) for each in islice(page.tree.iter("h1"), 3))
     names = {bare(each) for each in (*declared, *headings)} | {part for each in declared for part in parts(each)}
@@ -69,7 +69,7 @@ def _titles(page: Page) -> frozenset[str]:
 
 
 def _data(page: Page) -> Iterator[Json]:
-    """Yield the values that scripts of a page hold as JSON, or assign to a variable."""
+    """Yield the values that scripts of a page contain as JSON, or assign to a variable."""
     decoder = json.JSONDecoder()
     left = MAX_CHARACTERS
     for script in page.tree.iter("script"):
@@ -102,7 +102,7 @@ def _members(value: Json) -> Sequence[Json]:
 
 
 def _named(holder: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the titles of an object: texts, or those in an object (``{"rendered": ...}``, ``{"basic": ...}``)."""
+    """Yield the titles of an object: texts, or texts in an object (``{"rendered": ...}``, ``{"basic": ...}``)."""
     for value in (holder.get(name) or holder.get(f"{name}s") for name in _TITLES):
         for each in value.values() if isinstance(value, dict) else (value,):
             if isinstance(each, str) and len(each) <= _MAX_TITLE_LENGTH:
@@ -110,7 +110,7 @@ def _named(holder: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _lines(value: Json, budget: Iterator[int], depth: int) -> list[str]:
-    """Return the lines of a text: those of markup, or one for each block of a list; without objects with a title."""
+    """Return the lines of a text: of its markup, or one for each block of a list, without objects with a title."""
     if isinstance(value, str):
         return _plain(value)
     if depth >= MAX_DEPTH or next(budget, None) is None or (isinstance(value, dict) and any(_named(value))):
@@ -141,7 +141,7 @@ def _runs(value: Json, budget: Iterator[int], depth: int) -> Iterator[str]:
 
 
 def _plain(text: str) -> list[str]:
-    """Return the lines that a text shows, which may be markup."""
+    """Return the lines that a text shows; the text may be markup."""
     if _MARKUP.search(text) is None:
         return [line for each in text.split("\n") if (line := fold(each))]
     try:

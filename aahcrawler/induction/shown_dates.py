@@ -1,4 +1,4 @@
-"""Finds the dates that a page shows, which are the evidence for most records."""
+"""Find the dates that a page shows, which are the main evidence for most records."""
 
 import re
 from collections import defaultdict
@@ -14,13 +14,13 @@ from aahcrawler.page.dates import date_attributes
 from aahcrawler.page.text import fold
 
 MAX_TRIED = 1_500
-"""The most texts of one page that are read as dates."""
+"""How many texts of one page are read as dates."""
 
 LONGEST = 120
-"""A text of more characters shows no date of a record, unless it is a signature."""
+"""A longer text shows no date of a record, unless it is a signature."""
 
 EARLIEST = 1990
-"""Years before, on pages of unknown software, are mostly what a page is about, such as a day of birth."""
+"""On pages of unknown software, earlier years are mostly part of the subject, such as a birthday."""
 
 _NEAR_NUMBERS = re.compile(
     r"(?:[^\W\d_]+\W{1,3}){0,2}(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?"
@@ -29,14 +29,14 @@ _NUMBERS = re.compile(r"(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 _DAY_AND_YEAR = re.compile(r"[\d年月日](?:(?<=[年月日])|\d{3}|[./-]\d|\s?[:h]\s?\d)")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
 _NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[°º])\s?\d{1,7}(?!\w)\W*", re.IGNORECASE)
-"""What boards write before the date of an answer: ``« Reply #1 on: ``, of which words before the date may stay."""
+"""What boards write before the date of an answer: ``« Reply #1 on: ``; words directly before the date may stay."""
 _NO_DATE = re.compile(r"\W*\d+(?:\.\d+)?[)\]]\W*|\W*[^\W\d_]{2,}[\w.-]*\d\W*|#\d+\W*")
-"""A word with digits that is no part of a date: the number of a post in brackets, a name such as ``ann7``."""
+"""A word with digits that is not part of a date: the number of a post in brackets, a name such as ``ann7``."""
 _MAX_HEADS = 6
-"""The most words before a date that are left out."""
+"""How many words before a date are left out at most."""
 _MAX_UNREAD_LENGTH = 40
 _MAX_MOMENT_LENGTH = 40
-"""The most characters shown by an element whose title tells among other words when that was."""
+"""The most characters shown by an element whose title attribute contains the moment among other words."""
 _MAX_WORDS, _FEW_WORDS = 4, 2
 _NUMBER = re.compile(r"\d{1,9}")
 _LONG_WORD = re.compile(r"[^\W\d_]{2,}")
@@ -58,7 +58,7 @@ class ShownDate:
     declared: bool = False
     attribute: str = ""
     unread: bool = False
-    """Whether it only looks like a date, which nobody can read: its moment means nothing."""
+    """Whether the text only looks like a date and could not be read; its moment means nothing then."""
 
     @property
     def moment(self) -> datetime:
@@ -69,8 +69,8 @@ class ShownDate:
 def shown_dates(outline: Outline, reader: "DateReader") -> tuple[ShownDate, ...]:
     """Return the dates of a page in document order, at most one for each element.
 
-    Attributes made for machines are believed before text. Where more lines of one shape look like dates than
-    can be read, these lines are among the results, unread: that a date cannot be read costs no record.
+    Attributes made for machines are preferred to text. If more lines of one shape look like dates than can be read,
+    these lines are among the results, unread, so that a record is found although its date cannot be read.
     """
     found: dict[int, ShownDate] = {}
     for shown in reader.of_attributes(outline):
@@ -86,7 +86,7 @@ def shown_dates(outline: Outline, reader: "DateReader") -> tuple[ShownDate, ...]
 
 
 def is_of_change(outline: Outline, shown: ShownDate) -> bool:
-    """Return whether the words before a date tell that it is one of a change, or of the person who wrote."""
+    """Return whether the words before a date say that it is the date of a change, or of the person who wrote."""
     own = outline.pieces[shown.piece].text if shown.piece >= 0 else ""
     head = own.partition(shown.text)[0][-LONGEST:] if shown.text in own else ""
     within = _NUMBER.split(shown.text)[0] if shown.piece >= 0 else ""
@@ -112,7 +112,7 @@ def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[
 
 
 def _looks_like_date(text: str, latest: int) -> bool:
-    """Return whether a text has a day, a year or a time of day, and hardly anything else.
+    """Return whether a text consists of a day, a year or a time of day, and hardly anything else.
 
     >>> _looks_like_date("20 Qux 2001, 14:05", 2026), _looks_like_date("10 new of 2000 users", 2026)
     (True, False)
@@ -141,10 +141,10 @@ def _order(outline: Outline) -> dates.Order | None:
 
 
 class DateReader:
-    """Reads texts of one page as dates, each text once and not more than ``MAX_TRIED``.
+    """Reads texts of one page as dates, each text once and at most ``MAX_TRIED``.
 
-    Numbers such as 01/02/2022 are read in the ``order`` of the site, else day first if any of the page's can only be
-    read so.
+    Numbers such as 01/02/2022 are read in the ``order`` of the site, or else with the day first if any date of the page
+    can only be read so.
     """
 
     def __init__(self, outline: Outline, now: datetime, language: str | None, order: dates.Order | None = None) -> None:
@@ -174,14 +174,14 @@ class DateReader:
                 yield ShownDate(piece.owner, read, text, number)
 
     def of_line(self, text: str) -> tuple[str, DateReading | None]:
-        """Return the date that a line shows, and the words of it that tell it; None where it shows none or is long."""
+        """Return the words of a line that give a date, and the date; (the line, None) if it shows none or is long."""
         if len(text) > LONGEST:
             return text, None
         read = self._reading(text) if _may_be_date(text) else None
         return self._within(text) if read is None and _DAY_AND_YEAR.search(text) else (text, read)
 
     def _within(self, text: str) -> tuple[str, DateReading | None]:
-        """Look for a date among other words, behind the number of a post if it begins with one."""
+        """Find a date among other words, after the number of a post if the text begins with one."""
         numbered = _NUMBER_OF_POST.match(text)
         if numbered:
             text = text[numbered.end() :]
@@ -210,7 +210,7 @@ class DateReader:
 
 
 def _shows_moment(outline: Outline, place: int) -> bool:
-    """Return whether an element shows a few words with a number or of a relative date: ``4 years ago``, ``10:02``."""
+    """Return whether an element shows a few words with a number or a relative date: ``4 years ago``, ``10:02``."""
     if not 0 < outline.free(place) + outline.linked(place) <= _MAX_MOMENT_LENGTH:
         return False
     text = " ".join(piece.text for piece in outline.pieces_of(place))
@@ -218,7 +218,7 @@ def _shows_moment(outline: Outline, place: int) -> bool:
 
 
 def _may_be_date(text: str) -> bool:
-    """Return whether a text may be a date; this test costs much less than reading it."""
+    """Return whether a text may be a date; this test is much cheaper than reading it."""
     if len(text) < 4:
         return False
     if any(map(str.isdigit, text)):

@@ -1,6 +1,6 @@
-"""Finds the names of people that a page shows: which elements may hold one, and the name that an element shows.
+"""Find the names of people on a page: which elements may contain one, and the name that an element shows.
 
-That a name is an author's is told by labels beside it, by links to members, and by what software calls such elements.
+Labels beside a name, links to members, and the names that software gives to elements show that a name is an author's.
 """
 
 import re
@@ -28,7 +28,7 @@ from aahcrawler.page.text import excerpt
 
 MAX_NAME_LENGTH = 60
 _MAX_IN_NAME = 12
-"""The most elements that a name consists of, its own among them."""
+"""The most elements of a name, including its own."""
 _NAME_TAGS = frozenset(
     {
         "a",
@@ -74,7 +74,7 @@ _DEED_TO_USER = re.compile(
     r"send[-_]?(?:pm|mail|email|message)|(?:^|[/_])(?:private|compose|emailuser|emailmember)(?:[/._?]|$)",
     re.IGNORECASE,
 )
-"""Addresses of what one may do about a person, such as to find all posts or to send a message."""
+"""URLs of actions that concern a person, such as to find all posts or to send a message."""
 _FILED = frozenset({"tag", "category", "bookmark"})
 _FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
 _FILED_WORDS = """
@@ -90,7 +90,7 @@ _NAME_WORD = re.compile(
     r"|(?:user|author|poster|display|screen)[-_]name",
     re.IGNORECASE,
 )
-"""What an element is called that shows the name of a person and nothing else."""
+"""Names of elements that show the name of a person and nothing else."""
 _SEPARATORS = re.compile(r"[/?&=;~@]+")
 LETTER = re.compile(r"[^\W\d_]")
 _OWN_LINK = re.compile(rf"\W*(?:{LINK_WORDS})\W*", re.IGNORECASE)
@@ -98,12 +98,12 @@ _TIME_OF_DAY = re.compile(r"\W*\d{1,2}[:.h]\d{2}(?::\d{2})?\W*(?:[ap]\W?m\W*)?",
 _ADDRESS = re.compile(
     r"\s*[<(\[]?\s*[^\s<>()]+(?:@|\s(?:at|\(at\)|\[at\])\s|%40)[^\s<>()]+\s*[>)\]]?\s*|\s*<[^<>]*>?\s*", re.IGNORECASE
 )
-"""An address of mail beside a name, also one that is written so that no machine finds it."""
+"""An e-mail address beside a name, also one that is disguised from machines."""
 _COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d|^\W*\d[\d.,]*\+?\s+[^\W\d_]+(?:\s[^\W\d_]+)?\W*$")
 
 
 def may_be_name(text: str) -> bool:
-    """Return whether a text could be a person's name, by its letters and length; a text that counts things is not.
+    """Return whether a text could be a person's name, by its letters and length; counts are not names.
 
     >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12"), may_be_name("3 replies")
     (True, False, False, False)
@@ -121,17 +121,17 @@ class ShownName(NamedTuple):
 
 
 def label_at(outline: Outline, place: int) -> FieldLabel | None:
-    """Return the label that stands before what an element shows, None where there is none."""
+    """Return the label before what an element shows; None if there is none."""
     return outline.once(place, label_of)
 
 
 def is_labelled(outline: Outline, name: ShownName) -> bool:
-    """Return whether a label before a name calls it an author's."""
+    """Return whether a label before a name says that it is an author's."""
     return label_at(outline, name.place) is FieldLabel.AUTHOR
 
 
 def labelled_name(outline: Outline, blocks: Iterable[int]) -> ShownName | None:
-    """Return the first name in blocks of labels and values that a label calls an author's: ``Reporter: Ann``."""
+    """Return the first name in blocks of labels and values whose label means an author: ``Reporter: Ann``."""
     for place in (each for block in blocks for each in range(block, outline.ends[block])):
         if outline.tags[place] in _NAME_TAGS and label_at(outline, place) is FieldLabel.AUTHOR:
             name = name_at(outline, place, 0)
@@ -158,7 +158,7 @@ def name_at(outline: Outline, place: int, number: int) -> ShownName | None:
 
 
 def shown_name(outline: Outline, place: int) -> str:
-    """Return the text of an element that may be a person's name, empty if it cannot be one."""
+    """Return the text of an element that may be a person's name; empty if it cannot be one."""
     shown = _without_label(excerpt(outline.elements[place], 2 * MAX_NAME_LENGTH + 1))
     if len(shown) > 2 * MAX_NAME_LENGTH or shown.endswith(("…", "...")):
         return ""
@@ -174,12 +174,12 @@ def shown_name(outline: Outline, place: int) -> str:
 
 
 def _is_label(outline: Outline, place: int, shown: str) -> bool:
-    """Return whether an element shows the label of a field, and no name that a page marks as one."""
+    """Return whether an element shows the label of a field, and is not marked as a name."""
     return field_of(shown) is not None and not address_at(outline, place) and not outline.once(place, names_user)
 
 
 def _without_label(shown: str) -> str:
-    """Return a text without the label of an author before it, and without an address of mail beside a name.
+    """Return a text without an author's label before it, and without an e-mail address beside a name.
 
     >>> _without_label("From: Ann Boyd <ann@a.test>"), _without_label("ann at a.test (Ann Boyd)")
     ('Ann Boyd', 'Ann Boyd')
@@ -193,7 +193,7 @@ def _without_label(shown: str) -> str:
 
 
 def _is_named(outline: Outline, place: int, text: str) -> bool:
-    """Return whether a text has a letter, or the page says in so many words that it is a person's name."""
+    """Return whether a text has a letter, or the page marks it explicitly as a person's name."""
     if LETTER.search(text) or not text:
         return bool(text)
     if _is_called_name(outline, place):
@@ -203,13 +203,13 @@ def _is_named(outline: Outline, place: int, text: str) -> bool:
 
 
 def _is_by_author(outline: Outline, place: int) -> bool:
-    """Return whether an element is called an author itself, and not what counts something of one."""
+    """Return whether an element itself is named an author, rather than something counted for an author."""
     element = outline.elements[place]
     return "author" in (element.get("class") or "").split() or "author" in (element.get("rel") or "").split()
 
 
 def _is_called_name(outline: Outline, place: int) -> bool:
-    """Return whether an element itself is called the name of a person."""
+    """Return whether an element itself is marked as the name of a person."""
     element = outline.elements[place]
     return element.get("itemprop") in ("author", "creator") or any(map(_NAME_WORD.search, outline.tokens[place]))
 
@@ -220,14 +220,14 @@ def _leads_to_user(outline: Outline, place: int) -> bool:
 
 
 def names_author(outline: Outline, place: int) -> bool:
-    """Return whether an element is called one of a person, or leads to a page of a person."""
+    """Return whether an element is marked as a person's, or leads to a page of a person."""
     return outline.once(place, names_user) or _leads_to_user(outline, place)
 
 
 def _marked_name(outline: Outline, place: int, shown: str) -> str:
     """Return the text of an element that the page marks as a person's name, with all of its signs; empty for others.
 
-    People call themselves ``a`` or ``-=[X]=-``. A word of bylines is a name only where its link says so.
+    People call themselves ``a`` or ``-=[X]=-``. A word of bylines is a name only if its link says so.
     """
     called, leads = outline.once(place, names_user), _leads_to_user(outline, place)
     if not (called or leads):
@@ -241,7 +241,7 @@ def _marked_name(outline: Outline, place: int, shown: str) -> str:
 
 
 def is_marked(author: Byline) -> bool:
-    """Return whether a page says of a name that it is a person's, whatever signs it has: by its link, or its class."""
+    """Return whether a page marks a text as a person's name, whatever signs it has: by its link, or its class."""
     element = author.element
     relations = (element.get("rel") or "").lower().split()
     if "author" in relations or (author.href and is_user_address(author.href)):
@@ -251,7 +251,7 @@ def is_marked(author: Byline) -> bool:
 
 
 def address_at(outline: Outline, place: int) -> str | None:
-    """Return the address of the link that an element is, is put into, or holds first, None where there is none."""
+    """Return the URL of the link that an element is, lies in, or contains first; None if there is none."""
     element = outline.elements[place]
     if element.tag == "a":
         return element.get("href")
@@ -263,7 +263,7 @@ def address_at(outline: Outline, place: int) -> str | None:
 
 
 def is_user_address(href: str) -> bool:
-    """Return whether an address looks like that of a member, by its first 500 characters."""
+    """Return whether the first 500 characters of a URL look like those of a member's URL."""
     return _is_short_user_address(href[:500])
 
 
@@ -278,7 +278,7 @@ def _is_short_user_address(href: str) -> bool:
 
 
 def _is_filed(outline: Outline, place: int) -> bool:
-    """Return whether a link is a category of a record or leads to the record itself, and so names no person."""
+    """Return whether a link leads to a category of a record or to the record itself, rather than to a person."""
     links = [each for each in (place, outline.parents[place]) if each >= 0 and outline.tags[each] == "a"]
     links = links or [each for each in range(place + 1, outline.ends[place]) if outline.tags[each] == "a"]
     rels = {word for each in links for word in (outline.elements[each].get("rel") or "").lower().split()}
@@ -313,7 +313,7 @@ def _are_of_button(words: tuple[str, ...]) -> bool:
 
 
 def names_user(outline: Outline, place: int) -> bool:
-    """Return whether an element, or the one around it, is called something that stands for a user."""
+    """Return whether an element, or the one around it, has a name that stands for a user."""
     for each in (place, outline.parents[place]):
         if each < 0:
             break

@@ -1,4 +1,4 @@
-"""Finds contributions without an element of their own: runs of blocks that end with a name and a date."""
+"""Find contributions without an element of their own: runs of blocks that end with a name and a date."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _SENTENCE_ENDS = (".", ":", ";", ",", "。")
 _BYLINES = frozenset(
     {"by", "von", "par", "por", "di", "da", "door", "av", "af", "od", "przez", "от", "автор", "oleh", "autor"}
 )
-"""Words that end a title whose author follows in the same line, as in the tree of a thread."""
+"""Words at the end of a title whose author follows in the same line, as in the tree of a thread."""
 _USER = re.compile(r"user|benutzer|utilisateur|usuario|utente|profil|member|people|/~|/@|author", re.IGNORECASE)
 
 
@@ -39,8 +39,8 @@ class _Signature:
 def signed_records(outline: Outline, shown: Sequence[ShownDate], base: str) -> tuple[RecordSet, ...]:
     """Return the signed contributions of a page as one set.
 
-    A signature is a link followed by a date at the end of a block of text, with nothing but further links and marks
-    between. Blocks up to a signature belong to it, back to the one before or to a heading.
+    A signature is a link followed by a date at the end of a block of text, with only further links and marks in
+    between. The blocks back to the previous signature or to a heading belong to it.
     """
     signatures = [signature for each in shown if (signature := _signature(outline, each)) is not None]
     if sum(signature.telling for signature in signatures) < 0.5 * len(signatures):
@@ -160,7 +160,7 @@ def _preceding(outline: Outline, block: int) -> Iterator[int]:
 
 
 def _is_heading(outline: Outline, place: int, spoken: frozenset[str]) -> bool:
-    """Return whether an element is a heading: by its name, or as a few words in an element without signatures."""
+    """Return whether an element is a heading: by its tag, or as a few words in an element without signatures."""
     if any(outline.tags[each] in _HEADINGS for each in (place, *outline.children(place))):
         return True
     inner = range(place, outline.ends[place])

@@ -1,4 +1,4 @@
-"""Recognises teasers among records: entries of a list that link to pages of their own."""
+"""Recognise teasers among records: entries of a list that link to pages of their own."""
 
 import re
 from bisect import bisect_left
@@ -20,12 +20,12 @@ from aahcrawler.urls import queue_of, resolve
 
 _NUMBERS = re.compile(r"\d+")
 _NO_TITLE = re.compile(rf"\W*(?:{LINK_WORDS}|\d{{1,7}})\W*", re.IGNORECASE)
-"""What a link to a post shows, to its source or to the one that it answers."""
+"""The text of a link to a post, to its source or to the post that it answers."""
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _MIN_SUBJECT_LENGTH = 6
 _MIN_LED, _FEW_CALLED = 3, 0.3
 _FEW_WORDS = 25
-"""The characters beside the name or the date in a link from which it is a title that has them."""
+"""From this many characters besides a name or a date on, a link is a title that contains them."""
 
 
 class _Link(NamedTuple):
@@ -78,19 +78,19 @@ class TeaserLinks:
 
     @cached_property
     def _own(self) -> list[str]:
-        """The URLs that the records give for themselves, without fragments; empty for those that give none."""
+        """The URLs that the records give for themselves, without fragments; empty for records that give none."""
         return [(each.permalink or "").partition("#")[0] for each in self._given]
 
     @cached_property
     def _keys(self) -> list[str | None]:
-        """The fragments by which the page addresses the records."""
+        """The fragments of the records on the page."""
         return [each.key for each in self._given]
 
     def _slot(self, place: int) -> Slot:
         return self.content.slots.get(place, ())
 
     def _is_in_body(self, number: int, place: int) -> bool:
-        """Return whether a link lies in the body, but not at its beginning, where it is the title of the text below."""
+        """Return whether a link is in the body, but not at its beginning, where it is the title of the text below."""
         outline, body = self.content.outline, self.found[number]
         if body is None or not any(outline.contains(each, place) for each in body.elements):
             return False
@@ -98,10 +98,10 @@ class TeaserLinks:
         return first is None or not outline.contains(place, first.owner)
 
     def _telling(self, links: Sequence[Sequence[_Link]]) -> frozenset[Slot]:
-        """Return the places within records at which most have a link, each with a name of its own.
+        """Return the places within records at which most have a link with a text of its own.
 
-        Some of the names may be the same where all lead to different pages: titles of threads that several entries of
-        one person are from.
+        Some of the texts may be the same if all lead to different pages: titles of threads, from each of which come
+        several entries of one person.
         """
         called: dict[Slot, set[str]] = defaultdict(set)
         led: dict[Slot, list[str]] = defaultdict(list)
@@ -171,24 +171,24 @@ def _lead_apart(urls: Sequence[str], records: int) -> bool:
 
 
 FEWEST = 3
-"""The entries that make a list."""
+"""The fewest entries of a list."""
 MAX_LINKS = 3_000
-"""The links of a page that are looked at."""
+"""How many links of a page are examined."""
 
 _ENTRIES = frozenset({"li", "tr", "dt", "div", "p", "article", "section"})
 _HIGHEST = 4
 _SHORTEST = 4
 _DIFFERING = 0.3
-"""The share of entries that lead to a page of their own; several changes may be of one page."""
+"""The share of entries that must lead to different pages; several changes may be of one page."""
 _DIGITS = re.compile(r"\d+")
 _TIME_OF_DAY = re.compile(r"(?<!\d)[012]?\d:[0-5]\d(?!\d)")
 
 
 def dated_entries(outline: Outline, dated: Collection[int], names: Names) -> Sequence[tuple[int, int]]:
-    """Return the extents of the entries of lists: elements of one name with a date, or a time of day, and a link each.
+    """Return the extents of list entries: elements with the same tag, a date or time of day, and a link each.
 
-    The links lead to several pages of the site, whose URLs differ in numbers and in their last part alone. A term of a
-    definition list is an entry with what defines it. The time is linear in the size of the page.
+    The links lead to several pages of the site, whose URLs differ only in numbers and in their last part. A term of a
+    definition list is an entry together with its definition. The time is linear in the size of the page.
     """
     timed = (piece.owner for piece in outline.pieces if _TIME_OF_DAY.search(piece.text))
     shown = sorted({*timed, *dated})
@@ -220,7 +220,7 @@ def _shape(url: str) -> str:
 
 
 def _links(outline: Outline, names: Names) -> Sequence[tuple[int, str]]:
-    """Return the places and the URLs of links to other pages of the site that show more than a sign."""
+    """Return the places and URLs of links to other pages of the site whose text is more than a sign."""
     found: list[tuple[int, str]] = []
     for place, tag in enumerate(outline.tags):
         href = outline.elements[place].get("href") if tag == "a" else None
@@ -235,13 +235,13 @@ def _links(outline: Outline, names: Names) -> Sequence[tuple[int, str]]:
 
 
 def _holds(shown: Sequence[int], first: int, end: int) -> bool:
-    """Return whether one of some sorted places lies in an extent."""
+    """Return whether one of the sorted places is in an extent."""
     at = bisect_left(shown, first)
     return at < len(shown) and shown[at] < end
 
 
 def _end(outline: Outline, place: int) -> int:
-    """Return the end of an entry, that of a term with what defines it."""
+    """Return the end of an entry; for a term, the end of its definition."""
     if outline.tags[place] != "dt":
         return outline.ends[place]
     end = outline.ends[place]

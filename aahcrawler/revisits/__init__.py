@@ -1,1 +1,1 @@
-"""When a page is worth another visit, by what its visits so far have found."""
+"""Decide when a page is worth another visit, by what its visits so far have found."""

@@ -1,4 +1,4 @@
-"""Visits as rows of a table, lines of JSON, triples, and entries of an Atom feed (RFC 4287)."""
+"""Write visits as rows of a table, lines of JSON, triples, and entries of an Atom feed (RFC 4287)."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ from aahcrawler.revisits.visit_record import ChangeFormat, ChangeKind, ChangeSta
 
 
 def visit_iri(url: str, at: datetime) -> str:
-    """Return the IRI of the visit of a URL at a moment, by which it is also known in feeds.
+    """Return the IRI of the visit of a URL at a moment, which is also its id in feeds.
 
     >>> visit_iri("http://a.test/", datetime.fromisoformat("2026-01-02T03:04:05+00:00"))
     'urn:uuid:f31931d7-f7eb-5d05-a09e-5f2c9eebb6a7'
@@ -24,7 +24,10 @@ def visit_iri(url: str, at: datetime) -> str:
 
 
 def visit_statements(visit: Visit, graph: str = "") -> bytes:
-    """Return the N-Quads of a visit, in UTF-8; what is not known is left out. The graph is the visit unless given."""
+    """Return the N-Quads of a visit, in UTF-8, without unknown values.
+
+    Without ``graph``, the visit is its own graph.
+    """
     subject = visit_iri(visit.url, visit.at)
     triples = [f"{iri(subject)} <{predicate}> {value}" for predicate, value in _of_visit(visit) if value is not None]
     if visit.dated is not None:
@@ -56,7 +59,7 @@ def _of_visit(visit: Visit) -> Iterator[tuple[str, str | None]]:
 
 
 def _of_dating(subject: str, dated: Dating) -> Iterator[str]:
-    """Yield when the change happened: an interval, whose beginning is left out where it is not known."""
+    """Yield when the change happened: an interval, without its beginning if that is unknown."""
     interval = iri(f"{subject}#change")
     yield f"{iri(subject)} <{v.CHANGED_DURING}> {interval}"
     yield f"{interval} <{v.RDF_TYPE}> <{v.INTERVAL}>"
@@ -80,11 +83,11 @@ COLUMNS: Final = (
     *("status", "reason", "seconds", "size", "requests", "etag", "last_modified", "byte_digest", "text_digest"),
     *("previous", "moved_to", "record_id", "crawl"),
 )
-"""The names of the columns of a table: what was found first, then what it cost and how it was known."""
+"""The columns of a table: first what a visit found, then what it cost and how the change was dated."""
 
 
 def row_of(visit: Visit) -> dict[str, object]:
-    """Return a visit as a row: moments as ISO 8601, IRIs as a list, what is not known as None."""
+    """Return a visit as a row: moments as ISO 8601, IRIs as a list, unknown values as None."""
     dated = visit.dated
     after = None if dated is None or dated.after is None else _text(dated.after)
     row = dict(zip(_DATED, (after, dated and _text(dated.before), dated and dated.by), strict=True))
@@ -96,10 +99,10 @@ def _as_json(value: object) -> object:
 
 
 def write_changes(visits: Iterable[Visit], output: ChangeFormat, out: TextIO, named: str) -> None:
-    """Write visits; ``named`` is the crawl's name, for the feed. Of CSV, open ``out`` with ``newline=""``.
+    """Write visits; ``named`` is the crawl's name, for the feed. For CSV, open ``out`` with ``newline=""``.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front; line breaks and tabs in values of
-    TSV become spaces.
+    A text that a spreadsheet would read as a formula gets an apostrophe in front; line breaks and tabs in values of TSV
+    become spaces.
     """
     match output:
         case ChangeFormat.JSONL:
@@ -120,9 +123,9 @@ def write_changes(visits: Iterable[Visit], output: ChangeFormat, out: TextIO, na
 
 
 def atom_feed(visits: Iterable[Visit], named: str, address: str = "") -> bytes:
-    """Return an Atom feed of visits in UTF-8, in their order; ``address`` is where it is had, empty for nowhere.
+    """Return an Atom feed of visits in UTF-8, in their order; ``address`` is the URL of the feed, empty if it has none.
 
-    An entry's id is made of the URL and the moment of its visit, so that readers know it again.
+    The id of an entry is made from the URL and the moment of its visit, so that readers recognise it.
     """
     entries = list(map(_entry, visits))
     feed = etree.Element(f"{{{_ATOM}}}feed", nsmap={None: _ATOM})
@@ -210,7 +213,7 @@ def _add(parent: etree._Element, name: str, text: str = "", **attributes: str) -
 
 
 def _plain(text: str) -> str:
-    """Return a text without what XML cannot hold."""
+    """Return a text without characters that XML cannot contain."""
     return "".join(
         sign for sign in text if sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff"
     )

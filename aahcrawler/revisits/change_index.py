@@ -1,8 +1,8 @@
-"""The index of a log of changes, in which each visit of a URL stands beside the one before it.
+"""The index of a change log, in which each visit of a URL is stored with the visit before it.
 
-It is derived from the log alone, may be removed at any time, and is what all readers of the log ask. What a visit found
-is told when its line is taken in; whether that matters, and when it happened, when it is asked for, by all that the log
-has shown of the site until then.
+It is derived from the log alone and may be deleted at any time; all readers of the log query it. What a visit found is
+decided when its line is added to the index. Whether that matters, and when the change happened, is decided at each
+query, by everything that the log has shown of the site until then.
 """
 
 import sqlite3
@@ -44,13 +44,13 @@ from aahcrawler.revisits.visit_record import (
 
 MILLISECONDS_A_DAY: Final = 86_400_000
 MAX_LOOKED_AT: Final = 5_000
-"""Visits that are looked at for one page of a list."""
+"""How many visits are examined for one page of a list."""
 _LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
 _GONE: Final = frozenset({404, 410})
 _NEARLY: Final = 1_000
-"""Milliseconds by which two moments of one visit may differ."""
+"""The most milliseconds by which two moments of one visit may differ."""
 _CHANGED: Final = frozenset({ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE})
 _TABLES: Final = (
     "CREATE TABLE crawl (segment INTEGER PRIMARY KEY, number INTEGER NOT NULL)",
@@ -84,9 +84,9 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A visit with what was derived of it: digests that stand for answers which did not repeat them.
+    """A visit with values derived from it: digests of an earlier response if its own was not repeated.
 
-    ``since`` is the moment of an earlier visit from which on the page was the same, else its own.
+    ``since`` is the moment of the earliest visit since which the page was the same, else its own.
     """
 
     record: VisitRecord
@@ -96,7 +96,7 @@ class _Known:
 
 
 class _Judged(NamedTuple):
-    """What a visit found against the one before it, in the order of the columns."""
+    """What a visit found compared with the one before it, in the order of the columns."""
 
     state: ChangeState
     kind: ChangeKind | None
@@ -107,14 +107,14 @@ class _Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListedVisit:
-    """A visit, and the record of the visit that it is compared with, empty where that is not in the log."""
+    """A visit, and the record id of the visit with which it is compared, empty if that is not in the log."""
 
     visit: Visit
     before: str
 
 
 class ChangeIndex(DerivedIndex[bytes]):
-    """The index of the log of changes of a crawl's folder."""
+    """The index of the change log in a crawl's folder."""
 
     schema: ClassVar = _TABLES
     version: ClassVar = 2
@@ -130,20 +130,20 @@ class ChangeIndex(DerivedIndex[bytes]):
     # Making it
 
     def sources(self) -> Iterator[Source]:
-        """Find the segments of the log."""
+        """Return the segments of the log."""
         return segment_sources(self._log, CHANGE_LOG)
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the entries of a segment, the first after the line that begins it."""
+        """Yield the entries of a segment, without its first line."""
         return segment_members(source, begin)
 
     def begin(self) -> None:
-        """Forget what was learned of sites, and of which crawls segments are."""
+        """Forget what was learned about sites, and to which crawls segments belong."""
         self._volatile, self._servers, self._lists = {}, {}, None
         self._crawls: dict[int, int] = dict(self.base.execute("SELECT segment, number FROM crawl"))
 
     def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
-        """Take in the lines of a member; raise ``ValueError`` for a line that is none of the log."""
+        """Add the lines of a member. Raises ``ValueError`` for a line that is not of the log."""
         try:
             entries = [ENTRY.validate_json(line) for line in entry.splitlines()]
         except ValidationError as error:
@@ -186,7 +186,7 @@ class ChangeIndex(DerivedIndex[bytes]):
             self._learn_places(seen, page, judged.state)
 
     def _judge_after(self, page: int, at: int) -> None:
-        """Judge the visits anew that stand behind one that was taken in late, up to the next that saw the page."""
+        """Judge the visits after one that was added late again, up to the next one that saw the page."""
         rows = self.base.execute("SELECT id, record FROM visit WHERE page = ? AND at > ? ORDER BY at", (page, at))
         for number, line in rows.fetchall():
             seen = VisitRecord.model_validate_json(line)
@@ -245,18 +245,18 @@ class ChangeIndex(DerivedIndex[bytes]):
     # Asking it
 
     def visits(self, wanted: WantedVisits) -> Iterator[Visit]:
-        """Yield the visits that are wanted, the oldest first."""
+        """Yield the wanted visits, the oldest first."""
         yield from filter(wanted.admits, map(self._visit, self._rows(_conditions(wanted), "visit.at, visit.id")))
 
     def newest(self, wanted: WantedVisits) -> Iterator[Visit]:
-        """Yield the visits that are wanted, the newest first."""
+        """Yield the wanted visits, the newest first."""
         yield from filter(wanted.admits, map(self._visit, self._rows(_conditions(wanted), _NEWEST)))
 
     def listed(self, wanted: WantedVisits, after: int, most: int) -> tuple[list["ListedVisit"], int]:
-        """Return up to ``most`` visits that are wanted, the newest first, and the place after which to go on.
+        """Return up to ``most`` wanted visits, the newest first, and the place after which to continue.
 
-        The first call is made with the place 0, and there is no more where 0 is returned. A call looks at
-        ``MAX_LOOKED_AT`` visits at most, and so may find less than there is behind its place.
+        Begin with the place 0; a returned 0 means that there are no more. A call examines at most ``MAX_LOOKED_AT``
+        visits, so it may return fewer than there are after its place.
         """
         behind = "(visit.at, visit.id) < (SELECT at, id FROM visit WHERE id = ?)"
         conditions = [*_conditions(wanted), *([(behind, after)] if after else [])]
@@ -290,9 +290,9 @@ class ChangeIndex(DerivedIndex[bytes]):
         yield from map(self._visit, self.base.execute(f"{_SELECT} JOIN page ON page.last = visit.id ORDER BY page.id"))
 
     def telling_pages(self, crawl: int) -> Counter[ChangeState] | None:
-        """Count by state the visits of a crawl after which pages are others for their readers (``Visit.matters``).
+        """Count by state the visits of a crawl after which pages differ for their readers (``Visit.matters``).
 
-        Visits of lists of pages, such as feeds, are left out. None where the log has no visit of the crawl.
+        Visits of lists of pages, such as feeds, are left out. None if the log has no visit of the crawl.
         """
         if not self.base.execute("SELECT 1 FROM visit WHERE crawl = ? LIMIT 1", (crawl,)).fetchone():
             return None
@@ -302,7 +302,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         return Counter(visit.state for visit in map(self._visit, rows) if visit.matters)
 
     def templates(self) -> Mapping[str, str]:
-        """Return what each page was made by at its last visit: its site, and its level or the shape of its URL."""
+        """Return the template of each page at its last visit: its site, and its level or the shape of its URL."""
         rows = self.base.execute(
             "SELECT url, json_extract(record, '$.template') AS template FROM visit JOIN page ON page.last = visit.id "
             "WHERE template IS NOT NULL"
@@ -310,11 +310,11 @@ class ChangeIndex(DerivedIndex[bytes]):
         return dict(rows.fetchall())
 
     def frequencies(self) -> Mapping[str, str]:
-        """Return how often each page changes as a sitemap said last; of several the first one by name."""
+        """Return how often each page changes according to the last sitemap; of several, the first by name counts."""
         return dict(self.base.execute("SELECT url, frequency FROM stated ORDER BY url, via DESC").fetchall())
 
     def listed_changes(self) -> Mapping[str, tuple[int, float]]:
-        """Return of each list how many moments it gives for its newest entries, and how many days they lie apart.
+        """Return, for each list, how many moments its newest entries give, and how many days these span.
 
         An entry of a feed is a change of the feed. The hundred newest moments count.
         """
@@ -326,7 +326,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         return {via: (number, span / MILLISECONDS_A_DAY) for via, number, span in rows}
 
     def sections(self) -> Mapping[str, str]:
-        """Return the sitemap or feed that names each page; of several the one that names fewest."""
+        """Return the sitemap or feed that lists each page; of several, the one that lists the fewest."""
         found: dict[str, str] = {}
         rows = self.base.execute(
             "WITH named AS (SELECT url, via FROM listed UNION SELECT url, via FROM stated), "
@@ -338,7 +338,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         return found
 
     def server_dates(self, url: str) -> ServerDates:
-        """Return how the dates of a URL's server have held."""
+        """Return how reliable the dates of a URL's server have been."""
         name = server_of(url)
         if name not in self._servers:
             columns = "told, older, at_request, ahead, idle, missed"
@@ -347,7 +347,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         return self._servers[name]
 
     def volatile_places(self, template: str) -> Mapping[Place, PlaceEvidence]:
-        """Return the places of a template that mean nothing, and what shows that."""
+        """Return the places of a template whose changes mean nothing, and the evidence."""
         compared = self.base.execute("SELECT compared FROM template WHERE name = ?", (template,)).fetchone()
         rows = self.base.execute(
             "SELECT path, numbers, alone, visits, pages FROM place WHERE template = ?", (template,)
@@ -394,13 +394,13 @@ class ChangeIndex(DerivedIndex[bytes]):
         )
 
     def _says_nothing(self, seen: VisitRecord) -> bool:
-        """Return whether all that differs are places of the template that mean nothing."""
+        """Return whether all differences are at places of the template whose changes mean nothing."""
         if not seen.places or seen.new or seen.edited or seen.deleted:
             return False
         return self._known_volatile(seen.template).issuperset(seen.places)
 
     def _told(self, seen: VisitRecord, state: str, modified: int | None) -> Iterator[tuple[DateSource, datetime]]:
-        """Yield what is told of when a page changed, what is believed first before all others."""
+        """Yield the sources that say when a page changed, with the moment, the most trusted first."""
         if state == ChangeState.GONE:
             return
         if modified is not None and self.server_dates(seen.url).are_trusted:
@@ -425,7 +425,7 @@ class ChangeIndex(DerivedIndex[bytes]):
 
 
 def _conditions(wanted: WantedVisits) -> list[tuple[str, object]]:
-    """Return the conditions in SQL that visits have to meet, each with its value."""
+    """Return the SQL conditions for the wanted visits, each with its value."""
     given: list[tuple[str, object]] = [
         ("page = (SELECT id FROM page WHERE url = ?)", wanted.url),
         ("page IN (SELECT id FROM page WHERE instr(lower(url), lower(?)))", wanted.text or None),
@@ -437,7 +437,7 @@ def _conditions(wanted: WantedVisits) -> list[tuple[str, object]]:
 
 
 def _judged(before: _Known | None, seen: VisitRecord) -> _Judged:
-    """Judge a visit; digests that an answer did not repeat are those of the visit before."""
+    """Compare a visit with the one before; digests that a response did not repeat are those of the earlier visit."""
     state, kind = _against(before, seen)
     payload, text = seen.payload, seen.text
     if before is not None and state is ChangeState.UNCHANGED and payload in {None, before.payload}:
@@ -446,7 +446,7 @@ def _judged(before: _Known | None, seen: VisitRecord) -> _Judged:
 
 
 def _against(before: _Known | None, seen: VisitRecord) -> tuple[ChangeState, ChangeKind | None]:
-    """Return what a visit found against the one before it that came to an answer."""
+    """Return what a visit found compared with the one before it that got a response."""
     if seen.status is None or (seen.status >= 400 and seen.status not in _GONE):
         return ChangeState.FAILED, None
     if _is_gone(seen):

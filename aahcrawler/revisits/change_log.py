@@ -1,7 +1,7 @@
-"""The log of changes: every visit of a page, with what it cost and what it found.
+"""The change log: every visit of a page, with its cost and its result.
 
-Files of a crawl that only grow, in ``changes/``: gzip-compressed lines of JSON (``visit_record``), of each worker for
-itself. They are read through an index that is derived from them, in which each visit stands beside the one before it.
+Its files in ``changes/`` only grow: gzip-compressed lines of JSON (``visit_record``), separate for each worker. They
+are read through an index derived from them, in which each visit is stored with the one before it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,15 +40,15 @@ __all__ = [
 ]
 
 _MOST_LISTED: Final = 100
-"""Dates of one list in a line: a takedown takes out whole lines."""
+"""How many dates of one list are in a line: a takedown removes whole lines."""
 
 
 class ChangeLog(SegmentedOutput):
     """Appends visits to segments of a crawl's folder, each as a gzip member of its own.
 
-    When a method returns, its line is with the operating system (``aahcrawler.segments``). Methods raise
-    ``DiskFullError`` when there is no room, ``SegmentError`` for other troubles of the disk; nothing was changed then,
-    and the same call may be made again. Not for two threads at once.
+    When a method returns, the operating system has its line (``aahcrawler.segments``). Methods raise ``DiskFullError``
+    if there is no space, ``SegmentError`` for other faults of the disk; nothing has changed then, and the same call may
+    be repeated. Not thread-safe.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class ChangeLog(SegmentedOutput):
         super().__init__(SegmentWriter(series, clock, lambda _: (_line(Begin(format=FORMAT, crawl=number)),)))
 
     def visited(self, visit: VisitRecord) -> None:
-        """Keep a visit."""
+        """Append a visit."""
         self._segments.append((_line(visit),))
 
     def listed(
         self, via: str, at: datetime, changed: Mapping[str, datetime], frequencies: Mapping[str, str] | None = None
     ) -> None:
-        """Keep when the list ``via``, read at ``at``, says that pages of its site changed, by canonical URL.
+        """Append when the list ``via``, read at ``at``, says that pages of its site changed, by canonical URL.
 
-        ``frequencies`` are how often it says that they do, in the words of the sitemap protocol (``changefreq``).
+        ``frequencies`` is how often they change according to it, in the words of the sitemap protocol (``changefreq``).
         """
         dates = {url: milliseconds(moment) for url, moment in changed.items()}
         stated = frequencies or {}
@@ -92,8 +92,8 @@ def _line(entry: Entry) -> bytes:
 def visits(folder: Path, url: str | None = None, since: datetime | None = None) -> Iterator[Visit]:
     """Yield the visits of a crawl's folder, the oldest first: all, or those of a canonical URL, from a moment on.
 
-    A folder without a log has none. Raise ``DamageError`` for a log that cannot be read, ``sqlite3.Error`` and
-    ``OSError`` for an index that cannot be made.
+    A folder without a log has none. Raises ``DamageError`` for a log that cannot be read, ``sqlite3.Error`` and
+    ``OSError`` for an index that cannot be built.
     """
     with opened_changes(folder) as index:
         yield from index.visits(WantedVisits(url, since))
@@ -106,11 +106,11 @@ def last_visits(folder: Path) -> Mapping[str, Visit]:
 
 
 def counted_changes(folder: Path, crawl: int, counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return how many pages a crawl found ``new``, ``changed``, ``unchanged`` and ``gone``, by the log.
+    """Return how many pages a crawl found ``new``, ``changed``, ``unchanged`` and ``gone``, according to the log.
 
-    There a page has not changed whose template alone has, or what is another on every visit, and one that stays gone is
-    not counted. ``counts`` has the same by what servers sent; they are returned for the first crawl of a folder, and
-    where the log has no visit of the crawl. Raises as ``visits`` does.
+    A page does not count as changed if only its template has, or a part that differs on every visit; one that stays
+    gone is not counted. ``counts`` has the same by what servers sent, and is returned for the first crawl of a folder,
+    or if the log has no visit of the crawl. Raises as ``visits`` does.
     """
     if crawl <= 1 or not (folder / CHANGES).is_dir():
         return counts
@@ -125,7 +125,7 @@ def counted_changes(folder: Path, crawl: int, counts: Mapping[str, int]) -> Mapp
 
 @contextmanager
 def opened_changes(folder: Path) -> Iterator["ChangeIndex"]:
-    """Open the index of a crawl's folder when it holds all of the log. Raises as ``visits`` does."""
+    """Open the index of a crawl's folder once it covers the whole log. Raises as ``visits`` does."""
     with ChangeIndex(folder) as index:
         while not index.catch_up():
             pass

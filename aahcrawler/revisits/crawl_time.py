@@ -1,7 +1,7 @@
-"""How long a crawl of known URLs will take, by what each site's visits took before.
+"""Estimate how long a crawl of known URLs will take, by how long each site's visits took before.
 
-Two estimates: that of the paper on changes of the Web of Data (section 5), by mean times of domains and bins of
-threads, and a simulation of the queues of polite crawls, whose paces are learned from the log of changes.
+There are two estimates: that of the paper on changes of the Web of Data (section 5), by mean times of domains and bins
+of threads, and a simulation of the queues of a polite crawl with delays learned from the change log.
 """
 
 import heapq
@@ -16,23 +16,23 @@ from aahcrawler.revisits.change_log import Visit
 
 DOWNLOAD: Final = 2.0
 DELAY: Final = 1.0
-"""Seconds of a download, and between two, for a site that nobody knows: the paper's defaults."""
+"""Seconds of a download, and between two, for an unknown site: the paper's defaults."""
 SLOTS: Final = 64
-"""Fetches at once."""
+"""How many fetches run at once."""
 _LONGEST_GAP: Final = 20.0
-"""How many times the usual gap between two visits counts at most: a longer one is a pause of the crawl."""
+"""A gap between two visits counts at most this many times the usual gap: a longer one is a pause of the crawl."""
 _LAST_CRAWLS: Final = 5
-"""Crawls at most that tell the pace of a site: it is as its server and this machine are by now."""
+"""How many of the last crawls the pace of a site is derived from."""
 _FEW_GAPS: Final = 3
 _MOST_STEPS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class SiteLoad:
-    """URLs of one site that are to be visited.
+    """URLs of one site to visit.
 
-    ``download`` are the seconds that an answer takes, ``pace`` those from one visit to the next: the delay, the answer
-    and all that a page needs besides.
+    ``download`` is the seconds that a response takes, ``pace`` those from one visit to the next: the delay, the
+    response and everything else that a page needs.
     """
 
     urls: int
@@ -41,18 +41,19 @@ class SiteLoad:
 
     @property
     def delay(self) -> float:
-        """The seconds that the site has to itself between two visits."""
+        """The seconds between two visits in which nothing is requested from the site."""
         return max(0.0, self.pace - self.download)
 
 
 def site_loads(
     visits: Iterable[Visit], site_of: Callable[[str], str], wanted: Mapping[str, int] | None = None
 ) -> Mapping[str, SiteLoad]:
-    """Return the load of each site by the visits of former crawls, the oldest first.
+    """Return the load of each site by the visits of former crawls, given the oldest first.
 
-    Of each site its newest crawls tell; the first one, in which all is new and takes longer, where it is alone. Without
-    ``wanted`` a site has as many URLs as the newest crawl of all has visited; else as many as it says. One that was
-    visited at most once has defaults. ``site_of`` names the site of a URL: visits of one wait for one another.
+    The newest crawls of each site are used; the first crawl, in which everything is new and takes longer, is used only
+    if it is the only one. ``wanted`` gives the number of URLs of each site; without it, a site has as many as the
+    newest crawl has visited. A site that was visited at most once has the defaults. ``site_of`` returns the site of a
+    URL: visits of one site wait for one another.
     """
     by_site: dict[str, dict[int, list[Visit]]] = defaultdict(lambda: defaultdict(list))
     newest = 0
@@ -69,15 +70,15 @@ def site_loads(
 
 
 def _telling(crawls: Iterable[int]) -> Sequence[int]:
-    """Return the crawls that tell how long others take: the newest ones, the first one where it is alone."""
+    """Return the crawls from which to estimate others: the newest ones; the first one only if it is the only one."""
     numbers = sorted(crawls)
     return numbers[1:][-_LAST_CRAWLS:] or numbers
 
 
 def warm_up_seconds(visits: Iterable[Visit], site_of: Callable[[str], str]) -> float:
-    """Return how much longer crawls took, from their first visit to their last, than their queues did; the median.
+    """Return how much longer crawls took, from their first visit to their last, than their queues: the median.
 
-    Sites do not all begin at once, and the pages after the first wait until what judges them is loaded.
+    Not all sites begin at once, and the second pages wait until the analysers are loaded.
     """
     by_crawl: dict[int, list[Visit]] = defaultdict(list)
     for visit in visits:
@@ -91,7 +92,7 @@ def warm_up_seconds(visits: Iterable[Visit], site_of: Callable[[str], str]) -> f
 
 
 def _length(visits: Sequence[Visit], site_of: Callable[[str], str]) -> float:
-    """Return the seconds of a crawl from its first visit to its last, without pauses."""
+    """Return the seconds from the first visit of a crawl to its last, without pauses."""
     by_site: dict[str, list[Visit]] = defaultdict(list)
     for visit in visits:
         by_site[site_of(visit.url)].append(visit)
@@ -105,16 +106,16 @@ def _length(visits: Sequence[Visit], site_of: Callable[[str], str]) -> float:
 
 
 def _gaps(visits: Sequence[Visit]) -> tuple[list[float], float]:
-    """Return the seconds between visits of a site in one crawl, and how many count at most: more is a pause."""
+    """Return the seconds between visits of a site in one crawl, and the greatest gap that is not a pause."""
     gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(visits)]
     longest = _LONGEST_GAP * max(median(gaps), 0.001) if gaps else _LONGEST_GAP * (DOWNLOAD + DELAY)
     return [min(each, longest) for each in gaps], longest
 
 
 def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float | None:
-    """Return how much of a crawl's seconds was before its first visit and after its last: starting, robots.txt, ending.
+    """Return how much of a crawl's seconds was before its first and after its last visit: starting, robots.txt, ending.
 
-    None for one without visits, and one that was interrupted: its visits are farther apart than it crawled.
+    None for a crawl without visits, or one that was interrupted: its visits span more time than it ran.
     """
     own = [each for each in visits if each.crawl == crawl]
     if not own:
@@ -125,7 +126,7 @@ def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float
 
 
 def _load(urls: int, crawls: Sequence[Sequence[Visit]]) -> SiteLoad:
-    """Return the load of a site by its visits in several crawls. Each crawl counts as one, however long it was."""
+    """Return the load of a site by its visits in several crawls. Each crawl counts the same, however long it was."""
     downloads, paces = list[float](), list[float]()
     for visits in crawls:
         timed = [each.seconds for each in visits if each.seconds is not None]
@@ -139,9 +140,10 @@ def _load(urls: int, crawls: Sequence[Sequence[Visit]]) -> SiteLoad:
 
 
 def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS) -> float:
-    """Return how long visits take where each site is visited at its pace and so many answers are awaited at once.
+    """Return how long visits take if each site is visited at its pace, and ``slots`` responses are awaited at once.
 
-    Sites with the most left go first where several could be visited. Of very many URLs several are one step.
+    If several sites could be visited, those with the most left come first. With very many URLs, one step stands for
+    several.
     """
     sites = [load for load in loads if load.urls > 0]
     step = 1 + sum(load.urls for load in sites) // _MOST_STEPS
@@ -163,9 +165,9 @@ def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS) -> float:
 
 
 def packed_seconds(loads: Iterable[SiteLoad], threads: int) -> float:
-    """Return the paper's estimate for so many threads: the size of the bins that all sites are packed into.
+    """Return the paper's estimate for this many threads: the size of the bins into which all sites are packed.
 
-    A site has as many threads as downloads fit into its delay, fewer where all of them together are too many.
+    A site has as many threads as downloads fit into its delay, fewer if all of them together are too many.
     """
     sites = [load for load in loads if load.urls > 0]
     if not sites:
@@ -181,7 +183,7 @@ def packed_seconds(loads: Iterable[SiteLoad], threads: int) -> float:
 
 
 def _threads_of(load: SiteLoad, most: int) -> int:
-    """Return how many downloads of a site are under way where each begins a delay after the one before."""
+    """Return how many downloads of a site run at once if each begins a delay after the one before."""
     return max(1, min(most, int(load.download / load.delay))) if load.delay else 1
 
 
@@ -190,7 +192,7 @@ def _domain_seconds(load: SiteLoad, threads: int) -> float:
 
 
 def _packed_threads(threads: Sequence[int], times: Sequence[float]) -> int:
-    """Return how many threads the bins have that are as long as the longest site, by first fit."""
+    """Return how many threads the bins need that are as long as the longest site, by first fit."""
     longest = max(times)
     bins: list[tuple[float, int]] = []
     """How full each bin is, and the most threads of a site in it, as a heap."""

@@ -1,11 +1,11 @@
-"""What of a page differs between two captures of it, and what that proves of its site's dates and restless places.
+"""Compare two captures of a page, and learn from comparisons which dates and which changes of a site mean something.
 
-Both are learned from the change log alone, of each server and each template for itself: what holds for one says nothing
-of another. Where there is too little evidence, a date is not believed, and a place counts as content.
+Both are learned from the change log alone, for each server and each template separately: what holds for one says
+nothing about another. Without enough evidence, a date is not believed, and a place counts as content.
 
 Menus, sidebars, advertising and footers surround the content, as far as markup shows them (``aahcrawler.page.zones``).
-Both captures are read in the same way, without what is known of their software: an edit of that knowledge is no change
-of a page. Web objects are compared elsewhere (``aahcrawler.objects.versions``).
+Both captures are read in the same way, without the knowledge base, because an edit of that is no change of a page. Web
+objects are compared elsewhere (``aahcrawler.objects.versions``).
 """
 
 import re
@@ -29,27 +29,27 @@ from aahcrawler.revisits.visit_record import ChangeKind, DateSource, Dating, Pla
 from aahcrawler.urls import resolve
 
 MIN_VISITS: Final = 3
-"""Visits from which on something is believed."""
+"""The fewest visits as evidence."""
 MIN_WORDS: Final = 5
-"""Visits from which on a place is known to say other words each time."""
+"""The fewest visits as evidence that a place has other words each time."""
 MIN_PAGES: Final = 3
-"""Pages of a template on which it must do so."""
+"""The fewest pages of a template on which it must have."""
 NEARLY_ALWAYS: Final = 0.75
-"""The part of all visits of pages of a template in which a place differs that means nothing: prices seldom change."""
+"""A place that differs in this share of all visits of a template's pages means nothing: prices seldom change."""
 _FALSE: Final = 0.2
-"""The part of a server's dates that may be false before none is believed."""
+"""If a larger share of a server's dates is false, none is believed."""
 _AT_REQUEST: Final = 5_000
 _AHEAD: Final = 60_000
-"""Milliseconds by which a server's date is that of the request, and by which it is in the future."""
+"""A server's date within this many milliseconds of the request is that of the request; a later one is in the future."""
 DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerDates:
-    """How the ``Last-Modified`` of a server's answers held against what was seen.
+    """How the ``Last-Modified`` dates of a server agreed with observations.
 
-    Of all that it ``told``, ``at_request`` are those that equal the time of the request, so that the server made them
-    up, and ``ahead`` those in the future; ``idle`` changed while the page did not, and ``missed`` did not while its
+    Of the dates it ``told``, ``at_request`` equal the time of the request, so that the server made them up, and
+    ``ahead`` are in the future; ``idle`` changed while the page did not, and ``missed`` did not change while its
     content did. ``older`` are all others.
     """
 
@@ -72,7 +72,7 @@ class ServerDates:
 
 
 def judged_date(modified: int, asked_at: int) -> str:
-    """Return the field of ``ServerDates`` that counts a date, by itself; times are in milliseconds since 1970."""
+    """Return the field of ``ServerDates`` that counts a date. Times are in milliseconds since 1970."""
     if modified > asked_at + _AHEAD:
         return "ahead"
     return "at_request" if asked_at - modified <= _AT_REQUEST else "older"
@@ -80,17 +80,17 @@ def judged_date(modified: int, asked_at: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlaceEvidence:
-    """How often a place of a template was all that differed, on how many ``pages``, of how many ``compared`` visits."""
+    """In how many visits a place was all that differed, on how many ``pages``, of how many ``compared`` visits."""
 
     visits: int
     pages: int
     compared: int
 
     def is_volatile(self, place: Place) -> bool:
-        """Return whether what the place says means nothing.
+        """Return whether a change at the place means nothing.
 
-        Numbers, times and tokens are believed sooner to mean nothing than words are. Words must stand alone on the
-        page, as an advert does and entries of a list do not.
+        Numbers, times and tokens need less evidence than words. Words must also be alone at the place, as with an
+        advert; the entries of a list are not.
         """
         if self.visits < max(MIN_VISITS, NEARLY_ALWAYS * self.compared):
             return False
@@ -98,9 +98,9 @@ class PlaceEvidence:
 
 
 def telling_places(places: Iterable[Place], known: frozenset[Place]) -> frozenset[Place]:
-    """Return the places of which a visit is evidence: all that differed, beside what is known to mean nothing.
+    """Return the places for which a visit is evidence: all that differed, ignoring those known to mean nothing.
 
-    Where several differed at once the visit is evidence of none, unless all of them were numbers.
+    If several differed at once the visit is evidence for none, unless all of them were numbers.
     """
     unknown = frozenset(places) - known
     is_plain = len(unknown) == 1 or all(place.numbers for place in unknown)
@@ -108,7 +108,7 @@ def telling_places(places: Iterable[Place], known: frozenset[Place]) -> frozense
 
 
 def server_of(url: str) -> str:
-    """Return host and port of a canonical URL, for which its server answers; empty where it has none.
+    """Return host and port of a canonical URL, which identify its server; empty if it has none.
 
     >>> server_of("http://a.test:8080/?x=http://b.test/")
     'a.test:8080'
@@ -117,7 +117,7 @@ def server_of(url: str) -> str:
 
 
 def http_date(written: str | None) -> datetime | None:
-    """Return the moment of an HTTP date (RFC 9110, section 5.6.7), None for anything else.
+    """Return the moment of an HTTP date (RFC 9110, section 5.6.7); None for anything else.
 
     >>> http_date("Tue, 15 Nov 1994 12:45:26 GMT").isoformat()
     '1994-11-15T12:45:26+00:00'
@@ -130,10 +130,10 @@ def http_date(written: str | None) -> datetime | None:
 
 
 def dated(previous: datetime | None, at: datetime, told: Iterable[tuple[DateSource, datetime]]) -> Dating:
-    """Join what sources tell of when a change happened that a visit at ``at`` found, since the one at ``previous``.
+    """Decide when a change happened that a visit at ``at`` found, since the one at ``previous``.
 
-    The first source in ``told`` holds that agrees with the comparison: no change is later than the visit that found it,
-    nor before one that did not. A time of midnight stands for its day.
+    The first source in ``told`` counts that agrees with the visits: a change is not later than the visit that found it,
+    nor earlier than one that did not. A time of midnight stands for its day.
 
     >>> visits = datetime(2026, 1, 1, 12, tzinfo=UTC), datetime(2026, 1, 8, 12, tzinfo=UTC)
     >>> dated(*visits, [(DateSource.LISTED, datetime(2026, 1, 3, tzinfo=UTC))]).before.isoformat()
@@ -152,25 +152,25 @@ def dated(previous: datetime | None, at: datetime, told: Iterable[tuple[DateSour
 
 
 MAX_NODES: Final = 400_000
-"""Beginnings and ends of elements that are looked at."""
+"""How many beginnings and ends of elements are examined."""
 MAX_PLACES: Final = 20
-"""Places of a page that are told. Where more differ, the page itself has changed, and none is told."""
+"""How many places of a page are reported. If more differ, the page itself has changed, and none is reported."""
 _LINES: Final = BLOCKS | {"td", "th"}
 _UNREAD: Final = (UNREAD - {"head"}) | {"title"}
-"""The parser leaves content in the head of a page that opens no body."""
+"""In a page that opens no body, the parser leaves content in the head."""
 _AROUND: Final = frozenset({Zone.SIDE, Zone.MENU, Zone.DROPPED})
 _MAX_MASKED: Final = 2_000
 _NOW: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""Against which relative dates are read, of which only matters that they are dates."""
+"""The moment against which relative dates are read; only that they are dates matters."""
 _NUMBER: Final = re.compile(r"\d+(?:[.,:/'\u00a0\u202f-]?\d+)*")
 _TOKEN: Final = re.compile(r"\b(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])[0-9a-zA-Z]{12,}\b")
 
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """The content of a page: its lines of text by the path of tags they stand at, and its links as they are written.
+    """The content of a page: its lines of text by the path of their tags, and its links as written.
 
-    ``base`` is what links are relative to.
+    ``base`` is the base URL of the links.
     """
 
     lines: Mapping[str, Counter[str]]
@@ -179,16 +179,16 @@ class PageContent:
 
     @property
     def targets(self) -> frozenset[str]:
-        """The URLs that the links lead to, without what tokens in them say."""
+        """The URLs to which the links lead, with tokens in them masked."""
         found = (resolve(self.base, reference) for reference in self.links)
         return frozenset(_TOKEN.sub("#", url) for url in found if url)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two captures of a page, and the places where the text of its content does.
+    """What differs between two captures of a page, and the places at which the text of its content differs.
 
-    ``places`` is None where it differs in more of them than are told.
+    ``places`` is None if more of them differ than are reported.
     """
 
     kind: ChangeKind
@@ -201,10 +201,10 @@ def is_comparable(page: Page) -> bool:
 
 
 def content_of(page: Page) -> PageContent:
-    """Return the content of a page of HTML; of a text of another type all of its lines, and no links.
+    """Return the content of an HTML page; for a text of another type all of its lines, and no links.
 
-    What stands around the content is left out, unless nothing else is there. The lines of JSON are its values, which
-    stand where their names say. Time is linear in the size of the page.
+    What surrounds the content is left out, unless there is nothing else. The lines of JSON are its values, at the paths
+    of their names. Time is linear in the size of the page.
     """
     if page.is_json and len(page.tree):
         return PageContent(_values(page.tree))
@@ -224,7 +224,7 @@ def content_of(page: Page) -> PageContent:
 
 
 def _values(tree: Element) -> Mapping[str, Counter[str]]:
-    """Return the values of JSON (``aahcrawler.page.jsontree``) by the names that lead to them."""
+    """Return the values of JSON (``aahcrawler.page.jsontree``) by the path of names to them."""
     paths, found = TagPaths(), dict[str, Counter[str]]()
     for element in tree.iter():
         if text := fold(element.text or ""):
@@ -233,9 +233,9 @@ def _values(tree: Element) -> Mapping[str, Counter[str]]:
 
 
 def compared(former: PageContent, now: PageContent) -> Difference | None:
-    """Return what differs between two captures of a page whose bytes differ; None where neither has any text.
+    """Return what differs between two captures of a page whose bytes differ; None if neither has any text.
 
-    What such a page shows is made elsewhere, by its scripts perhaps, and nobody can tell whether that changed.
+    The content of such a page comes from elsewhere, perhaps its scripts, and whether it changed is unknown.
     """
     if not former.lines and not now.lines:
         return None
@@ -248,10 +248,10 @@ def compared(former: PageContent, now: PageContent) -> Difference | None:
 
 
 def of_data(texts: Difference | None) -> Difference:
-    """Return what differs between two captures of data that say something else, given what of their texts does.
+    """Return what differs between two captures of data that say something else, given how their texts differ.
 
-    Nothing in rows and statements is a template, so that ``texts`` is given of JSON alone: its places, such as that of
-    a time which is another on every visit, are learned as those of pages are.
+    Nothing in rows and statements is a template, so ``texts`` is given for JSON only: its places, such as a time that
+    differs on every visit, are learned like those of pages.
     """
     if texts is None or texts.kind is ChangeKind.TEMPLATE:
         return Difference(ChangeKind.CONTENT, None)
@@ -259,7 +259,7 @@ def of_data(texts: Difference | None) -> Difference:
 
 
 def template_of(url: str, application: str | None, level: str | None) -> str:
-    """Return a name of what a page was made by: its server and the level of its application, or the shape of its URL.
+    """Return the name of a page's template: its server, with the level of its application or the shape of its URL.
 
     >>> template_of("http://a.test/viewtopic.php?t=5", "phpBB", "thread")
     'a.test phpBB/thread'
@@ -281,7 +281,7 @@ def template_of(url: str, application: str | None, level: str | None) -> str:
 
 
 def _place(path: str, former: PageContent, now: PageContent) -> Place | None:
-    """Return how a place differs, None where it does not."""
+    """Return how a place differs; None if it does not."""
     before, after = former.lines.get(path, Counter[str]()), now.lines.get(path, Counter[str]())
     if before == after:
         return None
@@ -299,7 +299,7 @@ def _masked(texts: Counter[str]) -> Counter[str]:
 
 
 def _mask(text: str) -> str:
-    """Return a text without what numbers, times and tokens in it say; one that is long is left as it is.
+    """Return a text with numbers, times and tokens masked; a long text is returned unchanged.
 
     >>> _mask("1,204 views"), _mask("3 hours ago") == _mask("2 days ago"), _mask("id 5f3a9c0b1d2e7f")
     ('# views', True, 'id #')
@@ -312,7 +312,7 @@ def _mask(text: str) -> str:
 
 
 def _lines(tree: Element) -> Iterator[tuple[Element, str]]:
-    """Yield the lines of text that readers see, each with the block that it stands in, in document order."""
+    """Yield the lines of text that readers see, each with the block that contains it, in document order."""
     blocks, pieces = [tree], list[str]()
     walk = iterwalk(tree, events=("start", "end", "comment", "pi"))
     for event, node in islice(walk, MAX_NODES):

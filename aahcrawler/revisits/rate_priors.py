@@ -1,13 +1,13 @@
-"""How often a page changes before its own visits tell: by pages like it, by its sitemap, by its address.
+"""How often a page probably changes before its own visits show it: by similar pages, by its sitemap, by its URL.
 
-Of each page the chances of K rates are told (``rate_levels``). They are learned in a chain of groups: all pages, those
-of its site, those of which the sitemap says the same, those of its template. A group with few visits leans on the one
-above it, as if that were three more pages of it, and no page is evidence for itself. That is the prior of Gamma-Poisson
-models without their shape: sites have pages that change hourly and pages that never do, and few between.
+The prior of a page gives the probabilities of K rates (``rate_levels``). They are learned in a chain of groups: all
+pages, those of its site, those of which the sitemap says the same, those of its template. A group with few visits also
+uses the group above it, as if that were three more pages, and no page is evidence for itself. This is the prior of
+Gamma-Poisson models without their shape: sites have pages that change hourly and pages that never do, and few between.
 
-Where many pages are known, their addresses stand in the place of all pages: naive Bayes over ten bins of rates, by the
-features of Living Web Archives (section 3.3.5.1) that are known before a visit. They count where they foretell the
-visits of each page from all others better than the rates of all pages do.
+If many pages are known, their URLs replace the group of all pages: naive Bayes over ten bins of rates, by the features
+of Living Web Archives (section 3.3.5.1) that are known before a visit. They are used if they predict the visits of each
+page from all others better than the rates of all pages do.
 """
 
 import math
@@ -33,14 +33,15 @@ STATED: Final[Mapping[str, float]] = {
     "yearly": 365.0,
     "never": 3650.0,
 }
-"""Days between changes by ``changefreq`` of a sitemap (sitemaps.org); ``always`` is more often than any crawl comes."""
+"""Days between changes by ``changefreq`` of a sitemap (sitemaps.org); ``always`` is more often than any crawl visits.
+"""
 _AS_PAGES: Final = 3.0
-"""How many pages of a group count as much as all of the group above it."""
+"""As how many pages of a group the group above it counts."""
 _STATED_WIDTH: Final = math.log(10.0)
-"""Standard deviation of the logarithm by which a sitemap that nobody has put to the test misses the rate."""
+"""The standard deviation of the logarithm by which a sitemap not compared with visits yet misses the rate."""
 _ROUNDS: Final = 8
 _MANY: Final = 200
-"""Pages with evidence from which on addresses are asked."""
+"""From this many pages with evidence on, URLs are used."""
 _BINS: Final = 10
 _SPECIAL: Final = "~_?;:,%"
 _DIGITS: Final = re.compile(r"\d+")
@@ -48,7 +49,7 @@ _Numbers = NDArray[np.intp]
 
 
 class Ground(StrEnum):
-    """What a rate is told by, the page's own visits apart."""
+    """What a rate is based on, besides the page's own visits."""
 
     DATES = "dates of its changes"
     TEMPLATE = "pages like it"
@@ -61,12 +62,12 @@ class Ground(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What is known of a page. Pages of which the same is known are equal, whatever their URLs.
+    """What is known about a page. Pages with equal values are equal, whatever their URLs.
 
-    ``features`` are those of its address (``address_features``). ``visits`` are those after the first one, and ``age``
-    the days for which it had been the same when it was visited first, as far as its server, a list or the page itself
-    gives a date. ``stated`` is the ``changefreq`` of its sitemap, empty where it has none. ``listed`` is how many of
-    its changes a list dates, and how many days lie between the first and the last of them.
+    ``features`` are those of its URL (``address_features``). ``visits`` are those after the first one. ``age`` is for
+    how many days it had been the same at its first visit, as far as its server, a list or the page itself gives a date.
+    ``stated`` is the ``changefreq`` of its sitemap, empty if it has none. ``listed`` is how many of its changes a list
+    dates, and how many days are between the first and the last of them.
     """
 
     site: str
@@ -79,25 +80,25 @@ class KnownPage:
 
     @property
     def has_dates(self) -> bool:
-        """Whether anything but a visit tells when it changed."""
+        """Whether anything besides visits shows when it changed."""
         return self.age is not None or self.listed[0] > 1
 
     @property
     def is_evidence(self) -> bool:
-        """Whether it tells anything of how often pages change."""
+        """Whether it shows anything about how often pages change."""
         return bool(self.visits) or self.has_dates
 
 
 @dataclass(frozen=True, slots=True)
 class RatePrior:
-    """The chances of the K rates of a page before its own visits, and what tells most of them."""
+    """The probabilities of the K rates of a page before its own visits, and what they are mainly based on."""
 
     shares: Floats
     ground: Ground
 
 
 def address_features(url: str) -> tuple[str, ...]:
-    """Return what of a canonical URL may tell how often its page changes.
+    """Return features of a canonical URL that may show how often its page changes.
 
     >>> address_features("http://a.test/news/2026/tide?id=5")
     ('site a.test', 'type ', 'depth 3', 'length 6', '0 news', '1 #', '2 tide', 'sign ?')
@@ -120,7 +121,7 @@ def address_features(url: str) -> tuple[str, ...]:
 
 
 def learned_priors(pages: Sequence[KnownPage], bounds: Bounds) -> list[RatePrior]:
-    """Return the prior of each page, by all others. Time and memory are linear in the number of pages."""
+    """Return the prior of each page, based on all others. Time and memory are linear in the number of pages."""
     if not pages:
         return []
     counted = Counter(pages)
@@ -138,7 +139,7 @@ def learned_priors(pages: Sequence[KnownPage], bounds: Bounds) -> list[RatePrior
 
 
 class _Evidence:
-    """N different pages and how likely what was seen of each is at K rates."""
+    """N different pages and, for each of K rates, the likelihood of what was seen of the page."""
 
     def __init__(self, counted: Mapping[KnownPage, int], rates: Floats) -> None:
         self.pages = list(counted)
@@ -148,7 +149,7 @@ class _Evidence:
         self.numbers = self.own * np.array([[float(number)] for number in counted.values()])
 
     def by_address(self) -> tuple[Floats, Ground]:
-        """Return the chances of rates of each page (N x K) by its address, or alike for all where that says no more."""
+        """Return the probabilities of rates of each page (N x K) by its URL, or equal ones if URLs do not help."""
         shares = np.full(self.likelihoods.shape, 1 / len(self.rates))
         everybody = np.zeros(len(self.pages), np.intp)
         flat = shares
@@ -160,7 +161,7 @@ class _Evidence:
         return (foretold, Ground.ADDRESS) if self._score(foretold) > self._score(shares) else (flat, Ground.NOTHING)
 
     def _foretold(self, shares: Floats) -> Floats:
-        """Return the chances by naive Bayes, where ``shares`` (N x K) are those of pages of any address."""
+        """Return the probabilities by naive Bayes, if ``shares`` (N x K) are those of pages with any URL."""
         found = _posterior(shares, self.likelihoods)
         usual = (self.numbers * found).sum(axis=0)
         usual /= usual.sum()
@@ -184,13 +185,13 @@ class _Evidence:
         return _posterior(shares, factors[:, bin_of])
 
     def _score(self, shares: Floats) -> float:
-        """Return the logarithm of how likely all visits are by priors."""
+        """Return the logarithm of the likelihood of all visits under priors."""
         return float((self.numbers[:, 0] * np.log((shares * self.likelihoods).sum(axis=1))).sum())
 
     def by_groups(self, above: Floats, ground: Ground) -> tuple[Floats, list[Ground]]:
-        """Return the chances of rates of each page (N x K) by its groups, and the closest of them that says anything.
+        """Return the probabilities of rates of each page (N x K) by its groups, and the closest group with evidence.
 
-        ``above`` are the chances of a page that belongs to no group.
+        ``above`` are the probabilities of a page that belongs to no group.
         """
         groups = [
             (Ground.SITE, _numbered(page.site for page in self.pages)),
@@ -214,7 +215,7 @@ class _Evidence:
         return shares, grounds
 
     def _others(self, of_page: _Numbers, found: Floats) -> tuple[Floats, Floats]:
-        """Return the sum of what was found of the other pages of each page's group (N x K), and how many they are."""
+        """Return, for each page, the sum of what was found of the other pages of its group (N x K), and their count."""
         sums = np.zeros((int(of_page.max()) + 1, found.shape[1] + 1))
         weighed = np.hstack((found, np.ones((len(found), 1))))
         np.add.at(sums, of_page, self.numbers * weighed)
@@ -223,7 +224,7 @@ class _Evidence:
 
 
 def _likelihood(page: KnownPage, rates: Floats) -> Floats:
-    """Return how likely what was seen of a page is at each rate, 1 for the likeliest; changes are a Poisson process."""
+    """Return the likelihood of what was seen of a page at each rate (a Poisson process), scaled to at most 1."""
     told = np.zeros(len(rates))
     for visit in page.visits:
         expected = rates * visit.days
@@ -244,7 +245,7 @@ def _posterior(shares: Floats, likelihoods: Floats) -> Floats:
 
 
 def _leaning(above: Floats, total: Floats, number: Floats) -> Floats:
-    """Return the chances in a group with this total of so many pages, which leans on those of the group above it."""
+    """Return the probabilities in groups with these totals and page counts, smoothed by the group above."""
     summed = (_AS_PAGES * above + total) / (_AS_PAGES + number)
     shares: Floats = summed / summed.sum(axis=1, keepdims=True)
     return shares
@@ -259,7 +260,7 @@ def _numbered(keys: Iterable[str]) -> tuple[_Numbers, NDArray[np.bool_]]:
 
 
 def _stated_factor(stated: str, rates: Floats) -> Floats:
-    """Return how likely a page of each rate is that its sitemap states this of it."""
+    """Return the likelihood, at each rate, that a page's sitemap states this."""
     days = STATED.get(stated)
     if days is None:
         return np.ones(len(rates))

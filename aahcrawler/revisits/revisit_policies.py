@@ -1,8 +1,8 @@
 """Revisit policies: after each visit of a page, in how many days it is worth another one.
 
-The policies of the paper on changes of the Web of Data (section 4.1) are here with its factors, those of two other
+These are the policies of the paper on changes of the Web of Data (section 4.1) with its factors, those of two other
 crawlers with their defaults, an estimate of the rate by maximum likelihood, and one that follows bursts. A policy is
-made for each page, and knows nothing but that page's visits, so that it can be made anew from a log of them.
+made for each page, and knows nothing but that page's visits, so it can be restored from a log of them.
 """
 
 import math
@@ -20,16 +20,16 @@ WEEK: Final = 7.0
 MONTH: Final = 30.0
 Floats = NDArray[np.float64]
 _WINDOW: Final = 10
-"""Snapshots that the window has at most."""
+"""The most snapshots in the window."""
 _FACTORS: Final = ((0.9, 1 / 3), (0.75, 1 / 2), (0.6, 1 / 1.5))
 _SLOWER: Final = ((0.1, 3.0), (0.25, 2.0), (0.4, 1.5))
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Days between two visits of a page: at least, at most, and after the first visit, when nothing is known.
+    """The fewest and the most days between two visits of a page, and the days after its first visit.
 
-    The paper's are a day and six months (section 4.3); it does not say where its policies begin.
+    The paper's limits are a day and six months (section 4.3); it does not say where its policies begin.
     """
 
     least: float = 1.0
@@ -37,7 +37,7 @@ class Bounds:
     first: float = WEEK
 
     def within(self, days: float) -> float:
-        """Return the number of days that is nearest to ``days`` and allowed."""
+        """Return the allowed number of days nearest to ``days``."""
         return min(max(days, self.least), self.greatest)
 
 
@@ -53,9 +53,9 @@ class PageVisit:
 
 
 class RevisitPolicy(ABC):
-    """Says after each visit of one page how many days to wait.
+    """Decides after each visit of one page how many days to wait.
 
-    The first visit is not observed: it tells of no change.
+    The first visit is not observed, because it shows no change.
     """
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
@@ -64,21 +64,21 @@ class RevisitPolicy(ABC):
         """Days from the last visit to the next."""
 
     def observe(self, visit: PageVisit) -> None:
-        """Take what the next visit found, and set ``days``."""
+        """Use what the next visit found, and set ``days``."""
         self.days = self.bounds.within(self._after(visit))
 
     def observe_all(self, visits: Iterable[PageVisit]) -> None:
-        """Take what visits found, one after another, and set ``days``."""
+        """Use what several visits found, in order, and set ``days``."""
         for visit in visits:
             self.observe(visit)
 
     @abstractmethod
     def _after(self, visit: PageVisit) -> float:
-        """Return the days to the next visit, whatever the bounds."""
+        """Return the days until the next visit, before the bounds are applied."""
 
 
 class Constant(RevisitPolicy):
-    """The same interval for ever: ``week`` of the paper, and ``gold`` where it is the mean time between changes."""
+    """The same interval always: ``week`` of the paper, and ``gold`` if it is the mean time between changes."""
 
     def __init__(self, days: float, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         super().__init__(Bounds(bounds.least, bounds.greatest, days))
@@ -109,14 +109,14 @@ class FixedSnapshots(RevisitPolicy):
 
 
 class DynamicSnapshots(FixedSnapshots):
-    """``dyn``: as ``fix``, by more visits the closer they are: one over two months apart, four within a week."""
+    """``dyn``: like ``fix``, with more visits the closer they are: one over two months apart, four within a week."""
 
     def _snapshots(self) -> int:
         return next((number for number, days in enumerate((2 * MONTH, MONTH, WEEK), 1) if self.days > days), 4)
 
 
 class Window(RevisitPolicy):
-    """``window``: by the share of changes in the last ten visits, or in half of all where these are fewer."""
+    """``window``: by the share of changes in the last ten visits, or in half of all visits if these are fewer."""
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         super().__init__(bounds)
@@ -129,7 +129,7 @@ class Window(RevisitPolicy):
 
 
 class ChangeStates(RevisitPolicy):
-    """``state-1``, ``state-2``: by how often, at this interval, a change came after what the last visits had found."""
+    """``state-1``, ``state-2``: by how often, at this interval, a change followed what the last visits had found."""
 
     def __init__(self, order: int, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         super().__init__(bounds)
@@ -147,13 +147,13 @@ class ChangeStates(RevisitPolicy):
 
 
 def _factor(share: float) -> float:
-    """Return by what the paper multiplies an interval at whose visits this share, or chance, of changes was found."""
+    """Return the paper's factor for an interval, given the share or probability of changes at its visits."""
     faster = next((factor for least, factor in _FACTORS if share > least), None)
     return faster or next((factor for most, factor in _SLOWER if share < most), 1.0)
 
 
 class Nutch(RevisitPolicy):
-    """Apache Nutch's AdaptiveFetchSchedule with its defaults: 1.4 and .8, moved towards the time of the last change."""
+    """Apache Nutch's AdaptiveFetchSchedule with its defaults: factors 1.4 and 0.8, earlier the longer unchanged."""
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         super().__init__(bounds)
@@ -167,17 +167,17 @@ class Nutch(RevisitPolicy):
 
 
 class StormCrawler(RevisitPolicy):
-    """StormCrawler's AdaptiveScheduler with its default rates: .5 after a change, 1.5 after none."""
+    """StormCrawler's AdaptiveScheduler with its default factors: .5 after a change, 1.5 after none."""
 
     def _after(self, visit: PageVisit) -> float:
         return self.days * (0.5 if visit.changed else 1.5)
 
 
 class LikelyRate(RevisitPolicy):
-    """The mean time between changes whose rate is the most likely one, for visits at any intervals.
+    """The mean time between changes at the most likely rate, for visits at any intervals.
 
-    Changes are taken for a Poisson process (Cho and Garcia-Molina, Estimating frequency of change, 2003, section 5).
-    Half a visit that found a change and half a one that found none, at the first interval, keep the rate finite.
+    Changes are modelled as a Poisson process (Cho and Garcia-Molina, Estimating frequency of change, 2003, section 5).
+    Half a visit that found a change and half a visit that found none, at the first interval, keep the rate finite.
     """
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
@@ -206,18 +206,18 @@ class LikelyRate(RevisitPolicy):
 class JumpingRate(RevisitPolicy):
     """Follows a rate of changes that jumps, and waits as long as brings the most changes at a price for each visit.
 
-    A page is quiet for long and then changes often, so its rate is taken for a hidden state: it stays for as long as
-    brings a few changes, many, or for ever (three models, weighted by how well each foretold the visits so far), and
-    then jumps to any rate, the sooner to one that the page had before. Of all intervals the one is taken at which the
-    chance of a change, less ``price``, is greatest for each day. With the same price for all pages no visit could be
-    moved from one page to another and be expected to find more; a lower price means more visits.
+    A page is quiet for long and then changes often, so its rate is modelled as a hidden state: it lasts for a few
+    changes, for many, or for ever (three models, weighted by how well each predicted the visits so far), and then jumps
+    to any rate, more probably to one that the page had before. The interval is chosen at which the probability of a
+    change, less ``price``, is greatest per day. With the same price for all pages, moving a visit from one page to
+    another would not be expected to find more; a lower price means more visits.
     """
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, price: float = 0.26, prior: Floats | None = None) -> None:
-        """``price`` lies between 0 and 1: .26 visits a steady page as often as it changes.
+        """``price`` is between 0 and 1: .26 visits a steady page as often as it changes.
 
-        ``prior`` are the chances of ``rate_levels`` before the first visit, by what is known of other pages; without it
-        all are alike, and the first interval is that of the bounds.
+        ``prior`` gives the probabilities of ``rate_levels`` before the first visit, based on other pages; without it
+        all are equal, and the first interval is that of the bounds.
         """
         super().__init__(bounds)
         self._price = price
@@ -233,7 +233,7 @@ class JumpingRate(RevisitPolicy):
             self.days = self._best()
 
     def observe_all(self, visits: Iterable[PageVisit]) -> None:
-        """See ``RevisitPolicy``; the days are chosen once."""
+        """See ``RevisitPolicy``; ``days`` is computed once."""
         earlier: PageVisit | None = None
         for visit in visits:
             if earlier is not None:
@@ -263,7 +263,7 @@ class JumpingRate(RevisitPolicy):
         return float(days[np.argmax((1 - self.unchanged() - self._price) / days)])
 
     def unchanged(self) -> Floats:
-        """Return the chance that the page does not change within each of ``interval_levels`` after its last visit."""
+        """Return the probability of no change within each of ``interval_levels`` after the page's last visit."""
         table = self._table
         unchanged = np.einsum("mgk,mk->mg", table.stayed_unchanged, self._chances)
         unchanged += np.einsum("mgk,mk->mg", table.jumped, self._chances) * (self._where_to() @ table.unchanged.T)
@@ -276,7 +276,7 @@ class JumpingRate(RevisitPolicy):
 
 
 _LASTING: Final = (1.5, 6.0, 1e4)
-"""Changes that a rate brings on the average before it jumps, by each model."""
+"""How many changes occur on average before the rate jumps, in each model."""
 _WEIGHTS: Final = (0.25, 0.25, 0.5)
 _VISITS_KNOWN: Final = 30.0
 _LEVELS: Final = 36
@@ -285,7 +285,7 @@ _INTERVALS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What depends on the bounds alone: M models, K rates, G intervals."""
+    """What depends only on the bounds: M models, K rates, G intervals."""
 
     rates: Floats
     """K changes a day, from one in four times the longest interval to six in the shortest."""
@@ -294,20 +294,20 @@ class _Table:
     days: Floats
     """G intervals."""
     unchanged: Floats
-    """G x K: the chance of no change within an interval."""
+    """G x K: the probability of no change within an interval."""
     stayed_unchanged: Floats
-    """M x G x K: of no change and no jump in the first half of it."""
+    """M x G x K: the probability of no change and no jump in its first half."""
     jumped: Floats
-    """M x G x K: of a jump in the first half."""
+    """M x G x K: the probability of a jump in its first half."""
 
 
 def rate_levels(bounds: Bounds) -> Floats:
-    """Return the rates, in changes a day, that are told apart within bounds: K of them, the lowest first."""
+    """Return the rates, in changes a day, that are distinguished within the bounds: K of them, the lowest first."""
     return _table(bounds).rates
 
 
 def interval_levels(bounds: Bounds) -> Floats:
-    """Return the intervals in days, from the least to the greatest of the bounds, of which one is chosen."""
+    """Return the intervals in days, from the least to the greatest of the bounds, from which one is chosen."""
     return _table(bounds).days
 
 

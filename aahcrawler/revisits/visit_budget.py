@@ -1,10 +1,10 @@
-"""Divides a number of downloads a day over pages, so that all of them together bring the most of an objective.
+"""Divide a number of downloads a day over pages, so that all of them together give the most of an objective.
 
-The objective is a sum over pages, and what each gives grows ever more slowly with its downloads. So the best division
-is the one at which another download would bring every page the same, its price (a Lagrange multiplier): Cho and
-Garcia-Molina, Effective page refresh policies, 2003, section 4. Pages that change faster than they can be kept fresh
-get the fewest downloads that are allowed, as they have it; changes found are divided in proportion to rates. Pages are
-told by what is known of them, not by one rate, and have one of G intervals each.
+The objective is a sum over pages, and each page gives ever less for a further download. So in the best division another
+download would give the same for every page: its price (a Lagrange multiplier; Cho and Garcia-Molina, Effective page
+refresh policies, 2003, section 4). For freshness, pages that change faster than they can be kept fresh get the fewest
+downloads allowed, as in that paper; for changes, downloads are divided in proportion to rates. What is known of a page
+is a distribution rather than one rate, and each page has one of G intervals.
 """
 
 import math
@@ -20,26 +20,26 @@ from aahcrawler.revisits.revisit_policies import Floats
 
 _STEPS: Final = 60
 _NEVER: Final = 1e-300
-"""The lowest chance of no change that is reckoned with."""
+"""The smallest probability of no change in calculations."""
 _LOWEST: Final = 1e-12
-"""The lowest price that is looked at, as a part of the highest."""
+"""The lowest price considered, as a fraction of the highest."""
 PRICES: Final = np.geomspace(1e-4, 1e4, 65)
 """The prices of a demand curve."""
 
 
 class Objective(StrEnum):
-    """What downloads are to bring."""
+    """What downloads should give."""
 
     CHANGES = "changes"
-    """The most visits that find a change."""
+    """As many visits as possible that find a change."""
     FRESHNESS = "freshness"
-    """The most pages whose archived state is what the site shows, on the average over time."""
+    """As many pages as possible whose archived state is what the site shows, on average over time."""
 
 
 def values(unchanged: Floats, days: Floats, objective: Objective) -> Floats:
-    """Return what a page gives at each of G intervals (N x G): visits a day that find changes, or the part of time.
+    """Return what a page gives at each of G intervals (N x G): changes found a day, or the share of time it is fresh.
 
-    ``unchanged`` (N x G) are the chances of no change within each interval, and fall; ``days`` (G) rise.
+    ``unchanged`` (N x G) are the probabilities of no change within each interval, falling; ``days`` (G) rise.
     """
     if objective is Objective.CHANGES:
         found: Floats = (1 - unchanged) / days
@@ -56,18 +56,19 @@ def values(unchanged: Floats, days: Floats, objective: Objective) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The place of each page's interval among the G, and the price of a download, 0 where there is no want of them."""
+    """The position of each page's interval among the G, and the price of a download, 0 if downloads are not scarce."""
 
     intervals: NDArray[np.intp]
     price: float
 
 
 def divided(given: Floats, days: Floats, downloads: float) -> Division:
-    """Return the intervals of pages at which they give the most with so many downloads a day, of ``given`` (N x G).
+    """Return the intervals of pages (``given`` is N x G) that give the most with this many downloads a day.
 
-    Each page has the greatest interval where there are too few for that. Of pages whose next step is worth the same the
-    first ones take it as long as downloads are left, so that no other division is better by as much as the largest step
-    of one page brings. Time is nearly linear in the number of pages: those whose interval is certain are left out.
+    If there are too few downloads even for the greatest intervals, each page has its greatest interval. Of pages whose
+    next step gives the same, the first ones take it as long as downloads are left, so no other division is better by as
+    much as the largest step of one page. Time is nearly linear in the number of pages: those whose interval is certain
+    are left out.
     """
     often = 1 / days
     most = _chosen(given, often, 0.0)
@@ -96,13 +97,13 @@ def divided(given: Floats, days: Floats, downloads: float) -> Division:
 
 
 def _chosen(given: Floats, often: Floats, price: float) -> NDArray[np.intp]:
-    """Return the place of each page's best interval at a price, the longest of those that are as good."""
+    """Return the position of each page's best interval at a price; of equally good ones the longest."""
     worth = (given - price * often)[:, ::-1]
     return np.asarray(worth.shape[1] - 1 - np.argmax(worth, axis=1), np.intp)
 
 
 def demand(given: Floats, days: Floats) -> tuple[float, ...]:
-    """Return how many downloads a day pages of ``given`` (N x G) are worth at each of ``PRICES``."""
+    """Return how many downloads a day the pages of ``given`` (N x G) are worth at each of ``PRICES``."""
     often = 1 / days
     return tuple(float(often[_chosen(given, often, float(price))].sum()) for price in PRICES)
 
@@ -110,7 +111,7 @@ def demand(given: Floats, days: Floats) -> tuple[float, ...]:
 def shared(demands: Mapping[str, Sequence[float]], downloads: float) -> Mapping[str, float]:
     """Divide downloads a day over crawls by their demand curves, so that all of them have the same price.
 
-    Where they are worth fewer downloads, each has what it is worth at the lowest price.
+    If they are worth fewer downloads, each gets what it is worth at the lowest price.
     """
     if not demands:
         return {}

@@ -1,7 +1,7 @@
-"""One visit of a URL: as the change log keeps it, a line of JSON, and as its readers are given it.
+"""One visit of a URL: as a line of JSON in the change log, and as a value for readers.
 
-A line says what was seen, and what a comparison with the former capture found. What that means is told by the reader,
-who knows all visits: whether the URL changed since the visit before, whether that matters, and when it was.
+A line says what was seen, and what a comparison with the former capture found. The reader, who knows all visits,
+decides what that means: whether the URL changed since the visit before, whether that matters, and when it happened.
 """
 
 from collections.abc import Mapping
@@ -19,47 +19,47 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def milliseconds(moment: datetime) -> int:
-    """Return a moment in milliseconds since 1970, as the log keeps it."""
+    """Return a moment in milliseconds since 1970, as in the log."""
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def moment_at(at: int) -> datetime:
-    """Return the moment of a number of milliseconds since 1970."""
+    """Return the moment that is this many milliseconds after 1970 began."""
     return _EPOCH + timedelta(milliseconds=at)
 
 
 class ChangeState(StrEnum):
-    """What a visit found of a URL, against the visit before it."""
+    """What a visit found about a URL, compared with the visit before it."""
 
     NEW = "new"
-    """Nothing was known of it."""
+    """Nothing was known about it."""
     CHANGED = "changed"
     UNCHANGED = "unchanged"
-    """The server says so, or sent the same; also of a page that is still gone."""
+    """The server says so, or sent the same; also for a page that is still gone."""
     GONE = "gone"
-    """There was a page, and there is none any more."""
+    """There was a page, and there no longer is."""
     FAILED = "failed"
-    """No answer, or one that says nothing of a page: an error, or a 404 where no page was known."""
+    """No response, or one that says nothing about a page: an error, or a 404 if no page was known."""
 
 
 class ChangeKind(StrEnum):
-    """What of a page changed."""
+    """What changed about a page."""
 
     CONTENT = "content"
     """The text of its content, or its web objects."""
     TEMPLATE = "template"
-    """What surrounds its content, or what of it changes on every visit; its text and the links in it are the same."""
+    """What surrounds its content, or parts of it that differ on every visit; its text and links are the same."""
     LINKS = "links"
-    """Where the links of its content lead; its text is the same."""
+    """The targets of its content's links; its text is the same."""
     GONE = "gone"
     BACK = "back"
-    """It was gone, and is there again."""
+    """It was gone, and exists again."""
     MOVED = "moved"
-    """It redirects elsewhere, or redirects no more."""
+    """It redirects elsewhere, or no longer redirects."""
 
 
 class DateSource(StrEnum):
-    """What the date of a change was told by, in the order in which they are believed."""
+    """What the date of a change is based on; the most trusted comes first."""
 
     LAST_MODIFIED = "last-modified"
     """The server, whose dates have proved true (``ServerDates``)."""
@@ -68,11 +68,11 @@ class DateSource(StrEnum):
     CONTENT = "content"
     """The dates on the page itself."""
     COMPARISON = "comparison"
-    """Nothing but the visits before and after it."""
+    """Only the visits before and after it."""
 
 
 class ChangeFormat(StrEnum):
-    """Formats in which the log is written for others."""
+    """Formats to which the log can be exported."""
 
     TSV = "tsv"
     CSV = "csv"
@@ -83,9 +83,9 @@ class ChangeFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dating:
-    """When a change happened: after the one moment, and no later than the other, by the source.
+    """When a change happened, according to a source: after one moment, and no later than the other.
 
-    Where the source gives the moment itself, both are that moment. ``after`` is None where no visit was before.
+    If the source gives the moment itself, both are that moment. ``after`` is None if no visit was before.
     """
 
     after: datetime | None
@@ -94,25 +94,24 @@ class Dating:
 
 
 MAX_REASON: Final = 500
-"""Characters of the reason why a document was not read."""
+"""The most characters of the reason why a document was not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A visit of a URL and what it found. All moments are aware and in UTC.
 
-    ``seconds`` is how long the answer took, None where nobody measured it. ``status`` is that of the answer, None where
-    none came, and ``reason`` why none did, or why a document was not read to its end or not compared. ``state`` is
-    against the visit before, which was at ``previous`` (None: none is known). ``kind`` is None where nothing changed,
-    and where nobody can tell what did. ``volatile`` says that what differs are places of the template that differ on
-    nearly every visit: whether such a place said something new this once is not known. ``etag`` and ``last_modified``
-    are as the server wrote them, ``byte_digest`` is that of the payload as WARC writes it (``sha1:``), ``text_digest``
-    the SHA-1 of the text of its content in hexadecimal digits, None where it has none or was not looked at again.
-    ``size`` counts the bytes of the answer as they came, and ``requests`` what was asked of the site for this visit, a
-    browser's requests included: that is what the visit cost. ``record_id`` is that of the WARC record, empty where
-    nothing came. ``moved_to`` is where a redirect leads. ``new``, ``edited`` and ``deleted`` are the IRIs of web
-    objects, and ``statements`` how many statements or rows of data were added, removed and changed, None where that is
-    not known. ``dated`` says when the change happened, None where nothing changed.
+    ``seconds`` is how long the response took, None if unknown. ``status`` is that of the response, None if none came,
+    and ``reason`` why none came, or why a document was not read to its end or not compared. ``state`` compares with the
+    visit before, which was at ``previous`` (None: none is known). ``kind`` is None if nothing changed, or it is unknown
+    what did. ``volatile`` means that the differences are at places of the template that differ on nearly every visit;
+    such a place may have said something new this time. ``etag`` and ``last_modified`` are as the server wrote them,
+    ``byte_digest`` is that of the payload in the notation of WARC (``sha1:``), ``text_digest`` the SHA-1 of the text of
+    its content in hexadecimal digits, None if it has none or was not read again. ``size`` counts the bytes of the
+    response as received, and ``requests`` the requests to the site for this visit, including a browser's. ``record_id``
+    is that of the WARC record, empty if nothing came. ``moved_to`` is the target of a redirect. ``new``, ``edited`` and
+    ``deleted`` are the IRIs of web objects, and ``statements`` how many statements or rows of data were added, removed
+    and changed, None if unknown. ``dated`` says when the change happened, None if nothing changed.
     """
 
     url: str
@@ -141,7 +140,7 @@ class Visit:
 
     @property
     def matters(self) -> bool:
-        """Whether the page is another one for its readers: new, gone, moved, or changed in more than its template."""
+        """Whether the page differs for its readers: it is new, gone, moved, or changed in more than its template."""
         return self.kind is not ChangeKind.TEMPLATE and self.state in _TELLING
 
 
@@ -150,10 +149,10 @@ _TELLING = frozenset({ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE})
 
 @dataclass(frozen=True, slots=True)
 class WantedVisits:
-    """The visits that are wanted, all where nothing is said: of a URL, in ``[since, until)``, of states and kinds.
+    """Which visits are wanted, by default all: of a URL, in ``[since, until)``, of states and kinds.
 
-    ``text`` is a part of their URLs, in whatever case. ``telling`` leaves out those after which the page is the same
-    for its readers (``Visit.matters``).
+    ``text`` is a part of their URLs, in any case. ``telling`` leaves out visits after which the page is the same for
+    its readers (``Visit.matters``).
     """
 
     url: str | None = None
@@ -165,7 +164,7 @@ class WantedVisits:
     telling: bool = False
 
     def admits(self, visit: Visit) -> bool:
-        """Return whether a visit is of the states and kinds that are wanted."""
+        """Return whether a visit is of a wanted state and kind."""
         return (
             (not self.states or visit.state in self.states)
             and (not self.kinds or visit.kind in self.kinds)
@@ -176,8 +175,8 @@ class WantedVisits:
 class Place(NamedTuple):
     """A place of a template whose text differed between two captures of a page.
 
-    ``path`` is that of its tags (``aahcrawler.page.text.TagPaths``). ``numbers`` says that the two texts are one but
-    for numbers, times and tokens; ``alone`` that the place stood once on the page in both captures.
+    ``path`` is that of its tags (``aahcrawler.page.text.TagPaths``). ``numbers`` means that the two texts differ only
+    in numbers, times and tokens; ``alone`` that the place occurred once on the page in both captures.
     """
 
     path: str
@@ -186,7 +185,7 @@ class Place(NamedTuple):
 
 
 class Begin(BaseModel):
-    """The first line of each file. ``crawl`` counts the crawls of a definition."""
+    """The first line of each file. ``crawl`` is the number of the crawl among those of its definition."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -195,12 +194,12 @@ class Begin(BaseModel):
 
 
 class VisitRecord(BaseModel):
-    """A visit as it was seen; moments are in milliseconds since 1970, and what is not known is left out.
+    """A visit as it was seen; moments are in milliseconds since 1970, and unknown values are left out.
 
-    ``said`` is what the comparison with the former capture said, which was at ``compared``, and ``kind`` what of the
-    page differs from that. ``template`` names what the page was made by: its site and the level of its application, or
-    the shape of its URL. ``places`` are where the content differs, None where that was not looked at. ``asked_at`` is
-    the time of the server's own clock (``Date``), ``shown`` the newest date that the content gives for its change.
+    ``said`` is the result of the comparison with the former capture, which was made at ``compared``, and ``kind`` what
+    differs from it. ``template`` names the page's template: its site and the level of its application, or the shape of
+    its URL. ``places`` are where the content differs, None if that was not examined. ``asked_at`` is the time by the
+    server's own clock (``Date``), ``shown`` the newest date that the content gives for its change.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -226,11 +225,11 @@ class VisitRecord(BaseModel):
     places: tuple[Place, ...] | None = None
     to: str = ""
     soft: bool = False
-    """Whether the page is one that stands for an error, whatever its status (a soft 404)."""
+    """Whether the page is an error page, whatever its status (a soft 404)."""
     reader: str = ""
-    """What identifies the reader of the text: what different readers make of it tells nothing."""
+    """Identifies the reader of the text: texts from different readers cannot be compared."""
     rendered: bool = False
-    """Whether scripts made the page, so that the payload does not tell whether it changed."""
+    """Whether scripts made the page, so that the payload does not show whether it changed."""
     new: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
@@ -239,7 +238,7 @@ class VisitRecord(BaseModel):
 
 
 class Listed(BaseModel):
-    """What a list of the site, a sitemap or a feed, says of its pages, by URL.
+    """What a sitemap or feed of the site says about its pages, by URL.
 
     ``listed`` is when they changed, in milliseconds since 1970, ``stated`` how often they do (``changefreq``).
     """
@@ -254,4 +253,4 @@ class Listed(BaseModel):
 
 Entry = VisitRecord | Listed | Begin
 ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(union_mode="left_to_right")])
-"""Reads and writes a line; no two kinds of them have the same fields that must be there."""
+"""Parses and writes a line; the kinds of lines differ in their required fields."""

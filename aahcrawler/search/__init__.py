@@ -1,4 +1,4 @@
-"""Search: a full-text index of pages and web objects for each folder, and questions to any number of them."""
+"""Search: a full-text index of pages and web objects for each folder, and queries over any number of them."""
 
 from aahcrawler.search.query_language import QueryError, moment
 from aahcrawler.search.saved_searches import (

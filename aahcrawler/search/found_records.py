@@ -1,4 +1,4 @@
-"""Copies the WARC records of what was found, as they lie in the folders that hold them."""
+"""Copy the WARC records of hits, unchanged, from the folders that contain them."""
 
 import gzip
 import hashlib
@@ -27,10 +27,10 @@ _OF_RECORD: Final = "SELECT file, answer FROM capture WHERE record = ? AND file 
 class FoundRecords:
     """The records of hits, to be written as one WARC file: each capture once, with all records that belong to it.
 
-    With a revisit comes the capture that holds its payload, where that is indexed, and before the first record of each
-    ``warcinfo`` record that one. ``indexes`` are by the folders of the hits. Captures that were made under a session
-    are counted in ``left_out`` and left out, unless ``with_sessions``; ``missing`` counts those that no index knows a
-    place of: they have not been indexed so far, or were taken down meanwhile.
+    A revisit is followed by the capture with its payload, if that is indexed, and the first record of each ``warcinfo``
+    record is preceded by that. ``indexes`` are by the folders of the hits. Captures made under a session are counted in
+    ``left_out`` and left out, unless ``with_sessions``. ``missing`` counts captures without a place in any index: they
+    have not been indexed yet, or were taken down meanwhile.
     """
 
     hits: Iterable[Hit]
@@ -42,7 +42,7 @@ class FoundRecords:
     _taken: set[tuple[Path, str]] = field(default_factory=set)
 
     def pieces(self, name: str, query: str, identity: Identity | None = None) -> Iterator[bytes]:
-        """Yield the file, called ``name``, in pieces of bounded size. Raise ``OSError`` and ``sqlite3.Error``."""
+        """Yield the file, called ``name``, in pieces of bounded size. Raises ``OSError`` and ``sqlite3.Error``."""
         identity = identity or Identity()
         info = CrawlInfo("search", f"AAHCrawler/{__version__}", description=f"Found by a search: {query}".strip())
         block = warcinfo_block(info)
@@ -56,7 +56,7 @@ class FoundRecords:
                 yield from _copied(hit.folder / ARCHIVE, file, begin, end, record)
 
     def _spans(self, folder: Path, record: str, base: sqlite3.Connection) -> Iterator[tuple[str, int, int, str]]:
-        """Yield file, beginning and end of the records of a capture that were not taken yet, and whose they are."""
+        """Yield the file, beginning and end of the records of a capture not copied yet, and their owner's id."""
         if (folder, record) in self._taken:
             return
         self._taken.add((folder, record))
@@ -80,7 +80,7 @@ class FoundRecords:
 
 
 def _is_there(archive: Path, file: str, answer: ResponseRecord) -> bool:
-    """Return whether a record is where the index has it: a takedown moves others, until the index is made anew."""
+    """Return whether a record is where the index says: a takedown moves records until the index is rebuilt."""
     return next(_copied(archive, file, answer.begin, answer.begin + 1, answer.id), b"") != b""
 
 

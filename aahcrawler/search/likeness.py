@@ -1,4 +1,4 @@
-"""Finds what is like a page or an object: by the vectors of texts where an enrichment has made them, else by terms."""
+"""Find what is similar to a page or an object: by text vectors if an enrichment has made them, else by terms."""
 
 import json
 import logging
@@ -23,16 +23,16 @@ from aahcrawler.search.search_entry import OBJECT, PAGE, SearchEntry, number_of,
 from aahcrawler.search.text_index import address_number, entry_at, pairs_of, schema, unspaced, words_of
 
 Vectors = NDArray[np.float32]
-"""Vectors of length 1, one a row."""
+"""Vectors of length 1, one per row."""
 _AT_ONCE: Final = 4_096
-"""Vectors that are read at once: 12 MiB where each has 512 dimensions."""
+"""How many vectors are read at once: 12 MiB if each has 512 dimensions."""
 
 
 class KeptVector(NamedTuple):
     """The vector of an object's text, in half precision.
 
-    ``thing`` is the number of the object among all that is searched, ``text`` a digest of the text and of what made the
-    vector of it.
+    ``thing`` is the number of the object in the search index, ``text`` a digest of the text and of the model that made
+    the vector.
     """
 
     thing: int
@@ -41,18 +41,17 @@ class KeptVector(NamedTuple):
 
 
 class Near(NamedTuple):
-    """An object that is about the same as something: its number, and the cosine of both vectors."""
+    """An object about the same subject: its number, and the cosine of both vectors."""
 
     thing: int
     likeness: float
 
 
 class TextVectors(IndexFile):
-    """The vectors of the objects in a crawl's folder, which the step ``related-texts`` of an enrichment makes.
+    """The vectors of the objects in a crawl's folder, made by the enrichment step ``related-texts``.
 
-    They can be made anew at any time, so a takedown deletes the file with the other indexes. Vectors of one file have
-    the same number of dimensions. Without a folder they are kept as long as this is open. Methods raise
-    ``sqlite3.Error``.
+    They can be rebuilt at any time, so a takedown deletes the file with the other indexes. Vectors of one file have the
+    same number of dimensions. Without a folder they are kept as long as this is open. Methods raise ``sqlite3.Error``.
     """
 
     schema: ClassVar = ("CREATE TABLE vector (thing INTEGER PRIMARY KEY, text BLOB NOT NULL, vector BLOB NOT NULL)",)
@@ -62,11 +61,11 @@ class TextVectors(IndexFile):
         super().__init__(None if crawl is None else crawl / INDEXES / VECTORS)
 
     def texts(self) -> dict[int, bytes]:
-        """Return the digests of the texts whose vectors are kept, by the numbers of their objects."""
+        """Return the digests of the texts whose vectors are stored, by the numbers of their objects."""
         return dict(map(tuple, self.base.execute("SELECT thing, text FROM vector")))
 
     def keep(self, vectors: Iterable[KeptVector]) -> None:
-        """Keep vectors, each in place of the one that its object had."""
+        """Store vectors, replacing those of the same objects."""
         self.base.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?)", vectors)
 
     def forget(self, things: Iterable[int]) -> None:
@@ -75,14 +74,14 @@ class TextVectors(IndexFile):
 
 
 def vectors_of(base: sqlite3.Connection, things: Sequence[int]) -> dict[int, Vectors]:
-    """Return the vectors of objects by their numbers, of those that have one."""
+    """Return the vectors of objects by their numbers, for objects that have one."""
     wanted = "SELECT thing, vector FROM vector WHERE thing IN (SELECT value FROM json_each(?))"
     rows = map(tuple, base.execute(wanted, (json.dumps(list(things)),)))
     return {thing: np.frombuffer(vector, np.float16).astype(np.float32) for thing, vector in rows}
 
 
 def nearest(base: sqlite3.Connection, vector: Vectors, most: int, least: float) -> list[Near]:
-    """Return the objects whose vectors have the greatest cosine with one, ``least`` or more; equal ones by number.
+    """Return the objects whose vectors have the greatest cosine with ``vector``, from ``least``; equal ones by number.
 
     All are compared: 100,000 of 512 dimensions take half a second of processor time.
     """
@@ -103,17 +102,17 @@ def _batches(base: sqlite3.Connection) -> Iterator[tuple[list[int], Vectors]]:
 
 
 MAX_NEAR: Final = 200
-"""Objects of a folder that are found by the vectors of their texts: those nearest."""
+"""How many objects of a folder are found by their vectors: the nearest ones."""
 LEAST: Final = 0.4
-"""The cosine of two vectors below which texts have hardly anything to do with each other."""
+"""Two vectors with a smaller cosine belong to texts that have hardly anything in common."""
 MAX_TERMS: Final = 25
-"""Terms by which others are found: the most distinctive ones."""
+"""By how many terms others are found: the most distinctive ones."""
 _SHARE: Final = 4
-"""One of so many terms at least has what is found by them."""
+"""A result must have at least one in so many of the terms."""
 _MAX_GIVEN: Final = 50
-"""Versions that others are to be like: the objects of a page."""
+"""How many versions to compare with: the objects of a page."""
 _MAX_CHARACTERS: Final = 20_000
-"""Characters of each of them whose terms are looked for."""
+"""How many characters of each version are searched for terms."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,80}")
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -121,7 +120,7 @@ _MUST, _SHOULD, _NEVER = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur
 
 
 class LikenessError(QueryError):
-    """Raised where it is not known what others are to be like; the message tells cause and remedy."""
+    """Raised if the object or page with which to compare is unknown; the message gives the cause and the remedy."""
 
     def __init__(self, reason: str) -> None:
         ValueError.__init__(self, reason)
@@ -129,7 +128,7 @@ class LikenessError(QueryError):
 
 
 class AskedFolder(Protocol):
-    """The index of a folder as it is asked, and what must not be shown of it."""
+    """The index of a folder for a query, and what must not be shown of it."""
 
     @property
     def crawl(self) -> Path:
@@ -137,7 +136,7 @@ class AskedFolder(Protocol):
 
     @property
     def searcher(self) -> tantivy.Searcher:
-        """What asks its index."""
+        """The searcher of its index."""
 
     def hides(self, entry: SearchEntry) -> bool:
         """Return whether an entry was taken down."""
@@ -145,18 +144,18 @@ class AskedFolder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LikeThis:
-    """What asks each of some folders for what is like something, scored by how much, and by what that is known."""
+    """Queries, one for each folder, for what is similar to something, scored by similarity, and the method used."""
 
     by: Literal["meaning", "terms"]
     queries: tuple[tantivy.Query, ...]
 
 
 def like_this(folders: Sequence[AskedFolder], searched: Searched, url: str) -> LikeThis:
-    """Return what asks for others like the object with an IRI, or like the objects or the page with a URL.
+    """Return queries for what is similar to the object with an IRI, or to the objects or the page with a URL.
 
-    They are compared by the vectors of texts (``TextVectors``) where one of them has any: objects are found then, in
-    folders that have vectors. Else those are found that share the most distinctive terms of its text. Raise
-    ``LikenessError`` where no folder has anything with that URL.
+    They are compared by text vectors (``TextVectors``) if any of them has one; objects are found then, in folders with
+    vectors. Otherwise results share the most distinctive terms of the text. Raises ``LikenessError`` if no folder has
+    anything with this URL.
     """
     given = _given(folders, url)
     if not given:
@@ -173,9 +172,9 @@ def like_this(folders: Sequence[AskedFolder], searched: Searched, url: str) -> L
 
 
 def _given(folders: Sequence[AskedFolder], url: str) -> list[SearchEntry]:
-    """Return the last version of the object with an IRI, else of what has that URL: objects rather than pages.
+    """Return the last version of the object with an IRI, else of what has this URL: objects rather than pages.
 
-    Of a page those of the objects that it shows are returned.
+    For a page, the objects that it shows are returned.
     """
     for asked in (
         _of_number("thing", number_of(object_thing(url))),
@@ -203,7 +202,7 @@ def _of_number(field: str, number: int) -> tantivy.Query:
 
 
 def _by_meaning(folders: Sequence[AskedFolder], numbers: Sequence[int]) -> list[list[Near]] | None:
-    """Return the objects of each folder whose vectors are nearest to the mean of some; None where these have none."""
+    """Return the objects of each folder nearest to the mean of the objects' vectors; None if these have no vectors."""
     given: dict[int, Vectors] = {}
     for folder in folders:
         given |= _asked(folder, lambda base: vectors_of(base, numbers), dict[int, Vectors]())
@@ -215,7 +214,7 @@ def _by_meaning(folders: Sequence[AskedFolder], numbers: Sequence[int]) -> list[
 
 
 def _asked(folder: AskedFolder, ask: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-    """Ask the vectors of a folder, which has none where nobody has made them, and where they cannot be read."""
+    """Query the vectors of a folder; return ``otherwise`` if there are none, or they cannot be read."""
     vectors = TextVectors(folder.crawl)
     if vectors.path is None or not vectors.path.exists():
         return otherwise

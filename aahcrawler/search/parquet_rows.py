@@ -1,4 +1,4 @@
-"""Results as a table of Apache Parquet, by the extra ``parquet``; whoever imports this tells where that is absent."""
+"""Results as an Apache Parquet table; needs the extra ``parquet``, whose absence the importer must report."""
 
 import io
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from aahcrawler.search.result_rows import ResultRow
 
 _TYPES: Final = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float | None: pa.float64(), float: pa.float64()}
 SCHEMA: Final = pa.schema([(name, _TYPES[kind]) for name, kind in ResultRow.__annotations__.items()])
-"""The columns: those of ``ResultRow``, times as it writes them."""
+"""The columns: those of ``ResultRow``, with times as it writes them."""
 
 
 def parquet(rows: Iterable[ResultRow]) -> bytes:

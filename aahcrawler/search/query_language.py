@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 LONGEST: Final = 2_000
-"""Characters that a query may have."""
+"""The most characters of a query."""
 MAX_TERMS: Final = 64
-"""Words, phrases and ranges that a query may have."""
+"""The most words, phrases and ranges of a query."""
 _DEEPEST: Final = 20
 WORDS: Final = ("text", "title", "author", "person", "organisation", "place", "topic")
 WHOLE: Final = ("site", "application", "kind", "type", "language", "media_type", "keyword", "entity", "url")
@@ -43,7 +43,7 @@ _MOST: Final = 1 << 60
 
 
 class QueryError(ValueError):
-    """A query that cannot be read: ``place`` is the character, from 0 on, at which it goes wrong."""
+    """Raised for an invalid query: ``place`` is the position of the first wrong character, counted from 0."""
 
     def __init__(self, reason: str, place: int) -> None:
         super().__init__(f"{reason} (at character {place + 1} of the query)")
@@ -52,10 +52,10 @@ class QueryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words that stand one after another, or a single word, in a field; the empty field is all texts.
+    """A word, or words in sequence, in a field; an empty field means all texts.
 
-    ``distance`` is how many letters may differ, None where the word is only taken for misspelt when nobody wrote it.
-    ``slop`` is how many words may stand between those of a phrase.
+    ``distance`` is how many letters may differ; None allows misspelling only if no text has the word. ``slop`` is how
+    many words may be between those of a phrase.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Values of a field from ``low`` to below ``high``, moments in seconds since 1970; None is no bound."""
+    """Values of a field from ``low`` to below ``high``, moments in seconds since 1970; None means no bound."""
 
     field: str
     low: float | None
@@ -86,21 +86,21 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What does not match."""
+    """Whatever does not match a query."""
 
     node: "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """What matches each of some queries."""
+    """Whatever matches each of several queries."""
 
     nodes: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """What matches at least one of some queries."""
+    """Whatever matches at least one of several queries."""
 
     nodes: "tuple[Node, ...]"
 
@@ -109,7 +109,7 @@ Node = Words | Value | Range | Not | All | Some
 
 
 def parse(query: str) -> Node | None:
-    """Return what a query asks for, None for an empty one, which asks for everything. Raise ``QueryError``.
+    """Parse a query; return None for an empty one, which matches everything. Raises ``QueryError``.
 
     >>> parse('dike "high water"~2 author:jo')
     All(nodes=(Words(text='dike', field='', is_phrase=False, is_prefix=False, distance=None, slop=0), \
@@ -128,7 +128,7 @@ Words(text='jo', field='author', is_phrase=False, is_prefix=False, distance=None
 
 
 def leaves(node: Node | None) -> Iterator[Words | Value | Range]:
-    """Yield the words, values and ranges that are asked for, without those that must not match."""
+    """Yield the words, values and ranges of a query, without those that must not match."""
     match node:
         case All() | Some():
             for each in node.nodes:
@@ -140,7 +140,7 @@ def leaves(node: Node | None) -> Iterator[Words | Value | Range]:
 
 
 def moment(text: str, place: int = 0) -> tuple[int, int]:
-    """Return the first second of a year, month or day and the first after it. Raise ``QueryError``.
+    """Return the first second of a year, month or day and the first second after it. Raises ``QueryError``.
 
     >>> moment("1970-01")
     (0, 2678400)
@@ -179,7 +179,7 @@ class _Parser:
         self._terms = 0
 
     def whole(self) -> Node | None:
-        """Return what all of the query asks for."""
+        """Parse the whole query."""
         node = self._some("", 0)
         if (token := self._next) is not None:
             raise QueryError(
@@ -293,7 +293,7 @@ def _leaf(field: str, token: _Token) -> Node:
 
 
 def _refuse_torn(word: str, place: int) -> None:
-    """Refuse a word that is meant as a part of a field or of a sign behind a word. Raise ``QueryError``."""
+    """Raise ``QueryError`` for a word that was meant as part of a field, or of an operator after a word."""
     name = word.removesuffix(":").lower()
     if word.endswith(":") and _OTHER_NAMES.get(name, name) in FIELDS:
         raise QueryError(f"a value of {name} is missing here; no blank may stand before it", place + len(word))
@@ -304,7 +304,7 @@ def _refuse_torn(word: str, place: int) -> None:
 
 
 def _number(field: str, token: _Token) -> Range:
-    """Return the range that a value says: one value, two with dots between, or a comparison."""
+    """Return the range of a value: one value, two with dots between, or a comparison."""
     found = _RANGE.match(token.text)
     if found is None:
         return _ranged(field, token.text, token.text, token.place)
@@ -334,7 +334,7 @@ def _ranged(field: str, low: str | None, high: str | None, place: int) -> Range:
 
 
 def _bounds(field: str, text: str, place: int) -> tuple[float, float]:
-    """Return the least value that a text stands for, and what is more than all of them."""
+    """Return the least value that a text stands for, and the least value above all of them."""
     if field in MOMENTS:
         return moment(text, place)
     try:

@@ -1,9 +1,9 @@
-"""Makes queries of Tantivy out of parsed ones, so that the scores of several indexes can be compared.
+"""Convert parsed queries to Tantivy's, so that the scores of several indexes can be compared.
 
-Tantivy scores by BM25, in which a term weighs the more the rarer it is in that index. Here each term is weighted by how
-rare it is in all of the indexes that are searched together: its query is multiplied by that weight divided by the one
-that Tantivy gives it. What is left of the difference between indexes is the mean length of their texts, by which BM25
-measures the length of each. Fuzzy, prefix and range queries give each match the same, in every index.
+Tantivy scores by BM25, in which a term weighs more the rarer it is in that index. Here each term is weighted by how
+rare it is in all indexes that are searched together: its query is multiplied by that weight divided by Tantivy's. The
+only remaining difference between indexes is the mean length of their texts, by which BM25 measures the length of each.
+Fuzzy, prefix and range queries give each match the same score, in every index.
 """
 
 import re
@@ -28,16 +28,16 @@ from aahcrawler.search.text_index import (
 
 _WEIGHTS: Final = {"title": 2.0, "author": 1.5, "text": 1.0}
 _OF_NAMES: Final = frozenset({"author", *SAID})
-"""Fields that hold names, which have no other forms."""
+"""Fields with names, which have no other forms."""
 _STEM: Final = 0.8
-"""What a word with the same stem counts, against the word itself."""
+"""The weight of a word with the same stem, relative to the word itself."""
 _NEAR: Final = 0.4
-"""What a word counts that is spelt a little differently."""
+"""The weight of a word with a slightly different spelling."""
 _MIN_FUZZY_LENGTH: Final = 4
 _LONG: Final = 8
-"""Letters from which on a misspelt word may differ in two of them."""
+"""Words of at least this many letters may differ in two of them when misspelt."""
 _MAX_EXPANDED: Final = 64
-"""Pairs of characters that are looked for of one stretch without spaces."""
+"""How many pairs of characters of one text without spaces are searched."""
 _TIE: Final = 0.1
 Terms = Sequence[str]
 _MUST, _SHOULD, _NEVER = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
@@ -50,14 +50,14 @@ class Searched:
     searchers: Sequence[tantivy.Searcher]
     languages: Sequence[str]
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The words and phrases that the values ``keyword`` and ``entity`` stand for, by field."""
+    """The words and phrases for which ``keyword`` and ``entity`` stand, by field."""
 
     def frequency(self, name: str, term: str) -> int:
         """Return how many versions have a term in a field."""
         return sum(each.doc_freq(name, term) for each in self.searchers)
 
     def weight(self, searcher: tantivy.Searcher, name: str, terms: Terms) -> float:
-        """Return by what the score of terms in one index is to be multiplied."""
+        """Return the factor for the score of terms in one index."""
         if len(self.searchers) == 1:
             return 1.0
         here = sum(_rarity(searcher.num_docs, searcher.doc_freq(name, term)) for term in terms)
@@ -71,14 +71,14 @@ def _rarity(documents: int, having: int) -> float:
 
 @dataclass(frozen=True)
 class Compiler:
-    """Makes queries for one of the indexes that are searched. ``is_lenient`` takes every word for a misspelt one."""
+    """Makes queries for one of the indexes that are searched. ``is_lenient`` treats every word as misspelt."""
 
     searched: Searched
     searcher: tantivy.Searcher
     is_lenient: bool = False
 
     def query(self, node: Node | None) -> tantivy.Query:
-        """Return what asks the index for what a query asks for; what consists of signs alone matches everything."""
+        """Return the Tantivy query for a parsed query; one without letters and digits matches everything."""
         made = None if node is None else self._made(node)
         return tantivy.Query.all_query() if made is None else made
 
@@ -113,7 +113,7 @@ class Compiler:
     # Words
 
     def _words(self, node: Words) -> tantivy.Query | None:
-        """Return what asks for words in the fields where they may stand; None where they are signs alone."""
+        """Return the query for words in the fields that may contain them; None if they have no letters and digits."""
         rest, parts = node.text, list[tantivy.Query]()
         for run in unspaced(node.text):
             rest = rest.replace(run, " ", 1)
@@ -151,7 +151,7 @@ class Compiler:
         return query.boost_query(query.phrase_query(schema(), name, [*words], node.slop), weight)
 
     def _stems(self, text: str, word: str) -> list[tantivy.Query]:
-        """Return what asks for other forms of a word, in each language of the texts."""
+        """Return the queries for other forms of a word, in each language of the texts."""
         query, found = tantivy.Query, dict[tuple[str, str], float]()
         for language in self.searched.languages:
             for stem in stems_of(text, language)[:1]:
@@ -168,7 +168,7 @@ class Compiler:
         ]
 
     def _distance(self, word: str, node: Words) -> int:
-        """Return in how many letters a word may differ: in none where it is to be as written, or somebody wrote it."""
+        """Return in how many letters a word may differ: none if it must be exact, or if a text has it."""
         if node.distance is not None:
             return node.distance
         if len(word) < _MIN_FUZZY_LENGTH or not (self.is_lenient or is_unknown(self.searched, word, node)):
@@ -176,9 +176,9 @@ class Compiler:
         return 2 if len(word) >= _LONG else 1
 
     def _unspaced(self, run: str, node: Words) -> tantivy.Query:
-        """Return what asks for a stretch of a script without spaces, by its pairs of characters.
+        """Return the query for a text in a script without spaces, by its pairs of characters.
 
-        Names of authors hold it as one word.
+        Names of authors contain it as one word.
         """
         query, pairs = tantivy.Query, pairs_of(run)[:_MAX_EXPANDED]
         if node.field in _OF_NAMES:
@@ -206,7 +206,7 @@ class Compiler:
         return query.const_score_query(_some(found) or query.empty_query(), 0.0)
 
     def _named(self, node: Value) -> tantivy.Query:
-        """Return what asks for words of the definition: all whose text is the value, or begins with it."""
+        """Return the query for words of the definition: all whose text is the value, or begins with it."""
         text = node.text.casefold()
         named = (each for each in self.searched.named.get(node.field, ()))
         fitting = [
@@ -217,9 +217,9 @@ class Compiler:
 
 
 def is_unknown(searched: Searched, word: str, node: Words) -> bool:
-    """Return whether no text that is searched has a word, nor another form of it.
+    """Return whether no searched text has a word or another form of it.
 
-    Of scripts that are written without spaces nobody knows: their words are not told apart.
+    For scripts that are written without spaces, return False, because their words are not distinguished.
     """
     if unspaced(word):
         return False
@@ -231,17 +231,17 @@ def is_unknown(searched: Searched, word: str, node: Words) -> bool:
 
 
 def _stems(searched: Searched, word: str) -> list[str]:
-    """Return the stems of a word, each behind its language, in the languages of the texts."""
+    """Return the stems of a word in the languages of the texts, each after its language."""
     return [stem for language in searched.languages for stem in stems_of(word, language)[:1]]
 
 
 def _forms(searched: Searched, word: str) -> set[str]:
-    """Return a word and its stems, which are kept as words alone where they are words."""
+    """Return a word and its stems; stems that are words are stored only as words."""
     return {word, *(stem.partition(":")[2] for stem in _stems(searched, word))}
 
 
 def between(field: str, low: float | None, high: float | None) -> tantivy.Query:
-    """Return what asks for values of a number from one on and below another, without a score; None is no bound."""
+    """Return the query for numbers from ``low`` on and below ``high``, without a score; None means no bound."""
     kind = tantivy.FieldType.Float if field == "score" else tantivy.FieldType.Integer
     least, most = (None if each is None else each if field == "score" else int(each) for each in (low, high))
     made = tantivy.Query.range_query(schema(), field, kind, least, most, include_upper=high is None)

@@ -12,11 +12,11 @@ from aahcrawler.search.searching import Hit
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """A hit as a row. Times are ISO 8601; ``captured`` and ``until`` are in UTC, ``published`` is as the page has it.
+    """A hit as a row. Times are ISO 8601; ``captured`` and ``until`` are in UTC, ``published`` is as on the page.
 
-    ``folder`` is the name of the folder that holds it, ``page`` the URL of the page that shows an object. ``record`` is
+    ``folder`` is the name of the folder with the hit, ``page`` the URL of the page that shows an object. ``record`` is
     the id of the capture's WARC record. ``until`` is when it was found changed or gone, ``alike`` how many near
-    duplicates there are beside it.
+    duplicates it has.
     """
 
     folder: str
@@ -69,7 +69,7 @@ class ResultRow:
 
 
 def folder_name(folder: Path) -> str:
-    """Return the name of a folder, also where it is written as ``.`` or ``..``."""
+    """Return the name of a folder, even if its path is ``.`` or ``..``."""
     return folder.name if folder.name not in {"", ".."} else folder.resolve().name
 
 
@@ -79,7 +79,10 @@ def utc(microseconds: int) -> str:
 
 
 def atom(title: str, name: str, hits: Iterable[Hit], now: datetime) -> Iterator[str]:
-    """Yield the lines of a feed (Atom, RFC 4287) of hits. ``name`` tells it from other feeds of the same folder."""
+    """Yield the lines of a feed (Atom, RFC 4287) of hits.
+
+    ``name`` distinguishes it from other feeds of the same folder.
+    """
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<feed xmlns="http://www.w3.org/2005/Atom">'
     yield f"<title>{_text(title)}</title>"
@@ -102,7 +105,7 @@ def _text(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Leave out the characters that XML has no place for."""
+    """Return a text without characters that XML cannot contain."""
     return "".join(
         each
         for each in text

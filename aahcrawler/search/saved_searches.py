@@ -1,4 +1,4 @@
-"""Searches that are kept under a name, so that they tell what is new since the last look."""
+"""Searches stored under a name, so that they show what is new since the last look."""
 
 import re
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from aahcrawler.search.searching import Found, Hit, OpenFolder, Order, Question,
 from aahcrawler.tombstones import replace_durably
 
 SEARCHES: Final = "searches"
-"""The folder of saved searches, in the folder that was named first."""
+"""The folder of saved searches, within the first of the searched folders."""
 MAX_KNOWN: Final = 100_000
-"""Results that a saved search may have."""
+"""The most results of a saved search."""
 _NAME: Final = re.compile(r"[\w][\w .-]{0,79}")
 
 
 class SavedSearchError(Exception):
-    """Raised for a search that cannot be kept, read or asked; the message says why and what to do."""
+    """Raised for a search that cannot be saved, read or run; the message gives the reason and the remedy."""
 
 
 class SavedSearch(BaseModel):
-    """A question that is kept. ``seen`` are the numbers of the results at the last look; None before the first."""
+    """A saved question. ``seen`` are the numbers of the results at the last look; None before the first."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,7 +38,7 @@ class SavedSearch(BaseModel):
 
     @classmethod
     def of(cls, question: Question) -> "SavedSearch":
-        """Return a question to be kept; of one as of a date nothing can become new, so that the date is left out."""
+        """Return a question for saving, without the date as of which it asks, because nothing new could match that."""
         return cls(
             query=question.query,
             filters={name: tuple(values) for name, values in question.filters.items() if values},
@@ -50,20 +50,20 @@ class SavedSearch(BaseModel):
         )
 
     def question(self, limit: int) -> Question:
-        """Return the question, with so many hits at most."""
+        """Return the question, with at most ``limit`` hits."""
         named = self.model_dump(exclude={"seen"})
         return Question(**named, limit=limit)
 
 
 def saved_path(folder: Path, name: str) -> Path:
-    """Return the file of a saved search. Raise ``SavedSearchError`` for a name that is none of a file."""
+    """Return the file of a saved search. Raises ``SavedSearchError`` for a name that is not allowed for a file."""
     if not _NAME.fullmatch(name) or name.endswith((".", " ")):
         raise SavedSearchError(f"{name!r} cannot be the name of a search: use letters, digits, blanks and - _ . alone")
     return folder / SEARCHES / f"{name}.json"
 
 
 def read_saved(folder: Path, name: str) -> SavedSearch:
-    """Return a saved search. Raise ``SavedSearchError``."""
+    """Return a saved search. Raises ``SavedSearchError``."""
     path = saved_path(folder, name)
     try:
         return SavedSearch.model_validate_json(path.read_bytes())
@@ -75,7 +75,7 @@ def read_saved(folder: Path, name: str) -> SavedSearch:
 
 
 def write_saved(folder: Path, name: str, saved: SavedSearch) -> None:
-    """Keep a search, in place of one of the same name. Raise ``SavedSearchError`` and ``OSError``."""
+    """Save a search, replacing one of the same name. Raises ``SavedSearchError`` and ``OSError``."""
     path = saved_path(folder, name)
     path.parent.mkdir(exist_ok=True)
     replace_durably(path, saved.model_dump_json().encode())
@@ -83,9 +83,9 @@ def write_saved(folder: Path, name: str, saved: SavedSearch) -> None:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a saved search finds: ``found`` in all, ``number`` new, of which ``hits`` are shown.
+    """What a saved search finds: ``found`` is everything, ``number`` of it is new, and ``hits`` of these are shown.
 
-    ``saved`` is the search as looked at now: what is shown, and what is folded into the last of it, is new no more.
+    ``saved`` is the search after this look: what is shown, and what is folded into it, is no longer new.
     """
 
     found: Found
@@ -95,9 +95,9 @@ class News:
 
 
 def news(folders: Sequence[OpenFolder], saved: SavedSearch, limit: int) -> News:
-    """Return what a saved search finds, and what of it was not shown at a look before.
+    """Return what a saved search finds, and which of it was not shown at an earlier look.
 
-    Raise ``SavedSearchError`` for more results than are kept.
+    Raises ``SavedSearchError`` if there are more results than can be saved.
     """
     question = saved.question(limit)
     keys = _keys(folders, question)
@@ -112,7 +112,7 @@ def news(folders: Sequence[OpenFolder], saved: SavedSearch, limit: int) -> News:
 
 
 def looked_at(folders: Sequence[OpenFolder], saved: SavedSearch) -> SavedSearch:
-    """Return a search to which all that it finds now is known. Raise as ``news`` does."""
+    """Return a search that regards all it finds now as seen. Raises as ``news`` does."""
     return saved.model_copy(update={"seen": tuple(sorted(_keys(folders, saved.question(1))))})
 
 

@@ -1,4 +1,4 @@
-"""What a search finds, a version of a page or of a web object, as an entry, and how pages are read for it."""
+"""What a search finds: a version of a page or of a web object, and how pages are read for it."""
 
 import json
 import re
@@ -30,20 +30,20 @@ from aahcrawler.wire.replay import replayed
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TEXT: Final = 500_000
-"""Characters of a text that are indexed."""
+"""How many characters of a text are indexed."""
 MAX_LINE: Final = 1_000
-"""Characters of a title or a name that are indexed."""
+"""How many characters of a title or a name are indexed."""
 PAGE: Final = "page"
 OBJECT: Final = "object"
 MEDIA: Final = "media"
 _MICROSECOND: Final = timedelta(microseconds=1)
 _SAMPLE: Final = 400
-"""Characters of a page's objects by which their language is told."""
+"""How many characters of a page's objects are used to detect their language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a capture is said to be by its latest reading; None and empty where that is not known.
+    """What the latest reading says about a capture; None and empty if unknown.
 
     ``read_at`` is when it was read again, ISO 8601; empty for a first reading.
     """
@@ -58,7 +58,7 @@ class Facts:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the facts that a text says."""
+        """Return the facts in a stored text."""
         return cls(**json.loads(text))
 
 
@@ -66,12 +66,12 @@ class Facts:
 class SearchEntry:
     """A version of a page or of a web object.
 
-    ``thing`` is what it is a version of (``page_thing``, ``object_thing``). ``kind`` is ``page``,
-    ``object`` or ``media``; ``type`` is that of the object, and for the others the first part of the media type.
-    ``record`` and ``captured`` (microseconds since 1970) are of the first capture that has it in a row. ``date`` is as
-    the object has it, ``published`` the same in seconds since 1970, None where that is no time. ``language`` is a code
-    of ISO 639-1. ``page`` is the URL of the page that has an object, where that is another than the object's. ``said``
-    are the names and topics that annotations say an object speaks of, each behind its kind, and the stems of topics.
+    ``thing`` identifies what it is a version of (``page_thing``, ``object_thing``). ``kind`` is ``page``, ``object`` or
+    ``media``; ``type`` is that of the object, otherwise the first part of the media type. ``record`` and ``captured``
+    (microseconds since 1970) are those of the first consecutive capture with this version. ``date`` is as in the
+    object, ``published`` the same in seconds since 1970, None if it is no time. ``language`` is a code of ISO 639-1.
+    ``page`` is the URL of the page with an object, if it differs from the object's. ``said`` are the names and topics
+    in annotations of an object, each after its kind, and the stems of topics.
     """
 
     thing: str
@@ -97,12 +97,12 @@ class SearchEntry:
 
     @property
     def iri(self) -> str:
-        """The IRI of an object, empty for all else."""
+        """The IRI of an object; empty for everything else."""
         return self.thing.removeprefix(object_thing("")) if self.kind == OBJECT else ""
 
     @property
     def digest(self) -> int:
-        """What two versions differ by, as a number of 63 bits, never 0."""
+        """A number of 63 bits, never 0, that differs between different versions."""
         return number_of(f"{self.title}\0{self.author}\0{self.date}\0{self.text}") or 1
 
     def __bytes__(self) -> bytes:
@@ -110,13 +110,13 @@ class SearchEntry:
 
     @classmethod
     def read(cls, kept: bytes) -> Self:
-        """Return the entry that ``bytes`` made these of."""
+        """Return the entry that ``bytes`` has encoded."""
         values = json.loads(kept)
         values[-1] = tuple((kind, label) for kind, label in values[-1])
         return cls(*values)
 
     def with_facts(self, facts: Facts) -> Self:
-        """Return the entry as a reading of its capture has it."""
+        """Return the entry with the facts of a reading of its capture."""
         named = {"application": facts.application or "", "score": facts.score}
         if facts.language:
             named["language"] = facts.language
@@ -127,34 +127,34 @@ _VALUES: Final = attrgetter(*(each.name for each in fields(SearchEntry)))
 
 
 def number_of(text: str) -> int:
-    """Return a number of 63 bits that a text is known by."""
+    """Return a number of 63 bits that identifies a text."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
 def page_thing(url: str) -> str:
-    """Return what a page is known by, whichever way its URL is written."""
+    """Return what identifies a page, independently of the spelling of its URL."""
     return f"page {canonicalize(url) or url}"
 
 
 def object_thing(iri: str) -> str:
-    """Return what an object is known by: an article may have the URL of its page."""
+    """Return what identifies an object, distinct from the page at the same URL, which an article may have."""
     return f"object {iri}"
 
 
 def microseconds(moment: str) -> int:
-    """Return a moment, ISO 8601, in microseconds since 1970. Raise ``ValueError`` where it is none."""
+    """Return a moment, given as ISO 8601, in microseconds since 1970. Raises ``ValueError`` if it is invalid."""
     read = datetime.fromisoformat(moment)
     return ((read if read.tzinfo else read.replace(tzinfo=UTC)) - EPOCH) // _MICROSECOND
 
 
 def facts_in(stated: CaptureStatements) -> Facts:
-    """Return what a reading says of its capture."""
+    """Return the facts that a reading gives about its capture."""
     row = stated.row
     return Facts(row.application, row.score, None, stated.read_at)
 
 
 def object_entries(stated: CaptureStatements) -> Iterator[SearchEntry]:
-    """Yield the objects that a capture states. Their language is that of their texts taken together."""
+    """Yield the objects of a capture. Their language is detected from their texts together."""
     row, captured = stated.row, microseconds(stated.row.fetched_at)
     sample = "\n".join(filter(None, (each.body or each.title for each in stated.objects)))[:_SAMPLE]
     language = language_of(sample) if sample else None
@@ -190,24 +190,24 @@ def _published(row: ObjectRow) -> int | None:
 
 
 _READ_BYTES: Final = 5_000_000
-"""Bytes of a page that are read."""
+"""How many bytes of a page are read."""
 _MEDIA: Final = ("image/", "audio/", "video/")
 _PLAIN: Final = frozenset({"text/plain", "text/markdown"})
 _XML: Final = frozenset({"application/xml", "text/xml", "application/rss+xml", "application/atom+xml"})
 _CDATA: Final = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _TAG: Final = re.compile(r"<[^<>]*>")
 _PICTURES_OF_PAGES: Final = frozenset({"image/x-icon", "image/vnd.microsoft.icon", "image/svg+xml"})
-"""Media types of signs that pages are decorated with."""
+"""Media types of decorations of pages."""
 
 
 def shows_page(answer: ResponseRecord) -> bool:
-    """Return whether an answer shows by itself what there was at its URL, with a status that may come with a text."""
+    """Return whether a response itself shows what was at its URL, with a status that may come with a text."""
     got = answer.method == "GET" or posted_by(answer.url) is not None
     return got and (200 <= answer.status < 300 or answer.status >= 400)
 
 
 class PageTexts:
-    """Makes entries of captures in the WARC files of a folder."""
+    """Makes entries from captures in the WARC files of a folder."""
 
     def __init__(self, archive: Path) -> None:
         self._archive = archive
@@ -218,15 +218,15 @@ class PageTexts:
         self._documents.close()
 
     def metadata(self, name: str, answer: ResponseRecord) -> Metadata | None:
-        """Return what was understood of an answer when it came, None where that was not kept."""
+        """Return what the crawl understood of a response; None if that was not kept."""
         if answer.metadata is None:
             return None
         return read_at(self._archive, name, answer.metadata, metadata_in)
 
     def entry(self, name: str, answer: ResponseRecord, facts: Facts) -> SearchEntry | None:
-        """Return the page, document or medium that an answer in a file has; None for what nobody would look for.
+        """Return the page, document or medium in a response; None for what nobody would search for.
 
-        Style sheets, scripts and the like are so, and what cannot be read.
+        That includes style sheets and scripts, and what cannot be read.
         """
         page = self._page(name, answer)
         if page is None or (page.status >= 400 and not page.is_html):
@@ -256,7 +256,7 @@ class PageTexts:
         ).with_facts(facts)
 
     def _read(self, page: Page) -> tuple[str, str, str, str]:
-        """Return title, text, author and declared language of what is no medium, empty where there are none."""
+        """Return title, text, author and declared language of anything but a medium; empty for missing ones."""
         if page.is_html:
             tree = HTMLTree.parse(page.text)
             text = extract_plain_text(tree, preserve_formatting=True, main_content=False, alt_texts=True, links=False)
@@ -286,7 +286,7 @@ class PageTexts:
 
 
 def _text_of_xml(text: str) -> str:
-    r"""Return what stands between the tags of XML, each on a line, and of HTML that is kept in it as a text.
+    r"""Return the text between the tags of XML, each on a line, and that of HTML which is contained in it as text.
 
     >>> _text_of_xml("<item><title>One</title><description>&lt;p&gt;Two &amp;amp; more&lt;/p&gt;</description></item>")
     'One\nTwo & more'
@@ -302,7 +302,7 @@ def _code(tag: str) -> str:
 
 
 def _file_name(url: str) -> Iterator[str]:
-    """Yield what a URL calls its file, and the words of that name."""
+    """Yield the name of a URL's file, and the words of that name."""
     try:
         name = unquote(PurePosixPath(urlsplit(url).path).name)
     except ValueError:

@@ -1,12 +1,12 @@
-"""The full-text index of a crawl's folder, derived from its WARC files and the segments that state its objects.
+"""The full-text index of a crawl's folder, derived from its WARC files and from segments that describe its objects.
 
-Two stores make it: a SQLite file, the ledger, which knows how far each source was taken in and what was seen when, and
-a Tantivy index beside it with the texts. What is seen is a thing, a page or an object, with some content at some time;
-captures in a row that see the same content are one version of it.
+It consists of two stores: a SQLite file, the ledger, which records how much of each source was read and what was seen
+when, and a Tantivy index beside it with the texts. What is seen is a thing, a page or an object, with some content at
+some time; consecutive captures with the same content are one version of it.
 
-A step writes texts first, commits them, and then commits the ledger. After a kill in between, the texts are ahead: the
-next steps write the same versions again, each in place of the one with its key, and until all has been taken in they
-take out whatever may have been written of the things that they meet. So nothing is lost and nothing doubled.
+A step writes texts first, commits them, and then commits the ledger. After a kill in between, the texts are ahead of
+the ledger: the next steps write the same versions again, each replacing the one with its key, and until everything has
+been read they delete all texts that may have been written for the things they meet. So nothing is lost or doubled.
 """
 
 import json
@@ -70,9 +70,9 @@ WHERE thing = ? ORDER BY at, record
 _GONE: Final = 0
 """The digest of a thing that a capture found gone."""
 _MAX_PENDING: Final = 16_000_000
-"""Characters of texts that wait to be written."""
+"""How many characters of texts may wait to be written."""
 _MAX_SAID_ANEW: Final = 1_000
-"""Objects that wait to be written with what annotations say of them."""
+"""How many objects may wait to be written because of new annotations."""
 _SAYING: Final = "DELETE FROM said WHERE annotator = ? AND capture = ? AND run = ? RETURNING thing"
 _FORMER_RUNS: Final = "DELETE FROM said WHERE annotator = ? AND run != ? RETURNING thing"
 Stated = CaptureStatements | ResponseRecord | Info | bytes
@@ -92,7 +92,7 @@ class Sighting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A version as the ledger tells it: its first capture, its digest, and what became of it."""
+    """A version according to the ledger: its first capture, its digest, and what became of it."""
 
     record: str
     at: int
@@ -105,7 +105,7 @@ class Run:
 class SearchIndex(DerivedIndex[Stated]):
     """The full-text index of a crawl's folder, which catches up with what is added.
 
-    Objects are taken in first: they are found while pages are still being read.
+    Objects are read first, so that they are found while pages are still being read.
     """
 
     schema: ClassVar = _TABLES
@@ -124,7 +124,7 @@ class SearchIndex(DerivedIndex[Stated]):
     # Sources
 
     def sources(self) -> Iterator[Source]:
-        """Find the segments of statements, then the WARC files, then annotations, up to where a run may still end."""
+        """Return the segments of statements, then WARC files, then annotations up to the first unfinished run."""
         yield from segment_sources(self._crawl / OBJECTS, NQUADS, f"{OBJECTS}/")
         yield from segment_sources(self._crawl / ARCHIVE, WARC, f"{ARCHIVE}/")
         with self._annotations() as annotations:
@@ -133,14 +133,14 @@ class SearchIndex(DerivedIndex[Stated]):
                 yield replace(source, size=size, is_open=source.is_open or size < source.size)
 
     def is_other(self, known: Known, source: Source | None) -> bool:
-        """Return whether a source is gone, or not the one taken in; how far annotations are settled is none of that."""
+        """Return whether a source is gone or was replaced, regardless of how far annotations are settled."""
         if source is not None and source.is_open and known.name.startswith(f"{ANNOTATIONS}/"):
             return source.inode != known.inode
         return super().is_other(known, source)
 
     @contextmanager
     def _annotations(self) -> Iterator[AnnotationIndex | None]:
-        """Give the index of the annotations in the folder, None where there are none."""
+        """Yield the index of the annotations in the folder; None if there are none."""
         if not (self._crawl / ANNOTATIONS).is_dir():
             yield None
             return
@@ -149,9 +149,9 @@ class SearchIndex(DerivedIndex[Stated]):
             yield index
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[Stated, int]]:
-        """Yield the readings of captures, the answers of a WARC file, or annotations.
+        """Yield the readings of captures, the responses of a WARC file, or annotations.
 
-        What is damaged in a WARC file is told at its end.
+        Damage in a WARC file is raised at its end.
         """
         if source.name.startswith(f"{ANNOTATIONS}/"):
             yield from segment_members(source, begin)
@@ -175,7 +175,7 @@ class SearchIndex(DerivedIndex[Stated]):
         self._languages: set[str] = set()
 
     def put(self, entry: Stated, source: int, place: int) -> None:  # noqa: ARG002
-        """Take in what a capture was found to hold, the text of its page, or where a ``warcinfo`` record lies."""
+        """Add what a capture contains, the text of its page, or the place of a ``warcinfo`` record."""
         name = self._names[source].removeprefix(f"{ARCHIVE}/")
         if isinstance(entry, ResponseRecord):
             self._put_answer(entry, name)
@@ -210,7 +210,7 @@ class SearchIndex(DerivedIndex[Stated]):
             self._sight(number_of(object_thing(iri)), at, number, _GONE, stated.former)
 
     def _put_annotations(self, made: CaptureAnnotations) -> None:
-        """Have the objects written anew of which something else is said now."""
+        """Mark the objects whose annotations have changed for writing."""
         if made.capture:
             told = made.annotator, made.capture, made.run
             things = {row[0] for row in self.base.execute(_SAYING, told).fetchall()}
@@ -240,13 +240,13 @@ class SearchIndex(DerivedIndex[Stated]):
             self._see(entry, number)
 
     def _placed(self, answer: ResponseRecord, name: str) -> tuple[int, Facts | None]:
-        """Keep where the records of an answer lie; return as ``_capture`` does."""
+        """Store where the records of a response are; return as ``_capture`` does."""
         number, facts = self._capture(answer.id, answer.crawl, None)
-        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, _kept(answer), number))
+        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, json.dumps(answer), number))
         return number, facts
 
     def _put_revisit(self, answer: ResponseRecord, name: str) -> None:
-        """See again what the capture that a revisit refers to holds; nothing where that is not known."""
+        """Record that the content of the capture to which a revisit refers was seen again, if it is known."""
         found = self.base.execute(
             "SELECT id, file, answer, facts FROM capture WHERE record = ? AND file IS NOT NULL", (answer.refers,)
         ).fetchone()
@@ -275,7 +275,7 @@ class SearchIndex(DerivedIndex[Stated]):
         return record in records or taken.covers(canonicalize(url) or url)
 
     def _capture(self, record: str, crawl: int, former: str | None) -> tuple[int, Facts | None]:
-        """Return the number of a capture, and what is known of it; None where it is new."""
+        """Return the number of a capture, and what is known about it; None if it is new."""
         row = self.base.execute("SELECT id, facts FROM capture WHERE record = ?", (record,)).fetchone()
         if row is not None:
             return row[0], Facts.parse(row[1]) if row[1] else None
@@ -285,7 +285,7 @@ class SearchIndex(DerivedIndex[Stated]):
         return made.lastrowid or 0, None
 
     def _see(self, entry: SearchEntry, capture: int) -> None:
-        """Take in a version as a capture has it."""
+        """Add the version that a capture shows."""
         thing, digest = number_of(entry.thing), entry.digest
         if (thing, digest) not in self._pending:
             self._pending[thing, digest] = entry
@@ -301,12 +301,12 @@ class SearchIndex(DerivedIndex[Stated]):
         )
 
     def _touch(self, thing: int) -> None:
-        """Remember how a thing was before the step."""
+        """Remember the state of a thing before the step."""
         if thing not in self._dirty:
             self._dirty[thing] = list(self._runs(thing))
 
     def _withdraw(self, capture: int) -> None:
-        """Forget the objects that a former reading of a capture found; its page stays."""
+        """Forget the objects that an earlier reading of a capture found; its page stays."""
         rows = self.base.execute(
             "SELECT thing FROM sighting JOIN capture ON capture.id = sighting.capture WHERE capture = ?", (capture,)
         ).fetchall()
@@ -317,7 +317,7 @@ class SearchIndex(DerivedIndex[Stated]):
                 self.base.execute("DELETE FROM sighting WHERE thing = ? AND capture = ?", (thing, capture))
 
     def _renew(self, record: str, capture: int, facts: Facts) -> None:
-        """Have the page of a capture written with what it is said to be now."""
+        """Mark the page of a capture for writing with its new facts."""
         if (thing := self._page_of(capture)) is not None:
             self._touch(thing)
             self._renewed[record] = facts
@@ -329,7 +329,7 @@ class SearchIndex(DerivedIndex[Stated]):
     # Versions
 
     def _runs(self, thing: int) -> Iterator[Run]:
-        """Yield the versions of a thing in the order of time, from the ledger."""
+        """Yield the versions of a thing in the order of time, according to the ledger."""
         seen = [Sighting(*row) for row in self.base.execute(_SIGHTINGS, (thing,))]
         kept = [each for each in seen if each.digest != _GONE or not _is_refuted(each, seen)]
         firsts = [each for n, each in enumerate(kept) if n == 0 or each.digest != kept[n - 1].digest]
@@ -342,7 +342,7 @@ class SearchIndex(DerivedIndex[Stated]):
                 yield Run(each.record, each.at, each.digest, until, n == last, is_gone and n == last)
 
     def settle(self) -> None:
-        """Write the versions of all things that were seen, and keep how far that is."""
+        """Write the versions of all things that were seen, and store how far that is."""
         if not self._dirty:
             return
         texts, is_ahead = self.texts, self._is_ahead
@@ -393,7 +393,7 @@ class SearchIndex(DerivedIndex[Stated]):
 
     @property
     def texts(self) -> TextIndex:
-        """The texts of an index that is open."""
+        """The texts of an open index."""
         folder = texts_folder(self.path, self.base)
         if self._texts is None or self._texts.folder != folder:
             self._let_go()
@@ -401,12 +401,12 @@ class SearchIndex(DerivedIndex[Stated]):
         return self._texts
 
     def make_tables(self, base: sqlite3.Connection) -> None:
-        """Make the tables, and begin the texts anew in another folder."""
+        """Create the tables, and begin the texts again in another folder."""
         super().make_tables(base)
         base.execute("INSERT INTO texts VALUES (?, 0, 0)", (secrets.token_hex(8),))
 
     def bring(self, path: Path) -> None:
-        """Bring what there is of the index to another path; texts are linked, as they are never changed in place."""
+        """Copy the index, as far as it exists, to another path; texts are linked, because their files never change."""
         super().bring(path)
         for file in (self.path or Path()).with_name(SEARCH_TEXTS).resolve().glob("*/*"):
             if file.suffix != ".lock":
@@ -415,22 +415,22 @@ class SearchIndex(DerivedIndex[Stated]):
                 link.symlink_to(file)
 
     def abandon(self) -> None:
-        """Close it without committing what is pending, if it is open."""
+        """Close the index, if it is open, without committing pending changes."""
         self._let_go()
         super().abandon()
 
     def close(self) -> None:
-        """Close it, and remove it where it is temporary."""
+        """Close the index, and delete it if it is temporary."""
         super().close()
         self._page_texts.close()
 
     @property
     def is_building(self) -> bool:
-        """Whether this object writes to the index, so that no other may."""
+        """Whether this object is writing to the index, so that no other may."""
         return self._texts is not None and self._texts.is_writing
 
     def rest(self) -> None:
-        """Let go of all that building needs; the index, also a temporary one, can still be asked."""
+        """Release everything that building needs; the index, even a temporary one, can still be queried."""
         self.abandon()
         self._page_texts.close()
 
@@ -460,7 +460,7 @@ class SearchIndex(DerivedIndex[Stated]):
         return is_left
 
     def _compare_texts(self) -> None:
-        """Find whether the texts are what the ledger says; begin anew where some are lost."""
+        """Check whether the texts are those of the ledger; begin again if some are lost."""
         stamp, is_ahead = self.base.execute("SELECT stamp, is_ahead FROM texts").fetchone()
         if self.texts.stamp < stamp:
             raise _LostTextError
@@ -475,23 +475,23 @@ class SearchIndex(DerivedIndex[Stated]):
 
 
 class _LostTextError(Exception):
-    """Raised where the ledger knows of texts that are not there."""
+    """Raised when the ledger has texts that do not exist."""
 
 
 def texts_folder(ledger: Path | None, base: sqlite3.Connection) -> Path:
-    """Return where the texts of an index lie, by its ledger, open or asked."""
+    """Return the folder of the texts of an index, given its ledger."""
     if ledger is None:
         raise sqlite3.OperationalError("the index has no place")
     return ledger.with_name(SEARCH_TEXTS) / str(base.execute("SELECT folder FROM texts").fetchone()[0])
 
 
 def languages_in(base: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the languages of the texts in an index that is asked."""
+    """Return the languages of the texts in an index."""
     return tuple(code for (code,) in base.execute("SELECT code FROM language ORDER BY code"))
 
 
 def _said_of(entry: SearchEntry, annotations: AnnotationIndex) -> tuple[tuple[str, str], ...]:
-    """Return what annotations say of a version of an object: of words that stand in it, or of it as a whole."""
+    """Return what annotations say about a version of an object: about words in it, or about all of it."""
     every = Annotations(annotations.base).of_object(entry.thing.removeprefix(object_thing("")))
     said = [each for each in every if each.kind in SAID and (each.start < 0 or each.quote in entry.text)]
     terms = (dict(each.values).get("terms") for each in said if each.kind is Kind.TOPIC)
@@ -505,10 +505,6 @@ def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:
         each.digest != _GONE and each.crawl == gone.crawl and each.record not in (gone.record, gone.former)
         for each in seen
     )
-
-
-def _kept(answer: ResponseRecord) -> str:
-    return json.dumps(list(answer))
 
 
 def _answer(kept: str) -> ResponseRecord:

@@ -1,4 +1,4 @@
-"""Asks the indexes of any number of folders at once, and ranks together what they hold."""
+"""Query the indexes of any number of folders at once, and rank their results together."""
 
 import json
 import sqlite3
@@ -28,18 +28,18 @@ from aahcrawler.traps.sketch import distance
 from aahcrawler.urls import canonicalize, queue_of
 
 MAX_HITS: Final = 1_000
-"""Hits that can be gone through; there may be more."""
+"""How many hits can be paged through; there may be more."""
 COUNTED: Final = (
     *("kind", "type", "site", "author", "application", "language", "media_type", "status", "crawl"),
     *SAID,
 )
 """The facets: fields whose values are counted."""
 NAMED: Final = ("keyword", "entity")
-"""Facets of what the definition in a folder names."""
+"""Facets by words in the definition of a folder."""
 _MAX_VALUES: Final = 12
 _MAX_NAMED: Final = 40
 _ALIKE: Final = 3
-"""Bits in which the fingerprints of near duplicates differ at most."""
+"""The most bits in which the fingerprints of near duplicates differ."""
 _MAX_SPANS: Final = 130
 Scope = Literal["last", "all"]
 Order = Literal["relevance", "newest", "oldest", "captured"]
@@ -48,18 +48,19 @@ _MUST, _NEVER = tantivy.Occur.Must, tantivy.Occur.MustNot
 
 
 class NotIndexedError(Exception):
-    """Raised for a folder whose index cannot be asked yet; the message says why."""
+    """Raised for a folder whose index cannot be queried yet; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for: a query, and what it is narrowed to.
+    """A query, and filters.
 
-    ``filters`` has values by facet, of which a hit has one each. ``since`` and ``until`` bound the date that ``timed``
-    names, in seconds since 1970, the end excluded. ``as_of`` (seconds, too) asks for the versions that were there then,
-    as far as captures tell; without it, ``scope`` says whether all versions count, or the last of each thing. Things
-    found gone are among these. ``is_folded`` puts near duplicates, and the page that shows an object, under one hit.
-    ``like`` is the URL of a page or the IRI of an object that hits are to be like, beside matching the query.
+    ``filters`` has values by facet; a hit must have one of each. ``since`` and ``until`` limit the date chosen by
+    ``timed``, in seconds since 1970, excluding the end. ``as_of``, also in seconds, restricts results to versions that
+    existed then, as far as captures show; without it, ``scope`` chooses all versions, or the last one of each thing.
+    Things found gone are included. ``is_folded`` groups near duplicates, and the page that shows an object, under one
+    hit. ``like`` is the URL of a page or the IRI of an object to which hits must be similar, besides matching the
+    query.
     """
 
     query: str = ""
@@ -79,9 +80,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A version that was found in a folder. ``alike`` counts the hits that are folded into it.
+    """A version found in a folder. ``alike`` counts the hits that are folded into it.
 
-    ``score`` is what hits are in the order of: that of relevance, or a date in seconds since 1970, 0 for none.
+    ``score`` is the value by which hits are ordered: relevance, or a date in seconds since 1970, 0 for none.
 
     ``until`` is when another version was captured, or the thing found gone, in microseconds since 1970; None for never.
     """
@@ -96,7 +97,7 @@ class Hit:
 
     @property
     def key(self) -> int:
-        """Its number among those of ``all_keys``."""
+        """The number of the hit among those of ``all_keys``."""
         return number_of(self.entry.thing) ^ number_of(self.entry.record)
 
     @property
@@ -107,7 +108,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of the time line, in seconds since 1970, its end excluded, and how many versions are of it."""
+    """A part of the time line, in seconds since 1970, excluding its end, and the number of versions in it."""
 
     begin: int
     end: int
@@ -116,12 +117,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found: ``total`` versions, some of them as ``hits``, and how many have which values.
+    """What was found: ``total`` versions, some of them as ``hits``, and counts of values.
 
-    ``unknown`` are words that no text, or no field that was named (``author:berg``), has: similar ones were looked for.
-    ``loosened`` says how far the query was loosened since nothing matches it as it is: ``spelling`` or ``words``, of
-    which half have to match then. That there are further hits ``has_more`` says. ``undated`` counts versions that the
-    time line lacks. ``like_by`` says by what it is known how much hits are like what they are wanted like.
+    ``unknown`` are words that no text, or no given field (``author:berg``), has; similar ones were searched for.
+    ``loosened`` says how the query was loosened because nothing matches it: by ``spelling``, or by ``words``, of which
+    half must match then. ``has_more`` says whether there are further hits. ``undated`` counts versions without a date
+    on the time line. ``like_by`` says how similarity was determined.
     """
 
     total: int
@@ -141,7 +142,7 @@ class Found:
 
 
 def folders_in(place: Path) -> Iterator[Path]:
-    """Yield a folder that holds an archive or what was read of one, or such folders right below it, by name."""
+    """Yield a folder with an archive or what was read from one, or such folders directly within it, by name."""
     if _is_searchable(place):
         yield place
     elif place.is_dir():
@@ -154,7 +155,7 @@ def _is_searchable(folder: Path) -> bool:
 
 
 class SearchedFolder:
-    """The index of one folder, to be asked; what it holds is looked at anew at each question."""
+    """The index of one folder, which is opened anew for each question."""
 
     def __init__(self, crawl: Path, index: SearchIndex | None = None) -> None:
         self.crawl = crawl
@@ -162,7 +163,7 @@ class SearchedFolder:
         self._texts: TextIndex | None = None
 
     def opened(self) -> "OpenFolder":
-        """Return the index as it is now. Raise ``NotIndexedError``, and ``DamageError`` of tombstones."""
+        """Return the index as it is now. Raises ``NotIndexedError``, and ``DamageError`` for damaged tombstones."""
         try:
             with self.index.asked() as base:
                 folder, languages, reach = texts_folder(self.index.path, base), languages_in(base), coverage(base)
@@ -197,11 +198,11 @@ class OpenFolder:
 
 
 def search(folders: Sequence[OpenFolder], question: Question, only: Container[int] | None = None) -> Found:
-    """Return what some folders hold. Raise ``QueryError`` for a query that cannot be read.
+    """Search folders. Raises ``QueryError`` for an invalid query.
 
-    Scores are BM25 with the rarity of terms in all of the folders together (``query_terms``); equal ones are in the
-    order of folders and indexes. What was taken down is left out of the hits, though counts may still have it until
-    the index has caught up. With ``only``, hits are those of some numbers that ``all_keys`` has given.
+    Scores are BM25 with the rarity of terms in all folders together (``query_terms``); equal ones are in the order of
+    folders and indexes. What was taken down is left out of the hits, though counts may still include it until the index
+    has caught up. With ``only``, hits are restricted to these numbers of ``all_keys``.
     """
     asked = _Asked.of(folders, question)
     node, searched = asked.node, asked.searched
@@ -224,9 +225,9 @@ def search(folders: Sequence[OpenFolder], question: Question, only: Container[in
 
 
 def all_keys(folders: Sequence[OpenFolder], question: Question, most: int) -> list[int]:
-    """Return the numbers of all versions that a question finds, one more than ``most`` of them at most.
+    """Return the numbers of all versions that a question finds, at most ``most`` + 1.
 
-    They are those of what was found in which capture, in whatever index. Raise ``QueryError``.
+    A number depends on what was found in which capture, in whatever index. Raises ``QueryError``.
     """
     asked = _Asked.of(folders, question)
     return [_key(each) for each in asked.candidates(most + 1)]
@@ -246,7 +247,7 @@ class _Candidate(NamedTuple):
 
 
 class _Asked:
-    """A question as each of the folders is asked it."""
+    """A question with its query for each of the folders."""
 
     def __init__(
         self,
@@ -267,7 +268,7 @@ class _Asked:
 
     @classmethod
     def of(cls, folders: Sequence[OpenFolder], question: Question) -> "_Asked":
-        """Return a question, its query read. Raise ``QueryError``."""
+        """Parse a question. Raises ``QueryError``."""
         searched = Searched(
             [each.searcher for each in folders],
             tuple(sorted({code for each in folders for code in each.languages})),
@@ -277,7 +278,7 @@ class _Asked:
         return cls(folders, question, parse(question.query), searched, like=like)
 
     def loosened(self, how: Literal["spelling", "words"]) -> "_Asked | None":
-        """Return the same with a query that more matches; None where it has no words that can be spelt otherwise."""
+        """Return the same with a query that matches more; None if it has no words that can be spelt differently."""
         words = [leaf for leaf in leaves(self.node) if isinstance(leaf, Words) and not leaf.is_phrase]
         if not words or (how == "words" and not (isinstance(self.node, All) and len(words) > 1)):
             return None
@@ -286,7 +287,7 @@ class _Asked:
     # Hits
 
     def hits(self, marker: Marker, only: Container[int] | None) -> tuple[tuple[Hit, ...], bool]:
-        """Return the hits that are asked for, ``only`` some of them, and whether there are more."""
+        """Return the requested hits, restricted to ``only``, and whether there are more."""
         asked, found = self._question, list[Hit]()
         wanted = min(asked.offset + asked.limit, MAX_HITS)
         looked_at = wanted * 2 + 20 if asked.is_folded else wanted + 1
@@ -302,7 +303,7 @@ class _Asked:
         return tuple(marked), len(found) > wanted and wanted < MAX_HITS
 
     def candidates(self, most: int) -> list[_Candidate]:
-        """Return so many versions that match, the first in order."""
+        """Return the first ``most`` versions that match, in order."""
         found: list[_Candidate] = []
         for number, (folder, query) in enumerate(zip(self._folders, self._queries, strict=True)):
             searcher, order = folder.searcher, self._question.order
@@ -324,7 +325,7 @@ class _Asked:
         return sorted(found, key=lambda each: (each.rank, each.folder))[:most]
 
     def _folded(self, candidates: Sequence[_Candidate], most: int) -> Iterator[Hit]:
-        """Yield hits, each with those that are folded into it, at most so many."""
+        """Yield at most ``most`` hits, each with the number of candidates folded into it."""
         kept: list[tuple[_Candidate, SearchEntry]] = []
         alike: Counter[int] = Counter()
         shown: dict[tuple[int, str], int] = {}
@@ -359,7 +360,7 @@ class _Asked:
             yield Hit(folder.crawl, entry, score, (), bool(gone), ends, alike[number])
 
     def _like(self, each: _Candidate, kept: Sequence[tuple[_Candidate, SearchEntry]]) -> int | None:
-        """Return the number of the hit that a candidate is a near duplicate, or another version, of."""
+        """Return the number of the hit of which a candidate is a near duplicate or another version."""
         if not self._question.is_folded:
             return None
         for number, (other, _) in enumerate(kept):
@@ -370,7 +371,7 @@ class _Asked:
     # Facets
 
     def facets(self) -> tuple[Mapping[str, Mapping[str, int]], tuple[Span, ...], int]:
-        """Return the counts of values by facet, the time line, and how many versions it lacks."""
+        """Return the counts of values by facet, the time line, and how many versions have no date on it."""
         wanted: dict[str, Any] = {
             name: {"terms": {"field": name, "size": _MAX_VALUES, "segment_size": 50 * _MAX_VALUES}} for name in COUNTED
         }
@@ -407,7 +408,7 @@ class _Asked:
         return tuple(Span(begin, end, counts[begin]) for begin, end in bounds)
 
     def _named(self, name: str) -> Mapping[str, int]:
-        """Return how many versions have which words of the definition."""
+        """Return how many versions have each word of the definition."""
         counts: Counter[str] = Counter()
         for value in self.searched.named.get(name, ())[:_MAX_NAMED]:
             for number, folder in enumerate(self._folders):
@@ -424,7 +425,7 @@ def _matching(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
 
 
 def _both(query: tantivy.Query, like: tantivy.Query) -> tantivy.Query:
-    """Return what asks for both, in the order of likeness alone."""
+    """Return the query for both, ordered by similarity alone."""
     return tantivy.Query.boolean_query([(_MUST, tantivy.Query.const_score_query(query, 0.0)), (_MUST, like)])
 
 
@@ -445,7 +446,7 @@ def _positive(compiler: Compiler, node: Node) -> tantivy.Query:
 
 
 def _narrowed(query: tantivy.Query, question: Question, node: Node | None) -> tantivy.Query:
-    """Return a query narrowed to what the question asks for beside it, and to successes unless it asks for a status."""
+    """Return a query with the filters of the question, restricted to successes unless it asks for a status."""
     q = tantivy.Query
     clauses = [(_MUST, query)]
     for name, values in question.filters.items():
@@ -508,7 +509,7 @@ def _snippet(marker: Marker, entry: SearchEntry) -> tuple[Piece, ...]:
 
 
 def time_bounds(first: int, last: int) -> list[tuple[int, int]]:
-    """Return days, months, years or more years that cover a time, 130 of them at most.
+    """Return days, months, years or groups of years that cover a time, at most 130 of them.
 
     >>> time_bounds(0, 86_400 * 2)
     [(0, 86400), (86400, 172800), (172800, 259200)]
@@ -537,7 +538,7 @@ def _years(number: int) -> "_Unit":
 
 
 class _Unit(NamedTuple):
-    """A unit of the time line: where that of a moment begins, where the next one does, and how many there may be."""
+    """A unit of the time line: where a moment's unit begins, where the next one begins, and how many are allowed."""
 
     begun: Callable[[datetime], datetime]
     following: Callable[[datetime], datetime]

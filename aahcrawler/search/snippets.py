@@ -1,4 +1,4 @@
-"""The part of a text that shows best what was looked for, with the words marked."""
+"""The part of a text that best shows what was searched for, with the words marked."""
 
 import re
 from collections import Counter
@@ -13,17 +13,17 @@ from aahcrawler.search.query_language import Node, QueryError, Words, leaves, pa
 from aahcrawler.search.text_index import stems_of, unspaced, words_of
 
 LENGTH: Final = 240
-"""Characters that a snippet has at most."""
+"""The most characters of a snippet."""
 _PART: Final = 60_000
-"""Characters of a text that are looked through at once: as long as some words have not been found, the next follow."""
+"""How many characters of a text are searched at once; further parts follow until all words are found."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _MOST: Final = 50
-"""Places of a word in each part of a text that are weighed."""
+"""How many places of a word in each part of a text are considered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a snippet; ``is_marked`` says that it is what was looked for."""
+    """A piece of a snippet; ``is_marked`` means that it was searched for."""
 
     text: str
     is_marked: bool = False
@@ -37,7 +37,7 @@ class _Place:
 
 
 class Marker:
-    """Finds the words of a query in texts. Words that were spelt differently are found as the query allows it."""
+    """Finds the words of a query in texts, including misspelt ones as far as the query allows."""
 
     def __init__(self, node: Node | None, *, is_lenient: bool) -> None:
         asked = [leaf for leaf in leaves(node) if isinstance(leaf, Words)]
@@ -55,7 +55,7 @@ class Marker:
                     self._near.append((word, leaf.distance or (2 if len(word) > 7 else 1), number))
 
     def snippet(self, text: str, language: str) -> tuple[Piece, ...]:
-        """Return the best part of a text in one line, or its beginning where it has none of the words."""
+        """Return the best part of a text in one line, or its beginning if it has none of the words."""
         places = self._places(text, language)
         begin, end = _window(text, places)
         pieces, at = list[Piece](), begin
@@ -69,7 +69,7 @@ class Marker:
         return tuple(each for each in (Piece(before), *shown, Piece(after)) if each.text)
 
     def spans(self, text: str, language: str) -> list[tuple[int, int]]:
-        """Return where all of the words stand in a text, in their order; none overlap."""
+        """Return where the words are in a text, in order, without overlaps."""
         found: list[tuple[int, int]] = []
         for place in self._places(text, language, most=len(text)):
             if not found or place.begin >= found[-1][1]:
@@ -77,7 +77,7 @@ class Marker:
         return found
 
     def _places(self, text: str, language: str, most: int = _MOST) -> list[_Place]:
-        """Return places of words: up to where each was found, and ``most`` of one in each part; or all, for more."""
+        """Return places of words: in each part at most ``most`` per word, until all words have been found."""
         stems = {stem: self._words[word] for word, stem in self._stems(language)}
         seen, numbers = set[str](), dict[str, int]()
         found = [*self._unspaced_places(text, most)]
@@ -96,16 +96,16 @@ class Marker:
         return sorted(found, key=lambda place: place.begin)
 
     def _stems(self, language: str) -> Iterator[tuple[str, str]]:
-        """Yield the words that are looked for in all their forms, each with its stem."""
+        """Yield the words that are searched in all their forms, each with its stem."""
         for asked in self._texts:
             yield from zip(words_of(asked), stems_of(asked, language), strict=False)
 
     def _numbered(
         self, words: Sequence[str], stems: Mapping[str, int], language: str, missing: Container[int]
     ) -> Iterator[tuple[str, int]]:
-        """Yield words of a text that are looked for, each with the number of the word of the query that it is.
+        """Yield the words of a text that are searched, each with the number of the word of the query that it matches.
 
-        Words that are spelt differently count for those that are still ``missing`` alone.
+        Misspelt words count only for words of the query that are still ``missing``.
         """
         near = [each for each in self._near if each[2] in missing]
         folded = _each(words, words_of)
@@ -131,7 +131,7 @@ class Marker:
 
 
 def words_in(query: str, text: str) -> list[tuple[int, int]]:
-    """Return where a text has the words that a query looks for, as ``spans`` does; similar ones where it has none."""
+    """Return where a text has the words of a query, as ``spans`` does; places of similar words if it has none."""
     try:
         node = parse(query)
     except QueryError:
@@ -142,7 +142,7 @@ def words_in(query: str, text: str) -> list[tuple[int, int]]:
 
 
 def _each(words: Sequence[str], terms_of: Callable[[str], list[str]]) -> list[str]:
-    """Return the term of each word, empty where it has none."""
+    """Return the term of each word; empty if it has none."""
     terms = terms_of(" ".join(words))
     return terms if len(terms) == len(words) else [next(iter(terms_of(word)), "") for word in words]
 
@@ -158,7 +158,7 @@ def _first_ones(text: str, begin: int, end: int, numbers: Mapping[str, int], mos
 
 
 def _window(text: str, places: Sequence[_Place]) -> tuple[int, int]:
-    """Return the part of a text with the most different words, whole words at its ends."""
+    """Return the part of a text with the most different words, with whole words at its ends."""
     best, begin = 0, 0
     for number, place in enumerate(places):
         within = set[int]()
@@ -181,7 +181,7 @@ def _window(text: str, places: Sequence[_Place]) -> tuple[int, int]:
 
 
 def _is_near(one: str, other: str, distance: int) -> bool:
-    """Return whether a few letters to change, add, leave out or swap make one word the other (OSA distance)."""
+    """Return whether a few changed, added, omitted or swapped letters make one word the other (OSA distance)."""
     if abs(len(one) - len(other)) > distance or len(one) > 40 or len(set(one) ^ set(other)) > 2 * distance:
         return False
     before: list[int] = []

@@ -38,16 +38,16 @@ STEMMED: Final = {
     "ta": "tamil",
     "tr": "turkish",
 }
-"""The languages whose words are reduced to stems, by their codes, as Tantivy names them."""
+"""The languages whose words are reduced to stems, by code, with Tantivy's names."""
 TEXTS: Final = ("title", "author", "text")
 SAID: Final = ("person", "organisation", "place", "topic")
-"""What annotations say that an object speaks of: fields of words, each value of which is counted."""
+"""What annotations say an object mentions: fields of words whose values are counted."""
 TOPIC_STEMS: Final = "topic_stems"
-"""The stems of the terms of an object's topics, by which ``topic`` finds it as by their names; they are not counted."""
+"""The stems of the terms of an object's topics, which ``topic`` matches besides their names; they are not counted."""
 NAMES: Final = ("site", "application", "kind", "type", "language", "media_type")
-"""Fields of one value, compared as a whole and without regard to case; their values are counted."""
+"""Fields with one value, compared as a whole and without regard to case; their values are counted."""
 STILL: Final = (1 << 62) - 1
-"""The end of a version that has none after it."""
+"""The end of a version that is the last one."""
 _FOLDED: Final = "folded"
 _WHOLE: Final = "whole"
 _SPACED: Final = "spaced"
@@ -56,18 +56,18 @@ _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003134f]+"
 )
-"""Stretches of scripts that are written without spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+"""Texts in scripts that are written without spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 _FAULT: Final = 300
-"""The least status of an answer that is no success."""
+"""The least status of a response that is no success."""
 _MIN_SHINGLES: Final = 500
-"""Characters below which a text has too few shingles for its fingerprint to mean anything."""
+"""A text with fewer characters has too few shingles for a useful fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
     """An entry with its place among the versions of its thing.
 
-    ``until`` is when the next one was captured, in microseconds since 1970, or ``STILL``. ``is_last`` says that no
+    ``until`` is when the next one was captured, in microseconds since 1970, or ``STILL``. ``is_last`` means that no
     version with content follows it, ``is_gone`` that a capture found the thing gone after it.
     """
 
@@ -78,7 +78,7 @@ class Version:
 
     @property
     def key(self) -> int:
-        """The number of the version among all that there are."""
+        """The number of the version among all versions."""
         return version_key(number_of(self.entry.thing), self.entry.record)
 
 
@@ -91,11 +91,11 @@ def version_key(thing: int, record: str) -> int:
 def schema() -> tantivy.Schema:
     """Return the fields of an index.
 
-    ``key`` and ``thing`` are numbers of the version and of what it is a version of; ``like`` is one that near
-    duplicates share but for three bits. ``text``, ``title`` and ``author`` hold words without case and accents,
-    ``stems`` the stems of both texts that are no words of theirs, behind their language (``en:flood``), ``pairs`` pairs
-    of characters of scripts without spaces. ``since`` and ``until`` are when a version was there, in microseconds;
-    other moments are in seconds since 1970. ``address`` and ``seen`` are numbers of the URL and of the capture.
+    ``key`` and ``thing`` are numbers of the version and of the thing; ``like`` is a fingerprint that differs in at most
+    three bits between near duplicates. ``text``, ``title`` and ``author`` contain words without case and accents,
+    ``stems`` the stems of both texts that are not words in them, after their language (``en:flood``), ``pairs`` pairs
+    of characters in scripts without spaces. ``since`` and ``until`` are when a version existed, in microseconds; other
+    moments are in seconds since 1970. ``address`` and ``seen`` are numbers of the URL and of the capture.
     """
     made = tantivy.SchemaBuilder()
     for name in ("key", "address"):
@@ -123,7 +123,7 @@ def schema() -> tantivy.Schema:
 
 @cache
 def analyzers() -> dict[str, tantivy.TextAnalyzer]:
-    """Return what makes terms of a text, by name; those of stems by the names of languages."""
+    """Return the analysers that make terms of a text, by name; those for stems by the names of languages."""
 
     def made(tokenizer: tantivy.Tokenizer, *filters: tantivy.Filter) -> tantivy.TextAnalyzer:
         builder = tantivy.TextAnalyzerBuilder(tokenizer)
@@ -143,24 +143,24 @@ def analyzers() -> dict[str, tantivy.TextAnalyzer]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text as they are looked for: without case and accents."""
+    """Return the words of a text in the form in which they are searched: without case and accents."""
     return analyzers()[_FOLDED].analyze(text)
 
 
 def stems_of(text: str, language: str) -> list[str]:
-    """Return the stems of a text's words in their order, as ``stems`` has them; none where the language has none."""
+    """Return the stems of a text's words in order, as in ``stems``; none if the language has no stemmer."""
     if language not in STEMMED:
         return []
     return [f"{language}:{stem}" for stem in analyzers()[STEMMED[language]].analyze(text)]
 
 
 def unspaced(text: str) -> list[str]:
-    """Return the stretches of a text that are written without spaces."""
+    """Return the parts of a text that are written without spaces."""
     return _UNSPACED.findall(text) if not text.isascii() else []
 
 
 def pairs_of(stretch: str) -> list[str]:
-    """Return the pairs of neighbouring characters; a single one is one.
+    """Return the pairs of neighbouring characters; a single character counts as one.
 
     >>> pairs_of("東京都")
     ['東京', '京都']
@@ -169,10 +169,10 @@ def pairs_of(stretch: str) -> list[str]:
 
 
 class TextIndex:
-    """A Tantivy index in a folder. Whoever writes has a writer, one in all processes; any number may search."""
+    """A Tantivy index in a folder. Only one writer exists over all processes; any number may search."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the index of a folder, which is made where it is missing. Raise ``OSError``."""
+        """Open the index of a folder, creating it if it is missing. Raises ``OSError``."""
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.index = tantivy.Index(schema(), path=str(folder))
@@ -184,7 +184,7 @@ class TextIndex:
 
     @property
     def stamp(self) -> int:
-        """The number of what was last committed; later ones are greater."""
+        """The number of the last commit; later ones are greater."""
         try:
             return int(json.loads((self.folder / "meta.json").read_bytes())["opstamp"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -196,12 +196,12 @@ class TextIndex:
         return self._writer is not None
 
     def searcher(self) -> tantivy.Searcher:
-        """Return what asks the index as it was last committed."""
+        """Return a searcher for the index as last committed."""
         self.index.reload()
         return self.index.searcher()
 
     def write(self, versions: Iterable[Version], gone: Sequence[int]) -> None:
-        """Take out the versions with some keys, then put in others; none with their keys may be there."""
+        """Delete the versions with the keys in ``gone``, then add others, whose keys must not exist."""
         writer = self._opened()
         if gone:
             # To delete by a term takes a number below 2^63 for a signed one, and deletes nothing.
@@ -210,20 +210,20 @@ class TextIndex:
             writer.add_document(_document(version))
 
     def commit(self) -> int:
-        """Keep what was written, on disk, and return its stamp."""
+        """Write what was added to disk, and return its stamp."""
         if self._writer is not None:
             self._writer.commit()
         return self.stamp
 
     def entries(self, keys: Sequence[int]) -> list[SearchEntry]:
-        """Return what is kept of the versions with some keys, as last committed."""
+        """Return the stored entries of the versions with some keys, as last committed."""
         searcher = self.searcher()
         asked = tantivy.Query.term_set_query(schema(), "key", list(keys))
         hits = searcher.search(asked, limit=len(keys) + 1, count=False).hits
         return [entry_at(searcher, address) for _, address in hits]
 
     def release(self) -> None:
-        """Let others write; what was not committed is lost."""
+        """Let others write; uncommitted changes are lost."""
         if self._writer is not None:
             writer, self._writer = self._writer, None
             writer.wait_merging_threads()
@@ -242,7 +242,7 @@ class TextIndex:
 
 
 WRITER_BYTES: Final = 64_000_000
-"""Memory in which Tantivy gathers what is written, before it goes to disk."""
+"""How much memory Tantivy uses to gather texts before writing them to disk."""
 
 
 def entry_at(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> SearchEntry:
@@ -290,12 +290,12 @@ def _document(version: Version) -> tantivy.Document:
 
 
 def address_number(url: str) -> int:
-    """Return the number of a URL, whichever way it is written."""
+    """Return the number of a URL, independently of its spelling."""
     return number_of(canonicalize(url) or url)
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, empty for what is none."""
+    """Return the host of a URL; empty if it is not a URL."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

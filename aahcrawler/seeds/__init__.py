@@ -1,4 +1,4 @@
-"""What became of each seed: a verdict with the reason, and what to do about it."""
+"""What became of each seed: a verdict, its reason, and what a person can do about it."""
 
 from aahcrawler.seeds.verdicts import (
     SeedResult,

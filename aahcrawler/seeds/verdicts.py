@@ -1,9 +1,9 @@
-"""The verdicts on seeds, in words for people, and the notes about seeds that they are told by.
+"""Verdicts on seeds in words for people, and the notes in the frontier from which the verdicts are derived.
 
-As counts they reach the frontier in the step that finishes the URL, all workers see them, and no crash loses them. A
-note's name is ``seed:``, its kind and the URL; one of a redirect has the target behind a space.
+A note is a count of the frontier, added in the same step that finishes the URL: all workers see it, and no crash loses
+it. The name of a note is ``seed:``, its kind and the URL; a note of a redirect also has the target, after a space.
 
-Heritrix's seeds report and Browsertrix's status of seeds tell the same by codes.
+The seeds report of Heritrix and the seed status of Browsertrix give the same information as codes.
 """
 
 from collections import Counter
@@ -64,10 +64,10 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 
 def main_reason(refused: Mapping[str, int], *, has_objects: bool) -> str:
-    """Return why a page leads nowhere of which all links are ``refused``, by their number for each reason.
+    """Return the most common reason in ``refused``, which counts all links of a page by why each was refused.
 
-    Empty where that is as it should be: a page has links to forms and, where it ``has_objects``, to other sites, and
-    may have none of its own. Links to pages that are not due lead on: those were crawled before.
+    Return an empty string if such a page is no problem: a page has some links to forms, a page that ``has_objects`` may
+    link only to other sites, and links that are not due were crawled before.
     """
     if refused.get(Refusal.NOT_DUE):
         return ""
@@ -80,7 +80,7 @@ def main_reason(refused: Mapping[str, int], *, has_objects: bool) -> str:
 
 
 def none_followed(reason: str) -> str:
-    """Return in words that no link of a page is followed, and why.
+    """Return a sentence saying that no link of a page is followed, and why.
 
     >>> none_followed("denied")
     'none of its links is followed, most of them since they are denied by scope.deny'
@@ -89,14 +89,14 @@ def none_followed(reason: str) -> str:
 
 
 def remedy(reason: str) -> str:
-    """Return what to do about links that are refused."""
+    """Return what a person can do so that links refused for this reason are followed."""
     if reason.startswith(RULE):
         return "look at scope.rules in the definition"
     return _REMEDIES.get(reason, "give scope.allow *://HOST/* and a pattern that names the word, such as *rev=*")
 
 
 def links_in_words(reason: str) -> str:
-    """Return why a link is avoided in words that complete "the link is ...".
+    """Return why a link is avoided, in words that complete "the link is ...".
 
     >>> links_in_words("other_site"), links_in_words("rule:near"), links_in_words("reply-form")
     ('on another site than the seeds', 'refused by the rule near', 'a reply form')
@@ -110,10 +110,10 @@ def links_in_words(reason: str) -> str:
 def nothing_followed(
     seeds: int, pages: int, left_out: float, follow: float | None = None, best: float | None = None
 ) -> str:
-    """Return that a crawl has ``pages`` of its seeds alone, since these score below ``scoring.follow``; else "".
+    """Return a warning if a crawl fetched only its seeds because they score below ``scoring.follow``; else "".
 
-    ``left_out`` counts the links that are not followed for that (``SourceRefusal.OFF_TOPIC``); ``best`` is the best
-    score of the pages. The bound and the score are left out where they are None.
+    ``left_out`` counts the links that were not followed for this reason (``SourceRefusal.OFF_TOPIC``). ``follow`` is
+    the threshold and ``best`` the highest score of a page; each is omitted from the text if it is None.
 
     >>> nothing_followed(2, 2, 7, 0.5)
     'the seeds scored below 0.5 (scoring.follow): nothing was followed, 7 links left out; lower it, or change topic'
@@ -133,9 +133,9 @@ class Verdict(StrEnum):
 
     FETCHED = "fetched"
     OFF_TOPIC = "off topic"
-    """Pages were fetched, and of those of the seed's site that say enough to tell, none is relevant."""
+    """Pages of the seed's site were fetched, but none that has enough text to tell is relevant."""
     PENDING = "not fetched yet"
-    """The crawl ended before."""
+    """The crawl ended before the seed's turn."""
     OUT_OF_SCOPE = "out of scope"
     NAME = "name not resolved"
     REFUSED = "connection refused"
@@ -147,9 +147,9 @@ class Verdict(StrEnum):
     PROXY = "proxy failed"
     PROXY_REFUSED = "proxy refused"
     NO_CAPTURE = "in no archive"
-    """None of the sources that the definition names has it."""
+    """None of the archives that the definition names has it."""
     ARCHIVE = "archive not reachable"
-    """No source has it that could be asked, and another one could not be."""
+    """An archive could not be reached, and none of those that could be reached has it."""
     ROBOTS = "robots.txt"
     ROBOTS_UNREACHABLE = "robots.txt not reachable"
     UNAUTHORIZED = "login asked for (401)"
@@ -165,21 +165,21 @@ class Verdict(StrEnum):
     LOGIN = "login wall"
     AGE = "age check"
     LOGIN_FAILED = "login failed"
-    """The definition says how to log in, and the site did not let the crawl in."""
+    """The definition says how to log in, but the site did not accept it."""
     SCRIPTS = "script-only page"
     SOFT_404 = "soft 404"
     PARKED = "parked domain"
     MAINTENANCE = "under maintenance"
     EMPTY = "empty page"
     NO_CONTENT = "no content"
-    """The server sent nothing to be read, as with 204, or with a 304 that nobody asked for."""
+    """The server sent no content, as with status 204, or with 304 to an unconditional request."""
     UNREAD = "nothing read"
-    """What was sent is archived, and nothing of it was read or followed."""
+    """The response is archived, but nothing was read from it and no link of it followed."""
     LINKS = "links refused"
-    """Its page has nothing but links, and none of them is followed."""
+    """The page has only links, and none of them is followed."""
     LANGUAGE = "wrong language"
     NOT_WANTED = "not wanted"
-    """It was blocked, by an operator, a rule, a trap, or what kind of file it is."""
+    """The URL was blocked: by an operator, a rule, a trap, or because of its file type."""
     FAILED = "failed"
 
 
@@ -233,7 +233,7 @@ _ADVICE: Final = {
 
 
 def advice(verdict: Verdict) -> str:
-    """Return what a person can do about a verdict, empty where nothing is to be done."""
+    """Return what a person can do about a verdict; empty if nothing need be done."""
     return _ADVICE.get(verdict, "")
 
 
@@ -258,7 +258,7 @@ _FAILURES: Final = {
 
 
 def of_reason(reason: str) -> Verdict:
-    """Return the verdict for the reason with which the frontier ended a URL without an answer.
+    """Return the verdict for the reason that the frontier gives for a URL that ended without a response.
 
     >>> of_reason("tls").value, of_reason("status 503").value, of_reason("spool").value
     ('certificate not accepted', 'server error', 'failed')
@@ -269,7 +269,7 @@ def of_reason(reason: str) -> Verdict:
 
 
 def in_words(reason: str) -> str:
-    """Return the reason of a URL that failed in words for people, as it is where there are none.
+    """Return the reason for a failed URL in words for people, or the reason itself if there are none.
 
     >>> in_words("resolve"), in_words("status 503"), in_words("no room")
     ('name not resolved', 'server error (503)', 'no room')
@@ -282,7 +282,9 @@ def in_words(reason: str) -> str:
 
 
 def counted_in_words(failures: Mapping[str, int]) -> Mapping[str, int]:
-    """Return counts of failures by their words alone, the commonest first: several reasons may have the same.
+    """Return counts of failures by their words for people, the most common first.
+
+    Reasons with the same words are added up.
 
     >>> counted_in_words({"disconnect": 1, "status 404": 2, "spool": 1})
     {'not found (404)': 2, 'connection lost': 1, 'spool': 1}
@@ -294,7 +296,7 @@ def counted_in_words(failures: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def of_status(status: int) -> Verdict:
-    """Return the verdict for an HTTP status that is an error, or that comes without content.
+    """Return the verdict for an HTTP status that is an error or comes without content.
 
     >>> of_status(410).value, of_status(401).value
     ('not found', 'login asked for (401)')
@@ -321,37 +323,38 @@ _REDIRECT, _WITH_COOKIE, _TRIED, _REFUSED = "redirect", "redirect_with_cookie", 
 
 
 def of_page(url: str, verdict: Verdict) -> str:
-    """Return the note that a URL was answered so."""
+    """Return the note that a URL had a response with this verdict."""
     return f"{SEED}:{verdict.name}:{url}"
 
 
 def of_attempt(url: str, verdict: Verdict) -> str:
-    """Return the note that a URL was tried and is to be tried again."""
+    """Return the note that a URL failed with this verdict and will be tried again."""
     return f"{SEED}:{_TRIED}:{verdict.name} {url}"
 
 
 def of_refused_links(url: str, reason: str) -> str:
-    """Return the note that a page was answered, and that none of its links is followed, for a reason."""
+    """Return the note that a page had a response, but none of its links is followed, for this reason."""
     return f"{SEED}:{_REFUSED}:{reason} {url}"
 
 
 def of_failure(url: str, reason: str, *, blocked: bool) -> str:
-    """Return the note that a URL ended without an answer, for the frontier's ``reason``."""
+    """Return the note that a URL ended without a response, for the frontier's ``reason``."""
     verdict = of_reason(reason)
     return of_page(url, Verdict.NOT_WANTED if blocked and verdict is Verdict.FAILED else verdict)
 
 
 def of_redirect(url: str, target: str, *, sets_cookie: bool) -> str:
-    """Return the note that a URL redirects; ``target`` is empty where the crawl does not follow it."""
+    """Return the note that a URL redirects to ``target``, which is empty if the crawl does not follow the redirect."""
     return f"{SEED}:{_WITH_COOKIE if sets_cookie else _REDIRECT}:{url} {target}"
 
 
 def on_site(
     site: str, objects: int, relevant: bool | None, links: int = 0, *, has_text: bool = False
 ) -> dict[str, float]:
-    """Return what a page of a seed's site adds to the counts; ``relevant`` is None where it says too little to tell.
+    """Return the counts that a page of a seed's site adds.
 
-    ``links`` are those to pages that are followed. ``has_text`` says that it has a text beside its links.
+    ``relevant`` is None if the page has too little text to tell. ``links`` counts its links to pages that are followed.
+    ``has_text`` is True if the page has text besides its links.
     """
     counts: dict[str, float] = {f"{PAGES}:{site}": 1}
     if links:
@@ -366,13 +369,13 @@ def on_site(
 
 
 def forbidden_on_site(site: str) -> dict[str, float]:
-    """Return what a page of a seed's site that robots.txt forbids adds to the counts."""
+    """Return the count that a page of a seed's site adds if robots.txt forbids it."""
     return {f"{FORBIDDEN}:{site}": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A redirect that was noted; ``target`` is empty where it was not followed."""
+    """A redirect that was noted; ``target`` is empty if it was not followed."""
 
     target: str
     sets_cookie: bool
@@ -380,10 +383,10 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """All notes of a crawl, by URL. Of several verdicts on a URL the best one holds.
+    """All notes of a crawl, by URL. If a URL has several verdicts, the best one counts.
 
-    ``attempts`` are verdicts on URLs that were to be tried again then, and ``refused`` tells why no link of a page is
-    followed.
+    ``attempts`` has the verdicts of attempts that were to be repeated, and ``refused`` the reason why no link of a page
+    is followed.
     """
 
     verdicts: Mapping[str, Verdict]
@@ -393,7 +396,7 @@ class Trail:
 
     @classmethod
     def of(cls, counts: Mapping[str, float]) -> "Trail":
-        """Read the notes among the counts of a crawl."""
+        """Read the notes among a crawl's counts."""
         verdicts: dict[str, Verdict] = {}
         redirects: dict[str, Redirect] = {}
         attempts: dict[str, Verdict] = {}
@@ -413,11 +416,11 @@ class Trail:
         return cls(verdicts, redirects, attempts, refused)
 
     def leads_to(self, url: str) -> bool:
-        """Return whether a noted redirect leads to a URL."""
+        """Return whether a noted redirect has ``url`` as its target."""
         return any(redirect.target == url for redirect in self.redirects.values())
 
     def end_of(self, url: str) -> tuple[str, Verdict | None]:
-        """Follow redirects from a URL; return where they end and the verdict there, None where none is known yet."""
+        """Follow the redirects from a URL; return the last URL and its verdict, None if there is none yet."""
         met = [url]
         while (redirect := self.redirects.get(met[-1])) is not None and met[-1] not in self.verdicts:
             if not redirect.target:
@@ -441,13 +444,9 @@ def _notes(counts: Mapping[str, float]) -> Iterator[tuple[str, str]]:
 
 
 def _note(verdicts: dict[str, Verdict], name: str, url: str = "") -> None:
-    """Note a verdict by its name, unless a better one is known."""
+    """Record a verdict, given by its name, unless a better one is known for the URL."""
     if name in Verdict.__members__:
-        verdicts[url] = min(Verdict[name], verdicts.get(url, Verdict.FAILED), key=_rank)
-
-
-def _rank(verdict: Verdict) -> int:
-    return list(Verdict).index(verdict)
+        verdicts[url] = min(Verdict[name], verdicts.get(url, Verdict.FAILED), key=list(Verdict).index)
 
 
 _DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY, Verdict.UNREAD})
@@ -458,10 +457,11 @@ _PERHAPS_REFUSED: Final = frozenset({Verdict.FETCHED, Verdict.LINKS})
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What became of a seed. ``ended_at`` is where its redirects led, empty where it had none.
+    """What became of a seed. ``ended_at`` is where its redirects led, empty if it had none.
 
-    ``pages`` and ``objects`` are those of its whole site, a pay-level domain, which several seeds may share. ``reason``
-    is why no link of its page is followed, empty where some are; it is the verdict where the page gave nothing else.
+    ``pages`` and ``objects`` count those of its whole pay-level domain, which several seeds may share. ``reason`` says
+    why no link of its page is followed, and is empty if some are; if the page gave nothing else, it is also the
+    verdict.
     """
 
     url: str
@@ -474,12 +474,12 @@ class SeedResult:
 
     @property
     def gave_nothing(self) -> bool:
-        """Return whether the seed was tried and is no way into its site."""
+        """Return whether the seed was tried and led to nothing on its site."""
         return self.verdict not in GIVING and self.verdict is not Verdict.PENDING
 
     @property
     def advice(self) -> str:
-        """What to do about it, empty where nothing is to be done."""
+        """What a person can do about it; empty if nothing need be done."""
         is_of_links = self.reason and self.verdict in _PERHAPS_REFUSED
         return remedy(self.reason) if is_of_links else advice(self.verdict)
 
@@ -490,10 +490,11 @@ def seed_results(
     site_of: Callable[[str], str],
     refusal: Callable[[str], str | None],
 ) -> Sequence[SeedResult]:
-    """Return the result of each seed, in their order.
+    """Return the result of each seed, in the order of ``seeds``.
 
-    ``seeds`` maps seeds as they were given to their canonical URLs, empty where there is none; ``counts`` are those of
-    the crawl, ``site_of`` returns the pay-level domain of a URL, and ``refusal`` why the scope refuses one.
+    ``seeds`` maps each seed, as it was given, to its canonical URL, which is empty if it has none. ``counts`` are those
+    of the crawl, ``site_of`` returns the pay-level domain of a URL, and ``refusal`` returns why the scope refuses a
+    URL.
     """
     trail = Trail.of(counts)
     return [_result(given, url, trail, counts, site_of, refusal) for given, url in seeds.items()]
@@ -528,13 +529,13 @@ def _result(
 
 
 def _forbidden(sites: Iterable[str], counts: Mapping[str, float]) -> str:
-    """Return the reason where robots.txt forbids all that a seed's page leads to; else empty."""
+    """Return ``ROBOTS`` if robots.txt forbids every page that a seed's page links to; else an empty string."""
     led, forbidden = (sum(counts.get(f"{name}:{site}", 0) for site in sites) for name in (LINKS, FORBIDDEN))
     return ROBOTS if 0 < led <= forbidden else ""
 
 
 def _settled(verdict: Verdict, objects: int, off_topic: bool) -> Verdict:
-    """Return a verdict by the looks of one page after all pages of its site are known."""
+    """Return the final verdict, given what all pages of the site showed besides the seed's own page."""
     if verdict in _DOUBTFUL and objects:
         verdict = Verdict.FETCHED
     return Verdict.OFF_TOPIC if verdict is Verdict.FETCHED and off_topic else verdict

@@ -1,8 +1,8 @@
-"""Pages that stand before a site in place of its content: challenges, questions for consent, logins, bare scripts.
+"""Detect pages that a site shows in place of its content: challenges, consent questions, logins, script-only pages.
 
-The signs of challenges are headers, scripts and paths that their makers document or that every such page needs to work.
-All else goes by what a page lets a reader do: a form for a password, a question and its buttons, or nothing; and, where
-there is little text and no way on, by what it says.
+Challenges are detected by headers, scripts and paths that their makers document or that every such page needs. Other
+walls are detected by what a page lets a reader do: a password form, a question with buttons, or nothing. If the page
+has little text and no links that lead on, what it says counts as well.
 """
 
 import re
@@ -119,10 +119,10 @@ _NEEDS_SCRIPTS: Final = re.compile(r"javascript|scripts?\b", re.IGNORECASE)
 
 
 def wall(page: Page, said: Metadata) -> Verdict:
-    """Return what a page that was answered is for a crawl: ``FETCHED`` for a page, else the kind of wall or error.
+    """Return ``FETCHED`` if the response is a page of content, else the kind of wall or error it shows.
 
-    ``said`` is what was understood of it. Objects on a page prove that it is none, unless its headers or its status say
-    otherwise, or its only object is the beginning of an article and the rest is for those who log in.
+    ``said`` is what the crawl understood of the page. Objects on the page prove that it is no wall, unless its headers
+    or its status say otherwise, or the only object is the beginning of an article whose rest requires a login.
     """
     if _is_declared_challenge(page):
         return Verdict.CHALLENGE
@@ -140,14 +140,14 @@ def wall(page: Page, said: Metadata) -> Verdict:
 
 
 def _gives(page: Page, said: Metadata) -> bool:
-    """Return whether what is no page of HTML leads on, says something, or is a file that is wanted as it is."""
+    """Return whether a response that is not HTML has links, text or objects, or is a file wanted as it is."""
     if said.links or said.objects or said.source == "document":
         return True
     return not said.source and _READABLE.fullmatch(page.media_type) is None and bool(page.body.strip())
 
 
 def redirect_wall(target: str) -> Verdict | None:
-    """Return the kind of wall that a redirect leads to, by the target's URL; None where it tells nothing."""
+    """Return the kind of wall that a redirect leads to, judged by the target's URL; None if that shows none."""
     parts = urlsplit(target)
     place = f"{parts.hostname or ''}{parts.path}"
     if _CONSENT_URL.search(place):
@@ -176,9 +176,9 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
 
 
 def _leads_to_content(others: Iterable[str], said: Metadata) -> bool:
-    """Return whether a page beside whose login few links stand leads to content all the same, as a small forum does.
+    """Return whether a page with a login and few links leads to content nevertheless, as a small forum does.
 
-    An action of the knowledge base found the links, or two of them differ by a number alone, as those to boards do.
+    That is so if an action of the knowledge base found a link, or if two links differ only in a number, as boards do.
     """
     if any(link.action is not None for link in said.links):
         return True
@@ -187,7 +187,7 @@ def _leads_to_content(others: Iterable[str], said: Metadata) -> bool:
 
 
 def _beside_mail(page: Page) -> str:
-    """Return the beginning of what a page says outside links that lead to no page, such as those to write a mail."""
+    """Return the beginning of the page's text, without links that lead to no page, such as ``mailto:``."""
     links = islice(page.tree.iter("a"), _MAX_LINKS)
     mail = {each for each in links if (href := each.get("href")) and urls.resolve(page.base_url, href) is None}
     return excerpt(page.tree, _BRIEF, mail)
@@ -210,7 +210,7 @@ _REFUSING: Final = {
 
 
 def _refusal(page: Page, said: Metadata) -> Verdict:
-    """Return what an error is: its status, or what its page says more exactly."""
+    """Return the verdict for an error response: by its status, or by its page where that is more exact."""
     if page.status not in _REFUSING or not page.is_html:
         return of_status(page.status)
     if page.status == 503 and not said.objects and _announces_outage(page):
@@ -224,7 +224,7 @@ def _refusal(page: Page, said: Metadata) -> Verdict:
 
 
 def _told(page: Page) -> Verdict | None:
-    """Return what a page with little text says that it is, None where it says nothing of that kind."""
+    """Return what kind of wall a page with little text says that it is; None if it says nothing of the kind."""
     if _hands_on_login(page):
         return Verdict.LOGIN
     if not _is_brief(page):
@@ -240,12 +240,12 @@ def _told(page: Page) -> Verdict | None:
 
 
 def _hands_on_login(page: Page) -> bool:
-    """Return whether a page is a form that hands its reader on to a single sign-on (SAML 2.0, section 3.5)."""
+    """Return whether the page is a form that forwards the reader to a single sign-on (SAML 2.0, section 3.5)."""
     return any(each.get("name") == "SAMLRequest" for each in page.tree.iter("input"))
 
 
 def _withholds_rest(page: Page, said: Metadata) -> bool:
-    """Return whether a page is the beginning of an article whose rest is for those who log in or subscribe."""
+    """Return whether the page shows the beginning of an article whose rest requires a login or subscription."""
     if len(said.objects) > 1 or len(text := excerpt(page.tree, _TEASER + 2)) > _TEASER:
         return False
     if not READ_ON.search(text) and not _NOT_FREE.search(page.text[:_LOOKED_AT]):
@@ -254,7 +254,7 @@ def _withholds_rest(page: Page, said: Metadata) -> bool:
 
 
 def _ways_of_content(page: Page, said: Metadata) -> Collection[str]:
-    """Return the links of a page that lead on from its content: not from its menus, and not to an account."""
+    """Return the links that lead on from the content of a page: not those of menus, and not those to an account."""
     menus = {
         urls.resolve(page.base_url, each.get("href") or "")
         for menu in page.tree.iter("header", "nav", "footer")
@@ -264,7 +264,7 @@ def _ways_of_content(page: Page, said: Metadata) -> Collection[str]:
 
 
 def _announces_outage(page: Page) -> bool:
-    """Return whether a server that refuses says that it will do so for long (RFC 9110, section 10.2.3)."""
+    """Return whether ``Retry-After`` of a 503 response announces a long outage (RFC 9110, section 10.2.3)."""
     asked = page.headers.get("Retry-After").strip()
     if asked.isascii() and asked.isdigit():
         return int(asked[:9]) >= _OUTAGE
@@ -275,7 +275,7 @@ def _announces_outage(page: Page) -> bool:
 
 
 def _is_dialog(page: Page, text: str) -> bool:
-    """Return whether a dialog for consent, of a known make, is all that there is on a page."""
+    """Return whether a consent dialog of a known make is all that the page shows."""
     for each in page.tree.iter("div", "section", "dialog", "aside"):
         if _CONSENT_DIALOG.search(f"{each.get('id', '')} {each.get('class', '')}"):
             own = excerpt(each, _LONGEST)
@@ -285,7 +285,7 @@ def _is_dialog(page: Page, text: str) -> bool:
 
 
 def _is_declared_challenge(page: Page) -> bool:
-    """Return whether the headers of a page that is not long say that it is a challenge."""
+    """Return whether the headers of a short response declare a challenge."""
     if page.status == 403 and any(True for _ in page.headers.all(_GUARD_HEADER)):
         return True
     given = ((value, field) for name, value in _CHALLENGE_HEADERS for field in page.headers.all(name))
@@ -293,9 +293,9 @@ def _is_declared_challenge(page: Page) -> bool:
 
 
 def _is_challenge(page: Page) -> bool:
-    """Return whether a short page tells browsers from crawlers: by its maker's signs, or by what it does.
+    """Return whether a short page is a test that tells browsers from crawlers, by its maker's signs or by what it does.
 
-    Pages with content have the same scripts, so this holds for none that was seen to have any.
+    Pages with content may have the same scripts, so call this only if no content was found.
     """
     if not _is_brief(page):
         return False
@@ -308,9 +308,9 @@ def _is_challenge(page: Page) -> bool:
 
 
 def _takes_message(page: Page) -> bool:
-    """Return whether a page has a form to write in, as for comments, which a captcha only guards.
+    """Return whether the page has a text field to write in, as for comments, which a captcha may protect.
 
-    Captchas keep their own answer in such a field, which their makers name.
+    The fields in which captchas keep their own answer do not count; their names contain ``captcha``.
     """
     return any("captcha" not in (each.get("name") or "").lower() for each in page.tree.iter("textarea"))
 
@@ -320,7 +320,7 @@ def _is_brief(page: Page) -> bool:
 
 
 def _says_not_found(page: Page, said: Metadata) -> bool:
-    """Return whether a short page without objects is headed like an error."""
+    """Return whether a short page without objects has a title or heading that says "not found"."""
     if said.objects or not page.is_html or not _is_brief(page):
         return False
     headed = any(_NOT_FOUND.search(excerpt(each, 80)) for each in page.tree.iter("title", "h1", "h2"))
@@ -328,7 +328,7 @@ def _says_not_found(page: Page, said: Metadata) -> bool:
 
 
 def _asks_password(page: Page) -> bool:
-    """Return whether a page has a form for a password, other than one at its head or side."""
+    """Return whether the page has a password field outside its header, menus and sidebars."""
     return any(
         (each.get("type") or "").lower() == "password"
         and next(each.iterancestors("header", "nav", "aside"), None) is None
@@ -337,7 +337,7 @@ def _asks_password(page: Page) -> bool:
 
 
 def _asks_consent(page: Page, text: str) -> bool:
-    """Return whether a page speaks of consent and has something to press that gives it."""
+    """Return whether the page speaks of consent and has a button or link that gives it."""
     if len(_CONSENT_SUBJECT.findall(text)) < 2 and not _CONSENT_URL.search(page.url):
         return False
     return any(_AGREE.search(label) for label in _labels(page))
@@ -352,9 +352,9 @@ def _labels(page: Page) -> Iterable[str]:
 
 
 def _leading_on(url: str, said: Metadata) -> Iterable[str]:
-    """Yield the links of a page that lead to another page of content: not back to itself, to legal notes or an account.
+    """Yield the links of a page to other pages of content: not to itself, to legal notes or to an account.
 
-    Links that carry the page's own URL lead back to it, by way of what they ask for.
+    A link that contains the page's own URL leads back to it after a login or the like, so it does not count.
     """
     own = urlsplit(url)
     for link in said.links:
@@ -370,7 +370,7 @@ def _leading_on(url: str, said: Metadata) -> Iterable[str]:
 
 
 def _needs_scripts(page: Page) -> bool:
-    """Return whether a page without text has scripts that may make one, or says that they do; no browser ran them."""
+    """Return whether a page without text has scripts that may produce it, or says so; False for a rendered page."""
     if page.rendered:
         return False
     if any(_NEEDS_SCRIPTS.search(each.text_content()[:_BRIEF]) for each in page.tree.iter("noscript")):

@@ -1,13 +1,13 @@
-"""Files that only grow: gzip members appended to size-rotated segments, as WARC and N-Quads output both need.
+"""Append-only files of gzip members, split by size into segments; WARC files and N-Quads files are written this way.
 
-A segment is called ``<crawl>-<14-digit UTC time>-<serial>.<extension>``. While it is being written its name ends in
-``.open`` and its writer holds a lock on it; closing it takes the suffix off.
+A segment is called ``<crawl>-<14-digit UTC time>-<serial>.<extension>``. While it is being written, its name ends in
+``.open`` and its writer holds a lock on it. Closing the segment removes the suffix.
 
-Durability: when ``append`` returns, its bytes are with the operating system: killing the process loses nothing. They
-are forced to the disk (fsync) by ``sync``, every 64 MiB (``Series.checkpoint``), on rotation and on close: a power
-failure loses at most the bytes appended after the last of these. An append that fails, for want of space say, is cut
-off again, so that the file always ends with a complete member; a process killed in the middle of one leaves a torn
-member, which ``recover`` cuts.
+Durability: when ``append`` returns, the operating system has the bytes, so killing the process loses nothing. Bytes are
+forced to disk (fsync) by ``sync``, after every 64 MiB (``Series.checkpoint``), on rotation and on close. A power
+failure loses at most the bytes appended since then. An append that fails, for example on a full disk, is cut off again,
+so that the file ends with a complete member. A process that is killed within an append leaves a torn member, which
+``recover`` cuts off.
 """
 
 from aahcrawler.segments.reader import (

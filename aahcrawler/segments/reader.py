@@ -1,4 +1,4 @@
-"""Finds segments and reads them by whole gzip members, those that are still being written too."""
+"""Find segments and read their gzip members, including segments that are still being written."""
 
 import errno
 import fcntl
@@ -28,23 +28,23 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class SegmentError(Exception):
-    """Raised where a segment cannot be written or read; the message tells the file and the remedy."""
+    """Raised when a segment cannot be written or read; the message names the file and the remedy."""
 
 
 class DamageError(Exception):
-    """Raised for a segment that holds what it should not; the message tells the file and the remedy."""
+    """Raised when the content of a segment is damaged; the message names the place and the cause."""
 
 
 class DiskFullError(SegmentError):
-    """Raised where the disk is full. Nothing written before is lost, and the same write may be tried again."""
+    """Raised when the disk is full. Nothing written before is lost, and the same write may be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
     """A series of segments: their folder, the crawl they are named after, and their extension.
 
-    A new segment is begun once the last one holds ``limit`` bytes or more. ``checkpoint`` is after how many
-    bytes a segment is forced to disk.
+    The writer begins a new segment once the current one holds at least ``limit`` bytes, and forces a segment to disk
+    after every ``checkpoint`` bytes.
     """
 
     folder: Path
@@ -54,7 +54,7 @@ class Series:
     checkpoint: int = CHECKPOINT
 
     def name(self, opened: datetime, serial: int) -> str:
-        """Return the final name of a segment; characters that file names do not bear become ``_``.
+        """Return the final name of a segment; characters that are not allowed in file names become ``_``.
 
         >>> Series(Path("archive"), "my crawl", "warc.gz").name(datetime(2026, 1, 2, tzinfo=UTC), 7)
         'my_crawl-20260102000000-00007.warc.gz'
@@ -75,15 +75,15 @@ class Series:
 
 
 def no_link(path: str, flags: int) -> int:
-    """Open a file as ``open`` does (its ``opener``), and raise ``OSError`` where the name is a symbolic link.
+    """Open a file as ``os.open`` does; raise ``OSError`` if the name is a symbolic link. For use as an ``opener``.
 
-    Whoever may write to a folder must not have us write elsewhere by a link.
+    Without this check, somebody who may write to a crawl's folder could make the crawler write elsewhere.
     """
     return os.open(path, flags | os.O_NOFOLLOW, 0o644)
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file as ``no_link`` does, so that its owner alone may read it: it may hold secrets."""
+    """Open a file as ``no_link`` does, readable by its owner alone, because it may hold secrets."""
     descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o600)
     with suppress(OSError):  # Another one's file, which was let be read.
         os.fchmod(descriptor, 0o600)
@@ -91,12 +91,12 @@ def private(path: str, flags: int) -> int:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Return the path whose name has ``suffix`` appended."""
+    """Return the path with ``suffix`` appended to the file's name."""
     return path.with_name(path.name + suffix)
 
 
 def sync_folder(folder: Path) -> None:
-    """Force the names in a folder to disk."""
+    """Force the directory entries of a folder to disk."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -105,7 +105,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def typed(error: OSError, path: Path) -> SegmentError:
-    """Return the error to raise when the operating system refuses to write to ``path``."""
+    """Return the ``SegmentError`` to raise for an error of the operating system while writing to ``path``."""
     if error.errno in _FULL:
         return DiskFullError(
             f"{path.parent}: no space is left for {path.name} ({error.strerror}). Make room and go on; "
@@ -115,9 +115,10 @@ def typed(error: OSError, path: Path) -> SegmentError:
 
 
 def append_line(path: Path, line: str) -> int:
-    """Add a line to a file and force it to the disk; return the size of the file then, in bytes.
+    """Append a line to a file and force it to disk; return the size of the file afterwards, in bytes.
 
-    After a line that was torn a new one begins. Callers take care that only one of them writes.
+    If the file ends in a torn line, the new line begins after a line break. Only one process may write at a time, which
+    the caller ensures.
     """
     with open(path, "ab+", opener=no_link) as file:
         torn = b""
@@ -132,15 +133,15 @@ def append_line(path: Path, line: str) -> int:
 
 _CHUNK = 1 << 16
 InflateError: Final = cast("type[Exception]", isal_zlib.error)
-"""Raised by ISA-L for compressed data that are damaged; its stubs call it an instance."""
+"""What ISA-L raises for damaged compressed data; its type stubs declare it as an instance."""
 
 
 class Members:
-    """The members of a segment from the byte ``begin`` on, each the statements of a capture.
+    """Read the gzip members of a segment from the byte ``begin`` on; each holds the statements of one capture.
 
-    ``end`` is the end of the last member that was read, from which reading can continue another time. ``statements``
-    counts the lines read. Members that are not ``wanted``, by their first byte and their text, are passed over. Reading
-    raises ``DamageError`` where there is no whole member.
+    ``end`` is the offset after the last member read, where reading can continue later. ``statements`` counts the lines
+    read. ``wanted`` is asked with the offset and text of each member; members for which it returns False are skipped.
+    Reading raises ``DamageError`` at a member that is damaged or cut off.
     """
 
     def __init__(self, file: BinaryIO, begin: int = 0, wanted: Callable[[int, bytes], bool] | None = None) -> None:
@@ -153,7 +154,7 @@ class Members:
         file.seek(begin)
 
     def member(self) -> bytes:
-        """Return the text of the next member that is wanted; nothing at the end."""
+        """Return the text of the next wanted member, or no bytes at the end of the file."""
         while self.end < self.size:
             begin, text = self.end, self._next()
             if self._wanted is None or self._wanted(begin, text):
@@ -179,7 +180,7 @@ class Members:
         return self._pending
 
     def stream(self, most: int) -> BinaryIO:
-        """Return the text of the next members as a file; it ends after the member with which it reaches ``most``."""
+        """Return the texts of the next members as a file, which ends after the member that reaches ``most`` bytes."""
         return io.BufferedReader(_Stream(self, most), _CHUNK)
 
 
@@ -204,10 +205,10 @@ class _Stream(io.RawIOBase):
 
 
 def identity(path: Path, file: BinaryIO) -> str:
-    """Return the identity of a segment, open or closed: its final name, and a digest of its first capture.
+    """Return the identity of a segment, whether open or closed: its final name and a digest of its first member.
 
-    The name alone would not do: crawls of one id may have begun in the same second. Leaves ``file`` anywhere. Raises
-    as ``Members`` does.
+    The name alone is not unique, because crawls with the same id may begin in the same second. Moves the position of
+    ``file``. Raises ``DamageError``.
     """
     digest = hashlib.sha256(Members(file).member()).hexdigest()
     return f"{path.name.removesuffix(OPEN)}:{digest[:16]}"
@@ -218,9 +219,9 @@ _INFLATED = 1 << 20
 
 
 def segments(folder: Path, extension: str) -> tuple[Path, ...]:
-    """Return the segments of a folder, those still open among them, in the order in which they were begun.
+    """Return the segments of a folder, including open ones, in the order in which they were begun.
 
-    A folder that does not exist has none.
+    Empty if the folder does not exist.
     """
     if not folder.is_dir():
         return ()
@@ -230,7 +231,7 @@ def segments(folder: Path, extension: str) -> tuple[Path, ...]:
 
 
 def extent(folder: Path, extension: str) -> str:
-    """Return a digest that is another one once the segments of a folder have become more, longer or others."""
+    """Return a digest that changes whenever a segment of the folder is added, grows or is replaced."""
     digest = hashlib.sha256()
     for path in segments(folder, extension):
         with suppress(FileNotFoundError):  # It has been closed since it was listed.
@@ -240,14 +241,14 @@ def extent(folder: Path, extension: str) -> str:
 
 
 def is_open(path: Path) -> bool:
-    """Return whether a segment is being written, or was when its writer died."""
+    """Return whether the segment is being written, or was being written when its writer died."""
     return path.name.endswith(OPEN)
 
 
 def open_segment(path: Path) -> BinaryIO:
-    """Open the compressed bytes of a segment up to its last complete member; a torn tail is left out.
+    """Open a segment for reading its compressed bytes, up to its last complete member.
 
-    A segment that has been closed since it was listed is found under its final name. Raises ``FileNotFoundError``.
+    If the segment was closed after it was listed, its final name is opened. Raises ``FileNotFoundError``.
     """
     try:
         file = path.open("rb")
@@ -261,9 +262,9 @@ def open_segment(path: Path) -> BinaryIO:
 
 
 def lines(path: Path) -> Generator[bytes, None, None]:
-    """Yield the lines of a segment's text up to its last complete member, line breaks included.
+    """Yield the lines of a segment's text up to its last complete member, including line breaks.
 
-    Raises ``DamageError``, after the lines before the damage.
+    Raises ``DamageError`` after yielding the lines before the damage.
     """
     try:
         with closing(open_segment(path)) as raw, gzip.GzipFile(fileobj=raw) as text:
@@ -274,7 +275,7 @@ def lines(path: Path) -> Generator[bytes, None, None]:
 
 
 class _Head(io.RawIOBase):
-    """The first ``size`` bytes of a file."""
+    """A file that shows only the first ``size`` bytes of another one."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
@@ -305,7 +306,7 @@ class _Head(io.RawIOBase):
 
 
 def complete_size(path: Path, file: BinaryIO) -> int:
-    """Return up to where an open segment consists of complete members."""
+    """Return the number of bytes of an open segment that are complete members."""
     end = _last_mark(path, file)
     while (following := _member_end(file, end)) is not None:
         end = following
@@ -313,7 +314,7 @@ def complete_size(path: Path, file: BinaryIO) -> int:
 
 
 def _member_end(file: BinaryIO, begin: int) -> int | None:
-    """Return the end of the gzip member that begins at ``begin``; None where there is none, or a torn one."""
+    """Return the offset after the gzip member that begins at ``begin``; None if no complete member begins there."""
     file.seek(begin)
     inflate = zlib.decompressobj(wbits=31)
     position = begin
@@ -332,7 +333,7 @@ def _member_end(file: BinaryIO, begin: int) -> int | None:
 
 
 def _last_mark(path: Path, file: BinaryIO) -> int:
-    """Return the length noted at the last checkpoint, 0 where there is no trustworthy note."""
+    """Return the length noted at the last checkpoint; 0 if there is no note that fits the file."""
     try:
         noted = beside(path, MARK).read_text("ascii")
         mark = int(noted) if noted.endswith("\n") else 0
@@ -346,16 +347,16 @@ def _last_mark(path: Path, file: BinaryIO) -> int:
 
 
 def _order(name: str) -> tuple[str, str]:
-    """Sort by time and serial, whichever crawl a segment is of."""
+    """Return the sort key of a segment's name: time and serial number, regardless of the crawl."""
     match = re.search(r"-(\d{14}-\d+)\.[^-]*$", name)
     return (match[1] if match else "", name)
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The outcome of recovering a dead writer's segment: ``kept`` bytes stayed, ``cut`` bytes of a torn tail went.
+    """What recovery did to a dead writer's segment: ``kept`` bytes remain, ``cut`` bytes of a torn member were removed.
 
-    ``file`` is the final path. A segment of which nothing was left (``kept`` is 0) has been removed.
+    ``file`` is the final path. If ``kept`` is 0, the file has been deleted.
     """
 
     file: Path
@@ -370,10 +371,10 @@ class Recovered:
 
 
 def recover(folder: Path, extension: str) -> tuple[Recovered, ...]:
-    """Close the segments that a dead writer left open, cutting the torn member off their ends.
+    """Cut the torn member off every segment that a dead writer left open, and close the segment.
 
-    Reads only the bytes after a segment's last checkpoint. Segments whose writer lives are left alone. Raises
-    ``SegmentError`` where the folder cannot be written to.
+    Reads only the bytes after a segment's last checkpoint. Skips segments whose writer is alive. Raises
+    ``SegmentError`` if the folder cannot be written to.
     """
     if not folder.is_dir():
         return ()

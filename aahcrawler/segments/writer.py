@@ -1,4 +1,4 @@
-"""Appends gzip members to segments."""
+"""Append gzip members to segments."""
 
 import fcntl
 import os
@@ -29,9 +29,9 @@ Preamble = Callable[[str], Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The place of an append: the segment's final name, and the bytes from ``offset`` on.
+    """Where an append was written: the segment's final name and ``size`` bytes from ``offset`` on.
 
-    ``ends`` are the ends of its members, counted from the beginning of the segment.
+    ``ends`` are the offsets after each of its members, from the beginning of the segment.
     """
 
     file: str
@@ -41,10 +41,10 @@ class Span:
 
 
 class SegmentWriter:
-    """Appends gzip members to the newest segment of a series, and begins another when that is full.
+    """Append gzip members to the newest segment of a series, and begin another segment when that one is full.
 
-    A segment comes into being with the first append that needs it and begins with the ``preamble`` made for its name.
-    Not for use by two threads at once, ``sync`` apart.
+    A segment is created by the first append to it and begins with the ``preamble`` made for its name. Only one thread
+    may use a writer, except for ``sync``.
     """
 
     def __init__(self, series: Series, clock: Clock, preamble: Preamble | None = None) -> None:
@@ -58,31 +58,31 @@ class SegmentWriter:
         self._segment: _Segment | None = None
 
     def ready(self) -> str:
-        """Rotate if that is due, make sure a segment is open, and return its final name.
+        """Make sure that a segment with room is open, beginning a new one if needed, and return its final name.
 
         Raises ``SegmentError`` as ``append`` does.
         """
         return self._current().path.name
 
     def append(self, *members: Iterable[bytes]) -> Span:
-        """Append each of ``members``, given in pieces, as a gzip member of its own; all of them or none.
+        """Append each of ``members``, given as pieces of bytes, as its own gzip member: either all of them or none.
 
-        Raises ``DiskFullError`` or ``SegmentError``; the file is then as it was before, and the writer is usable.
+        Raises ``DiskFullError`` or ``SegmentError``. The file is then as it was before, and the writer remains usable.
         """
         segment = self._current()
         offset, ends = segment.append(map(_packed, members))
         return Span(segment.path.name, offset, segment.size - offset, ends)
 
     def append_packed(self, member: bytes) -> Span:
-        """Append a gzip member that ``packed_member`` made. Raises as ``append`` does."""
+        """Append a gzip member made by ``packed_member``. Raises as ``append`` does."""
         segment = self._current()
         offset, ends = segment.append(((member,),))
         return Span(segment.path.name, offset, segment.size - offset, ends)
 
     def sync(self) -> None:
-        """Force appended bytes to disk, beside the thread that appends.
+        """Force appended bytes to disk. Other threads than the appending one may call this.
 
-        Errors of the disk are not raised here: appending and closing will meet them as well.
+        Ignores errors of the disk, because the next append or close will raise them.
         """
         segment = self._segment
         if segment is not None:
@@ -90,7 +90,7 @@ class SegmentWriter:
                 segment.sync()
 
     def close(self) -> None:
-        """Force the open segment to disk and give it its final name. Calling it twice does no harm."""
+        """Force the open segment to disk and give it its final name. Closing twice has no effect."""
         if self._segment is not None:
             self._segment.close()
             self._segment = None
@@ -142,7 +142,7 @@ class _Segment:
 
     @property
     def is_full(self) -> bool:
-        """Return whether another segment is due; one that holds its preamble only never is full."""
+        """Return whether another segment is due; a segment that holds only its preamble is never full."""
         return self.size > self._prefaced and self.size >= self._series.limit
 
     def preface(self, pieces: Iterable[bytes]) -> None:
@@ -166,9 +166,9 @@ class _Segment:
         return begin, ends
 
     def _written(self, members: Iterable[Iterable[bytes]]) -> tuple[int, ...]:
-        """Write packed members, each given in pieces, and return where they end.
+        """Write compressed members, each given in pieces, and return the offset after each.
 
-        Those of an append go to the operating system together.
+        Small pieces are joined, so that the members of one append take few system calls.
         """
         ends, end = [], self.size
         waiting: list[bytes] = []
@@ -220,12 +220,12 @@ class _Segment:
 
 
 def packed_member(pieces: Iterable[bytes]) -> bytes:
-    """Return a gzip member of what is in pieces, as writers append it."""
+    """Return the pieces compressed as one gzip member, exactly as writers append it."""
     return b"".join(_packed(pieces))
 
 
 def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield a gzip member of what is in pieces, as soon as parts of it are there."""
+    """Compress the pieces as one gzip member, yielding compressed bytes as soon as there are some."""
     compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP)
     for piece in pieces:
         packed = compressor.compress(piece)
@@ -235,17 +235,17 @@ def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class SegmentedOutput:
-    """Writes to the segments of one series, and closes the last one at the end of its ``with`` statement."""
+    """Base of classes that write to one series of segments. Leaving a ``with`` block closes the last segment."""
 
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
 
     def sync(self) -> None:
-        """Force what was written to disk; in any thread."""
+        """Force what was written to disk. Any thread may call this."""
         self._segments.sync()
 
     def close(self) -> None:
-        """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
+        """Force the current segment to disk and give it its final name. Closing twice has no effect."""
         self._segments.close()
 
     def __enter__(self) -> Self:

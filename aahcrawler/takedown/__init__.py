@@ -1,1 +1,1 @@
-"""Removes pages from an archive, either whole or not at all, and keeps them from being fetched again."""
+"""Remove pages from an archive, either wholly or not at all, and keep them from being fetched again."""

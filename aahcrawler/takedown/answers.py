@@ -1,4 +1,4 @@
-"""The actions and output lines of ``aah remove``."""
+"""What ``aah remove`` does for each of its options, and the lines it prints."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -15,7 +15,7 @@ SHOWN = 50
 
 
 def listed(crawl: Path) -> Iterator[str]:
-    """Yield a line for each takedown of a crawl, oldest first."""
+    """Yield a line for each takedown of a crawl, the oldest first."""
     for stone in read_tombstones(crawl):
         what = ", ".join((*stone.objects, *stone.prefixes, *stone.urls))
         since = f"; lifted {stone.lifted.at} by {stone.lifted.by}: {stone.lifted.reason}" if stone.lifted else ""
@@ -24,20 +24,20 @@ def listed(crawl: Path) -> Iterator[str]:
 
 
 def lifted(crawl: Path, named: str, by: str, reason: str) -> Iterator[str]:
-    """Lift takedowns, yielding a line for each."""
+    """Lift takedowns, and yield a line for each."""
     for stone in lift(crawl, named, by, reason):
         yield f"{crawl}: {stone.id} is lifted; what it names may be fetched again by the next crawl"
 
 
 def planned(crawl: Path, wanted: WantedRemoval) -> tuple[Iterator[str], bool]:
-    """Return lines on what would be removed, and whether that is everything that was asked for."""
+    """Return lines that say what would be removed, and whether that is everything that was asked for."""
     selected, _ = plan(crawl, wanted)
     summary = f"{crawl}: {_counted(selected)} would be removed; nothing was changed"
     return chain(_told(selected), (summary,)), not selected.left
 
 
 def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[Iterator[str], bool]:
-    """Remove pages; return lines on what was done, and whether that is everything that was asked for."""
+    """Remove pages; return lines that say what was done, and whether that is everything that was asked for."""
     stone, selected = remove(crawl, wanted, by, reason)
     summary = (
         f"{crawl}: {_counted(selected)} removed, and not fetched again ({stone.id})",
@@ -48,7 +48,7 @@ def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[I
 
 
 def _hidden(crawl: Path, selected: Selected) -> Iterator[str]:
-    """Yield lines on captures that are hidden, but not removed, as their files belong to others."""
+    """Yield lines about captures that are hidden, but not removed, because their files belong to others."""
     referred = [name for name in selected.files if is_referred(crawl / ARCHIVE / name)]
     if referred:
         yield (

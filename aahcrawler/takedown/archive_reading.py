@@ -1,4 +1,4 @@
-"""Reads the references among an archive's records, and finds the URL of each damaged place."""
+"""Read which records of an archive refer to which, and find the URL of each damaged place."""
 
 import json
 import re
@@ -39,9 +39,9 @@ _HEADER_END = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A damaged place, and the URL that it belongs to, empty where unknown.
+    """A damaged place and the URL of the page it belongs to, empty if unknown.
 
-    ``is_sure`` is False where only the damaged bytes themselves name the URL.
+    ``is_sure`` is False if only the damaged bytes themselves name the URL.
     """
 
     place: RecordPlace
@@ -51,10 +51,11 @@ class Owned:
 
 @dataclass(slots=True)
 class Archived:
-    """The references among an archive's records, by their ids.
+    """The records of an archive by their ids, and how they refer to one another.
 
-    ``urls`` has the URL of each response; for ``damaged`` ones, as other records or the statements name it. ``files``
-    has the file of each, or that of a record which refers to it. ``damage`` are the damaged places.
+    ``urls`` has the URL of each response; for ``damaged`` ones, the URL that other records or the statements give.
+    ``files`` has the file of each record, or for a missing record, the file of one that refers to it. ``damage`` lists
+    the damaged places.
     """
 
     urls: dict[str, str] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class Archived:
 
 
 def read_archive(crawl: Path) -> Archived:
-    """Read the records of a crawl's WARC files, and their damaged places. Raises ``OSError``."""
+    """Read the records of a crawl's WARC files, and find their damaged places. Raises ``OSError``."""
     reading = _Reading()
     torn = sorted((crawl / ARCHIVE).glob(f"*.{WARC}{TORN}*"))
     gaps = [gap for path in (*segments(crawl / ARCHIVE, WARC), *torn) for gap in reading.gaps(path)]
@@ -83,9 +84,9 @@ def read_archive(crawl: Path) -> Archived:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A whole record beside a gap: the ids of its capture, whether it is the response, and lacks its request.
+    """A whole record next to a gap: the ids of its capture, whether it is the response and lacks its request.
 
-    All fields are empty beyond the ends of a file.
+    All fields are empty if the gap is at the beginning or end of the file.
     """
 
     ids: frozenset[str] = frozenset()
@@ -108,7 +109,7 @@ class _Reading:
         self._asked: frozenset[str] = frozenset()
 
     def gaps(self, path: Path) -> Iterator[Gap]:
-        """Read a file, and yield its gaps."""
+        """Read a file, and yield the gaps between its whole records."""
         self._last, self._asked = _Neighbour(), frozenset()
         passed: Gap | None = None
 
@@ -157,7 +158,7 @@ class _Reading:
 
 
 def _whole(member: Member) -> tuple[Header, bytes]:
-    """Return the header of a whole record, and the block of metadata. Raises ``MemberError`` where it is damaged."""
+    """Return the header of a record, and its block if it is metadata. Raises ``MemberError`` if it is damaged."""
     try:
         record = Record(member)
     except RecordError as error:
@@ -190,7 +191,7 @@ def _owned(crawl: Path, reading: _Reading, gaps: list[Gap]) -> Iterator[Owned]:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A damaged record, as far as its header can be unpacked."""
+    """A damaged record, as far as its header can be decompressed."""
 
     place: RecordPlace
     header: Header
@@ -203,7 +204,7 @@ class _Piece:
 def _of_gap(
     reading: _Reading, gap: Gap, found: tuple[Damaged, ...], places: dict[int, str]
 ) -> Iterator[tuple[_Piece, str]]:
-    """Yield the records of a gap with the URLs that other sources name for them, empty where none does."""
+    """Yield the records of a gap with the URLs that other sources give for them, empty if none does."""
     known = reading.known
     before, after = reading.around[gap]
     last = before.url(known)
@@ -232,7 +233,7 @@ def _target(header: Header) -> str:
 
 
 def _indexed(crawl: Path, gaps: list[Gap]) -> dict[str, dict[int, str]]:
-    """Return the URLs that index and history have for records in gaps, by file and offset."""
+    """Return the URLs that the index and the history give for records in gaps, by file and offset."""
     wanted = defaultdict(list)
     for gap in gaps:
         wanted[gap.path.name].append(gap)
@@ -259,7 +260,7 @@ _CAPTURED = re.compile(
 
 
 def statements(crawl: Path) -> Iterator[bytes]:
-    """Yield the readable statements of each capture. Raises ``OSError``."""
+    """Yield the statements of each capture that can be read. Raises ``OSError``."""
     for path in segments(crawl / OBJECTS, NQUADS):
         with path.open("rb") as file:
             for member in members(file, 0, STATEMENTS):
@@ -271,19 +272,19 @@ def statements(crawl: Path) -> Iterator[bytes]:
 
 
 def captures_told(crawl: Path) -> Iterator[tuple[str, str]]:
-    """Yield id and URL of each capture that the statements are about."""
+    """Yield the id and URL of each capture that the statements describe."""
     for text in statements(crawl):
         yield from captures_in(text)
 
 
 def captures_in(text: bytes) -> Iterator[tuple[str, str]]:
-    """Yield id and URL of the captures in a text of statements, which may be cut off anywhere."""
+    """Yield the id and URL of each capture described in a text of statements, which may be cut off anywhere."""
     for found in _CAPTURED.finditer(text):
         yield found["capture"].decode("utf-8", "replace"), found["url"].decode("utf-8", "replace")
 
 
 def graph(line: bytes) -> str:
-    """Return the id of the capture that a statement belongs to, empty where it names none."""
+    """Return the id of the capture that a statement belongs to; empty if it names none."""
     return line.rpartition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")
 
 
@@ -294,7 +295,7 @@ _NAMED = re.compile(rb'"(?:url|via|failed|to)":\s*("(?:[^"\\]|\\.)*")')
 
 
 def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:
-    """Yield each damaged place of statements, scores and refusals. Raises ``OSError``."""
+    """Yield each damaged place in files of statements, scores, refusals and changes. Raises ``OSError``."""
     urls = set(known.urls.values())
     for path in segments(crawl / OBJECTS, NQUADS):
         for gap in walk(path, STATEMENTS, read_whole):
@@ -308,13 +309,13 @@ def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:
 
 
 def read_whole(member: Member) -> None:
-    """Read a member to its end. Raise ``MemberError`` where it is damaged."""
+    """Read a member to its end. Raises ``MemberError`` if it is damaged."""
     while member.read():
         pass
 
 
 def _owned_places(place: RecordPlace, named: tuple[str, ...], known: Set[str]) -> Iterator[Owned]:
-    """Yield a place for each URL that it names; it is sure where the archive has that URL."""
+    """Yield the damaged place once for each URL that it names; it is sure if the archive has that URL."""
     for url in named:
         yield Owned(place, url, url in known)
     if not named:

@@ -1,7 +1,7 @@
-"""Carries out takedowns; one that a kill interrupted is finished by the next command.
+"""Plan and carry out takedowns. The next command finishes a takedown that a kill interrupted.
 
-What is to be done is written down first (``removing.json``). Each step may be repeated safely, so that finishing a
-takedown means doing all of them from the beginning.
+The plan is written first (``removing.json``). Every step may be repeated, so a takedown is finished by doing all steps
+from the beginning.
 """
 
 import json
@@ -98,10 +98,10 @@ from aahcrawler.tombstones import Lifted, TakenDown, Tombstone, read_tombstones,
 class Selected:
     """What a takedown removes.
 
-    ``captures`` has the URL of each response by its record's id. ``promoted`` are revisits of other URLs whose payload
-    is removed, and which therefore get a copy of it; ``unshown`` are the URLs of those whose payload is damaged.
-    ``files`` are the WARC files concerned. ``requisites`` are page requisites that no other page uses; they stay unless
-    asked for. ``places`` are damaged places of these URLs, ``left`` those whose URL is unknown.
+    ``captures`` has the URL of each response by the id of its record. ``promoted`` are revisits of other URLs that
+    refer to a removed payload, and therefore get a copy of it; ``unshown`` are the URLs of those revisits whose payload
+    is damaged. ``files`` are the WARC files to rewrite. ``requisites`` are page requisites that no other page uses;
+    they are removed only on request. ``places`` are damaged places of these URLs, ``left`` those whose URL is unknown.
     """
 
     captures: dict[str, str] = field(default_factory=dict)
@@ -180,15 +180,15 @@ _TAKEN: Final = "(taken down)"
 
 
 class TakedownError(Exception):
-    """Raised where nothing can be taken down; the message tells cause and remedy."""
+    """Raised when nothing can be taken down; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRemoval:
-    """What is to be taken down, as requested.
+    """What a person asks to take down.
 
-    ``requisites`` includes page requisites that only these pages use; ``damaged`` includes damaged places of unknown
-    pages.
+    ``requisites`` adds page requisites that only these pages use; ``damaged`` adds damaged places whose page is
+    unknown.
     """
 
     urls: tuple[str, ...] = ()
@@ -207,11 +207,11 @@ class _Journal(BaseModel):
     files: tuple[str, ...]
     places: tuple[RecordPlace, ...] = ()
     meant: tuple[str, ...] = ()
-    """What annotations of the captures mean, as names of people and topics, and objects that they have words about."""
+    """IRIs that annotations of the captures mention (people, topics), and objects whose text contains these."""
 
 
 def plan(crawl: Path, wanted: WantedRemoval) -> tuple[Selected, TakenDown]:
-    """Return what a takedown would remove, and the URLs that it names; changes nothing. Raises ``TakedownError``."""
+    """Return what a takedown would remove, and the URLs that it covers. Changes nothing. Raises ``TakedownError``."""
     known = read_archive(crawl)
     found = pages_of(crawl, known, wanted.objects)
     if wanted.objects and not found:
@@ -229,10 +229,10 @@ def plan(crawl: Path, wanted: WantedRemoval) -> tuple[Selected, TakenDown]:
 
 
 def remove(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[Tombstone, Selected]:
-    """Remove pages from a crawl's folder, which nobody else may be using, and keep them from being fetched again.
+    """Remove pages from a crawl's folder, and keep them from being fetched again, including URLs that are not archived.
 
-    URLs that are not archived are kept from being fetched as well. Raises ``TakedownError``, ``ArchiveError`` while a
-    crawl runs, and ``OSError`` where the disk refuses; the next command then finishes what was begun.
+    Nobody else may use the folder meanwhile. Raises ``TakedownError``, ``ArchiveError`` if a crawl is running, and
+    ``OSError`` if the disk fails; the next command then finishes the takedown.
     """
     with _alone(crawl):
         finish(crawl)
@@ -267,9 +267,9 @@ def remove(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[To
 
 
 def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]:
-    """Allow what takedowns named to be fetched again, by a takedown's id or a URL. Removed captures stay removed.
+    """Allow URLs of a takedown, named by its id or a URL, to be fetched again. Removed captures stay removed.
 
-    Raises ``TakedownError`` where no such takedown is in force, and ``ArchiveError`` while a crawl runs.
+    Raises ``TakedownError`` if no such takedown is in force, and ``ArchiveError`` if a crawl is running.
     """
     with _alone(crawl):
         finish(crawl)
@@ -293,7 +293,7 @@ def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]
 def finish(crawl: Path) -> bool:
     """Finish a takedown that a kill interrupted; return whether there was one. The caller must hold the folder alone.
 
-    Raises ``TakedownError`` where its description cannot be read, and ``OSError``.
+    Raises ``TakedownError`` if its plan cannot be read, and ``OSError``.
     """
     path = crawl / REMOVING
     if not path.exists():
@@ -314,7 +314,7 @@ def finish(crawl: Path) -> bool:
 
 
 def finish_begun(crawl: Path) -> bool:
-    """Finish an interrupted takedown unless the folder is in use; return whether there was anything to do."""
+    """Finish an interrupted takedown, unless the folder is in use; return whether there was one to finish."""
     if not (crawl / REMOVING).exists():
         return False
     try:
@@ -348,7 +348,7 @@ def _forbid(crawl: Path, stone: Tombstone) -> None:
 
 
 def _judge_again(crawl: Path) -> None:
-    """Have the next start of the crawl check queued and refused URLs against its scope again."""
+    """Make the next start of the crawl check its queued and refused URLs against the scope again."""
     path = crawl / REDEFINING
     try:
         pending = set(json.loads(path.read_bytes()))
@@ -360,7 +360,7 @@ def _judge_again(crawl: Path) -> None:
 
 
 def _clear(crawl: Path) -> None:
-    """Delete the remains of files that were being rewritten when a process was killed."""
+    """Delete half-written files that a killed process left."""
     for folder in (*(name for name, _ in _LOGS), ANNOTATIONS):
         for path in (crawl / folder).glob(f"*{PART}"):
             path.unlink()
@@ -389,7 +389,7 @@ def _rewrite_archive(crawl: Path, journal: _Journal) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether a WARC file may be written to."""
+    """Return whether a WARC file belongs to the crawl, so that it may be written to."""
     return not is_referred(path)
 
 
@@ -423,7 +423,7 @@ def _rewrite_logs(crawl: Path, journal: _Journal) -> None:
 
 
 def _meant(crawl: Path, gone: Collection[str]) -> tuple[str, ...]:
-    """Return what annotations of some captures mean, and the objects of others that one of these has words about."""
+    """Return the IRIs mentioned by annotations of ``gone`` captures, and other objects derived from them."""
     known, found = frozenset(gone), set[str]()
 
     def look(text: bytes) -> bool:
@@ -439,9 +439,9 @@ def _meant(crawl: Path, gone: Collection[str]) -> tuple[str, ...]:
 
 
 def _rewrite_annotations(crawl: Path, gone: Set[str], meant: Set[str]) -> None:
-    """Take out what is said of captures, and what was made of many together and means what these do.
+    """Remove annotations of captures, and annotations of many captures together that mention the same things.
 
-    All that was made of many together is made anew by the next ``aah enrich``.
+    The next ``aah enrich`` makes the annotations of many captures again.
     """
 
     def is_unwanted(text: bytes) -> bool:
@@ -459,7 +459,7 @@ def _rewrite_annotations(crawl: Path, gone: Set[str], meant: Set[str]) -> None:
 
 
 def _rewrite_steering(path: Path, stone: Tombstone) -> None:
-    """Take the URLs out that are taken down, and the words that steered the crawl: they rest on many captures."""
+    """Remove the URLs of a takedown from the log of steering, and steering by words, which rest on many captures."""
     try:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
@@ -477,7 +477,7 @@ def _rewrite_steering(path: Path, stone: Tombstone) -> None:
 
 
 def _without_targets(said: JsonValue, stone: Tombstone) -> JsonValue:
-    """Return what is left of a person's annotation, or of a sample; None where it is of what is taken down alone."""
+    """Return a person's annotation or a sample without the URLs of a takedown; None if nothing else is left."""
     if not isinstance(said, dict):
         return said
     match said:
@@ -497,7 +497,7 @@ def _without_urls_in(text: str, stone: Tombstone) -> str:
 
 
 def _without_urls(value: JsonValue, stone: Tombstone) -> JsonValue:
-    """Return a value of JSON in which nothing names what is taken down."""
+    """Return a JSON value without the URLs of a takedown."""
     match value:
         case str():
             return _without_urls_in(value, stone)
@@ -510,7 +510,7 @@ def _without_urls(value: JsonValue, stone: Tombstone) -> JsonValue:
 
 @contextmanager
 def _annotations_alone(crawl: Path) -> Iterator[tuple[Path, ...]]:
-    """Give the segments of annotations, with nobody writing to them. Raise ``TakedownError`` while somebody does."""
+    """Yield the segments of annotations while nobody else writes to them. Raises ``TakedownError`` if somebody does."""
     if not (crawl / ANNOTATIONS).is_dir():
         yield ()
         return
@@ -523,7 +523,7 @@ def _annotations_alone(crawl: Path) -> Iterator[tuple[Path, ...]]:
 
 
 def _page_of(text: bytes) -> Iterator[str]:
-    """Yield the URLs that an entry of a log is about: of scores, of refusals, or of changes."""
+    """Yield the URLs that an entry of the score log, refusal log or change log names."""
     entry = json.loads(text)
     if isinstance(entry, dict):
         yield from (url for name in ("url", "via", "failed", "to") if isinstance(url := entry.get(name), str))
@@ -531,7 +531,7 @@ def _page_of(text: bytes) -> Iterator[str]:
 
 
 def _remove_store(store: Path) -> None:
-    """Remove the crawl's own store, which the next load rebuilds; the target of a link belongs to others and stays."""
+    """Delete the crawl's own store, which the next load rebuilds; if it is a link, delete the link, not its target."""
     if store.is_symlink():
         store.unlink()
         return
@@ -545,7 +545,7 @@ def _remove_store(store: Path) -> None:
 
 
 def _remove_indexes(crawl: Path) -> None:
-    """Delete the indexes that are rebuilt by the next query."""
+    """Delete the indexes that the next query rebuilds."""
     for index in (crawl / INDEXES).glob("*.sqlite"):
         remove_base(index)
     if (texts := crawl / INDEXES / SEARCH_TEXTS).is_dir():
@@ -553,7 +553,7 @@ def _remove_indexes(crawl: Path) -> None:
 
 
 def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
-    """Rebuild what is derived from the archive, or delete what the next command rebuilds."""
+    """Rebuild what is derived from the archive, or delete it if the next command rebuilds it."""
     _remove_indexes(crawl)
     _remove_store(crawl / STORE)
     if (crawl / SOURCES).is_dir():  # The next crawl imports anew what it names, without what was taken down.

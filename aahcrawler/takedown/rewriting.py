@@ -1,6 +1,6 @@
-"""Rewrites files of gzip members without some of them: writes a new file beside the old one, then replaces it.
+"""Rewrite files of gzip members without some of them: write a new file beside the old one, then replace it.
 
-A repeated rewrite leaves out the same members, so that a takedown can be finished after a kill.
+Repeating a rewrite gives the same file, so a takedown can be finished after a kill.
 """
 
 import hashlib
@@ -26,9 +26,9 @@ _DAMAGE_PIECE = 1 << 20
 
 
 class RecordPlace(BaseModel):
-    """The bytes of a file of a crawl from ``begin`` up to ``end``; ``digest`` is their SHA-256.
+    """The bytes of a crawl's file from ``begin`` up to ``end``; ``digest`` is their SHA-256.
 
-    ``file`` is its path within the crawl's folder.
+    ``file`` is the path within the crawl's folder.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,7 +44,7 @@ class RecordPlace(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A damaged place, and the ``text`` that could be unpacked from its beginning, which no checksum confirms."""
+    """A damaged place, and the ``text`` decompressed from its beginning, which no checksum confirms."""
 
     place: RecordPlace
     text: bytes
@@ -52,7 +52,7 @@ class Damaged:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Bytes between two whole members of a file, or at its ends, that belong to no whole member."""
+    """Bytes of a file that belong to no whole member."""
 
     path: Path
     begin: int
@@ -60,9 +60,9 @@ class Gap:
 
 
 def walk(path: Path, beginning: bytes, take: Callable[[Member], None]) -> Iterator[Gap]:
-    """Call ``take`` with each member of a file, and yield the gaps between whole ones, in order.
+    """Call ``take`` with each member of a file, and yield the gaps between whole members, in order.
 
-    ``take`` raises ``MemberError`` for a member that is not whole. Raises ``OSError``.
+    ``take`` must raise ``MemberError`` for a member that is not whole. Raises ``OSError``.
     """
     with path.open("rb") as file:
         begin: int | None = None
@@ -79,7 +79,7 @@ def walk(path: Path, beginning: bytes, take: Callable[[Member], None]) -> Iterat
 
 
 def damaged(crawl: Path, gap: Gap, beginning: bytes, starts: Iterable[int] = ()) -> Iterator[Damaged]:
-    """Yield the members in a gap: they begin at the offsets ``starts``, and wherever one can be unpacked."""
+    """Yield the damaged members in a gap: at the given ``starts``, and wherever one can begin to be decompressed."""
     with gap.path.open("rb") as file:
         known = {gap.begin, *(start for start in starts if gap.begin < start < gap.end)}
         for start in magic_places(file, gap.begin + 1):
@@ -95,7 +95,7 @@ def damaged(crawl: Path, gap: Gap, beginning: bytes, starts: Iterable[int] = ())
 
 
 def digest_of(file: BinaryIO, begin: int, end: int) -> str:
-    """Return the SHA-256 of a range of a file, as far as the file reaches."""
+    """Return the SHA-256 of the bytes of a file from ``begin`` up to ``end`` or the end of the file."""
     digest = hashlib.sha256()
     file.seek(begin)
     while begin < end and (piece := file.read(min(_DAMAGE_PIECE, end - begin))):
@@ -118,9 +118,9 @@ Original = tuple[Path, int]
 
 
 def without_places(path: Path, places: Iterable[RecordPlace]) -> bool:
-    """Cut damaged places out of a file, if they still hold the same bytes as when they were found.
+    """Cut damaged places out of a file, unless their bytes have changed since they were found.
 
-    Returns whether there were any. Raises ``OSError``; the file is then as before.
+    Return whether any were cut. Raises ``OSError``; the file is then unchanged.
     """
 
     def changes(file: BinaryIO) -> Iterator[_Change]:
@@ -132,9 +132,9 @@ def without_places(path: Path, places: Iterable[RecordPlace]) -> bool:
 
 
 def without_records(path: Path, captures: Set[str]) -> bool:
-    """Remove captures, given by the ids of their records, from a WARC file, with all whole records about them.
+    """Remove whole records of captures, given by the ids of their records, from a WARC file.
 
-    Returns whether there were any. Raises ``OSError``; the file is then as before.
+    Return whether any were removed. Raises ``OSError``; the file is then unchanged.
     """
 
     def instead(member: Member) -> Iterator[bytes] | None:
@@ -151,9 +151,9 @@ def without_records(path: Path, captures: Set[str]) -> bool:
 
 
 def with_payloads(path: Path, promoted: Mapping[str, Original]) -> bool:
-    """Turn revisits of a WARC file into responses with the same ids and the payloads of their originals.
+    """Turn revisits of a WARC file into responses with the same ids, with payloads copied from their originals.
 
-    Returns whether there were any. Raises ``OSError`` and ``RecordError``; the file is then as before.
+    Return whether there were any. Raises ``OSError`` and ``RecordError``; the file is then unchanged.
     """
 
     def instead(member: Member) -> Iterator[bytes] | None:
@@ -170,9 +170,10 @@ def with_payloads(path: Path, promoted: Mapping[str, Original]) -> bool:
 
 
 def without_members(path: Path, beginning: bytes, is_unwanted: Callable[[bytes], bool]) -> bool:
-    """Remove whole members whose text ``is_unwanted`` from a segment. Returns whether there were any.
+    """Remove the whole members for whose text ``is_unwanted`` returns True from a segment.
 
-    ``beginning`` is what each text begins with. Raises ``OSError``; the file is then as before.
+    Return whether any were removed. ``beginning`` is what each text begins with. Raises ``OSError``; the file is then
+    unchanged.
     """
 
     def instead(member: Member) -> Iterator[bytes] | None:
@@ -235,7 +236,7 @@ def _copy(file: BinaryIO, beside: IO[bytes], begin: int, end: int) -> None:
 
 
 def _promoted(revisit: Header, head: bytes, place: Original) -> Iterator[bytes]:
-    """Yield the member of the response that a revisit becomes, with its own head and its original's payload."""
+    """Yield the gzip member of the response that replaces a revisit: the revisit's head, its original's payload."""
     with SpooledTemporaryFile(_IN_MEMORY) as spool:
         block = cast("IO[bytes]", spool)
         block.write(head)

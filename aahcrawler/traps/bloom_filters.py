@@ -1,11 +1,11 @@
-"""Remembers the hashes that a crawl has seen, in bounded memory: the oldest are forgotten first.
+"""Remember the hashes that a crawl has seen, in bounded memory: the oldest are forgotten first.
 
-Budgets start anew with each crawl of a definition, since a site may have grown. Without a memory of refusals each crawl
-would follow an endless part of a site some pages further, although nothing is new there.
+Budgets start anew with each crawl of a definition, because a site may have grown. Without a memory of refusals each
+crawl would follow an endless part of a site some pages further, although nothing is new there.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from io import BytesIO
@@ -18,13 +18,13 @@ from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.sketch import Hashes
 
 Arrays = Mapping[str, NDArray[np.generic]]
-"""A state to be kept: arrays by name."""
+"""A state to be stored: arrays by name."""
 
 MIN_BITS = 1 << 17
 MAX_BITS = 1 << 26
-"""Bits of the largest filter, 8 MiB; all together take three times that at most."""
+"""The bits of the largest filter, 8 MiB; all filters together take at most three times that."""
 BITS_A_HASH = 12
-"""Bits for each hash: one in 150 that was never added is taken for known."""
+"""Bits for each hash: one in 150 hashes that were never added is reported as known."""
 
 _NUMBERS = np.arange(4, dtype=np.uint64)[:, None]
 _MASKS = np.left_shift(1, np.arange(8)).astype(np.uint8)
@@ -56,7 +56,7 @@ class _Filter:
 
 
 def _probes(hashes: Hashes) -> Hashes:
-    """Return the numbers from which a hash's bits follow in filters of any size (Kirsch and Mitzenmacher, 2008)."""
+    """Return numbers from which each hash's bits follow in filters of any size (Kirsch and Mitzenmacher, 2008)."""
     return hashes + _NUMBERS * ((hashes >> np.uint64(32)) | np.uint64(1))
 
 
@@ -64,7 +64,7 @@ class BloomFilters:
     """A set of hashes in Bloom filters, each twice as large as the one before it, up to ``most_bits``.
 
     An added hash is known until filters of twice that size have been filled after it. About one in 150 hashes that were
-    not added is taken for known.
+    not added is reported as known.
     """
 
     def __init__(self, most_bits: int = MAX_BITS) -> None:
@@ -97,7 +97,7 @@ class BloomFilters:
         return sum(len(each.bits) for each in self._filters)
 
     def join(self, state: Arrays) -> None:
-        """Add the filters of another set, given its ``state``, the last ones first, as far as there is room."""
+        """Add the filters of another set, given its ``state``, the last ones first, as far as there is space."""
         for place, count in reversed(list(enumerate(state["heard"]))):
             bits = _checked(state[f"heard{place}"])
             if self.size + len(bits) <= self._bound():
@@ -113,7 +113,7 @@ class BloomFilters:
 
     @classmethod
     def restored(cls, state: Arrays, most_bits: int = MAX_BITS) -> "BloomFilters":
-        """Return the set with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
+        """Return the set with this ``state``. Raises ``ValueError`` or ``KeyError`` if it is invalid."""
         heard = cls(most_bits)
         heard._filters = [
             _Filter(_checked(state[f"heard{place}"]), int(count)) for place, count in enumerate(state["heard"])
@@ -160,7 +160,7 @@ def digest(url: str) -> int:
 
 
 FORMAT = 4
-"""The version of the bytes; others are refused."""
+"""The version of the stored bytes; other versions are rejected."""
 
 
 def packed(crawl: int, state: Arrays) -> bytes:
@@ -172,7 +172,7 @@ def packed(crawl: int, state: Arrays) -> bytes:
 
 
 def unpacked(content: bytes) -> tuple[int, Arrays]:
-    """Return the number of the crawl and the state stored in bytes. Raises ``ValueError`` where they are invalid."""
+    """Return the number of the crawl and the state stored in bytes. Raises ``ValueError`` if they are invalid."""
     try:
         with np.load(BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -185,20 +185,20 @@ def unpacked(content: bytes) -> tuple[int, Arrays]:
 
 
 MAX_URLS = 200_000
-"""URLs of each kind that are remembered, the last ones of a crawl."""
+"""How many URLs of each kind are remembered: the last ones of a crawl."""
 
 _FETCHED = "fetched"
 _TRUSTED = "trusted"
-"""Refused although navigation of a known application chose them."""
+"""URLs refused although navigation of a known application chose them."""
 _BY_BUDGET = (Trap.NOVELTY, Trap.BARREN)
-"""The reasons that depend on what was fetched before; others follow from the URL, or from rules that are kept."""
+"""The reasons that depend on earlier pages; others follow from the URL, or from stored rules."""
 _KINDS = (_FETCHED, _TRUSTED, *_BY_BUDGET)
 
 _Digests = NDArray[np.uint64]
 
 
 class TrapDecisions:
-    """What one crawl fetched and refused, as far as it is remembered."""
+    """What one crawl fetched and refused, as far as remembered."""
 
     def __init__(self) -> None:
         self._sets = {kind: RecentSet(MAX_URLS) for kind in _KINDS}
@@ -215,7 +215,7 @@ class TrapDecisions:
             self._sets[_TRUSTED].knows(number)
 
     def forget(self, reason: Trap) -> None:
-        """Forget the refusals for a reason, since the settings behind them have changed."""
+        """Forget the refusals for a reason, because the settings behind them have changed."""
         self._sets[reason] = RecentSet(MAX_URLS)
 
     def has_fetched(self, url: str) -> bool:
@@ -224,11 +224,11 @@ class TrapDecisions:
 
     def state(self) -> Arrays:
         """Return the whole state as arrays, for ``restored`` and ``Precedents``."""
-        return {f"now_{kind}": _sorted(numbers) for kind, numbers in self._sets.items()}
+        return {f"now_{kind}": np.sort(np.fromiter(numbers, np.uint64)) for kind, numbers in self._sets.items()}
 
     @classmethod
     def restored(cls, state: Arrays) -> "TrapDecisions":
-        """Return the decisions with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
+        """Return the decisions with this ``state``. Raises ``ValueError`` or ``KeyError`` if it is invalid."""
         decisions = cls()
         for kind, numbers in decisions._sets.items():
             for number in _checked_digests(state[f"now_{kind}"]).tolist():
@@ -260,7 +260,7 @@ class Precedents:
         return any(self._has(kind, url) for kind in (_FETCHED, *_BY_BUDGET))
 
     def forget(self, reason: Trap) -> None:
-        """Forget the refusals for a reason, since the settings behind them have changed."""
+        """Forget the refusals for a reason, because the settings behind them have changed."""
         self._of[reason] = np.zeros(0, np.uint64)
 
     def join(self, decisions: TrapDecisions) -> None:
@@ -283,7 +283,7 @@ class Precedents:
 
     @classmethod
     def restored(cls, state: Arrays) -> "Precedents":
-        """Return the precedents with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
+        """Return the precedents with this ``state``. Raises ``ValueError`` or ``KeyError`` if it is invalid."""
         precedents = cls()
         precedents._of = {kind: _checked_digests(state[f"former_{kind}"]) for kind in _KINDS}
         return precedents
@@ -295,10 +295,6 @@ class Precedents:
         wanted = np.uint64(digest(url))
         at = int(np.searchsorted(numbers, wanted))
         return at < len(numbers) and bool(numbers[at] == wanted)
-
-
-def _sorted(numbers: Iterable[int]) -> _Digests:
-    return np.sort(np.fromiter(numbers, np.uint64))
 
 
 def _checked_digests(numbers: NDArray[np.generic]) -> _Digests:

@@ -1,7 +1,7 @@
 """Budgets of pages for patterns of similar URLs, which grow with the value of such pages.
 
-A fixed number of pages for each site would cut off large good sites and be wasted on bad ones: IRLbot gives a site
-more, the more other sites link to it (Lee et al., WWW 2008, section 6). Here the parts of sites earn their budgets.
+A fixed number of pages for each site would cut off large good sites and be wasted on bad ones. IRLbot gives a site
+more, the more other sites link to it (Lee et al., WWW 2008, section 6); here the parts of sites earn their budgets.
 """
 
 from collections import OrderedDict
@@ -11,26 +11,29 @@ from dataclasses import astuple, dataclass
 from aahcrawler.traps.patterns import UrlPattern
 
 GAIN = 8.0
-"""The pages that one with new content earns: one new page in eight may go on for ever."""
+"""How many pages a page with new content earns: with one new page in eight, a pattern never runs out."""
 SAVED = 4
-"""The savings of a pattern for pages without new content, in multiples of the minimum; families have none."""
+"""The most that a pattern can save up, in multiples of the minimum; families cannot save."""
 WIDER = 5
 """The budget of a family of patterns, in multiples of a pattern's minimum."""
 WIDEST = 20
 """The budget of a host, in multiples of a pattern's minimum."""
 BELIEVED = 10
-"""The links to unfetched pages of a pattern that count as new, in multiples of the minimum."""
+"""How many links to unfetched pages of a pattern count as new, in multiples of the minimum."""
 FIRST_TRIAL = 64
-"""The refusals after which one URL is let through, to see whether there is something new again; then twice as many, and
-so on: of n refused URLs no more than log2(n) are fetched.
+"""After this many refusals one URL is fetched, to see whether there is something new again, and then after twice as
+many each time: of n refused URLs at most log2(n) are fetched.
 """
 MAX_PATTERNS = 50_000
-"""The most patterns and families that are remembered; others are forgotten, and begin anew."""
+"""The most patterns and families that are remembered; forgotten ones start anew."""
 
 
 @dataclass(slots=True)
 class TrapBudget:
-    """The budget of a pattern: ``left`` more pages. Of those ``fetched``, ``worthwhile`` had new content."""
+    """The budget of a pattern: ``left`` is how many more pages it allows.
+
+    Of those ``fetched``, ``worthwhile`` had new content.
+    """
 
     left: float
     fetched: int = 0
@@ -49,7 +52,7 @@ class TrapBudget:
         return self.worthwhile > 0 and self.worthwhile * GAIN >= self.fetched
 
     def trial(self) -> bool:
-        """Count a refusal; return whether this URL is let through nevertheless, as a sample."""
+        """Count a refusal; return whether this URL is fetched nevertheless, as a sample."""
         self.refused += 1
         return self.refused >= FIRST_TRIAL and self.refused & (self.refused - 1) == 0
 
@@ -57,10 +60,10 @@ class TrapBudget:
 class Budgets:
     """The budgets of patterns and their families. ``minimum`` pages of a pattern are always fetched.
 
-    Each fetched page costs one of its pattern and of each of the pattern's families; a page with new content earns
-    ``GAIN`` for all of these. A pattern is refused when it has nothing left. A pattern that has not earned its cost is
-    also refused when one of its families has nothing left, since sites that combine parameters have more patterns than
-    pages. A family gets ``WIDER`` times the minimum, a host ``WIDEST`` times.
+    Each fetched page costs one page of its pattern's budget and of the budgets of the pattern's families; a page with
+    new content earns ``GAIN`` for all of these. A pattern is refused when its budget is spent. A pattern that has not
+    earned its cost is also refused when a family's budget is spent, because sites that combine parameters have more
+    patterns than pages. A family gets ``WIDER`` times the minimum, a host ``WIDEST`` times.
     """
 
     def __init__(self, minimum: int, capacity: int = MAX_PATTERNS) -> None:
@@ -74,7 +77,7 @@ class Budgets:
         return host in self._spent
 
     def refusing(self, pattern: UrlPattern, *, trusted: bool = False) -> TrapBudget | None:
-        """Return the budget that forbids another page of a pattern, None where there is none.
+        """Return the budget that forbids another page of a pattern; None if there is none.
 
         For ``trusted`` URLs, budgets of families do not count.
         """
@@ -110,8 +113,8 @@ class Budgets:
         """Credit an unfetched page linked to by a page ``of`` another pattern; return whether the link counts as new.
 
         The number of unfetched pages that count as new is limited to ``BELIEVED`` times the minimum, plus ``GAIN`` for
-        each page of the pattern that had new content. Links of a page to its own innermost family count only as far as
-        such pages have had new content.
+        each page of the pattern that had new content. A page's links to its own innermost family count only to the
+        extent that such pages have had new content.
         """
         budget = self._budget(pattern.shape, 1)
         credit = 0 if of.families[-1] in pattern.families else BELIEVED * self.minimum
@@ -149,7 +152,7 @@ class Budgets:
         return {name: astuple(budget) for name, budget in self._budgets.items()}
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid."""
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` if it is invalid."""
         for name, (left, fetched, worthwhile, promised, refused) in state.items():
             budget = self._budgets[name] = TrapBudget(
                 float(left), int(fetched), int(worthwhile), float(promised), int(refused)

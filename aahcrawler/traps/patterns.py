@@ -1,7 +1,7 @@
-"""URLs by their form: which look like traps by it alone, and patterns of those that software generates alike.
+"""The form of URLs: URLs that look like traps by it, and patterns of URLs that software generates alike.
 
-Budgets are kept for patterns of URLs, since an endless part of a site has endlessly many URLs but few patterns. A
-pattern is just abstract enough for that: ``/wiki/X`` is one pattern for all X.
+Budgets apply to patterns of URLs, because an endless part of a site has endlessly many URLs but few patterns. A pattern
+is just abstract enough for that: ``/wiki/X`` is one pattern for all X.
 """
 
 import re
@@ -13,7 +13,7 @@ from aahcrawler.tallies import CountedName
 
 
 class Trap(CountedName):
-    """The reasons for which a link is not followed, or a queued page not fetched. Refusals are counted by them."""
+    """The reasons for which a link is not followed, or a queued page not fetched. Refusals are counted by reason."""
 
     REPEATING = "repeating", "parts of the path repeat"
     """Parts of its path repeat: ``/a/b/a/b/a/b/``."""
@@ -24,13 +24,13 @@ class Trap(CountedName):
     NOVELTY = "novelty", "pages like these brought nothing new"
     """Pages with URLs like this one have brought nothing new for too long."""
     BARREN = "barren", "pages like these led to no content"
-    """Pages with URLs like this one have led to no object and to no link: to logins, copies, errors, forms."""
+    """Pages with URLs like this one have led to no object and no link, but to logins, copies, errors or forms."""
     REPEATED = "repeated", "pages like these show only what other pages show"
-    """Pages with URLs like this one have shown nothing but objects that other pages show."""
+    """Pages with URLs like this one have shown only objects that other pages show."""
     COPY = "copy", "the same page without a part of the URL that changes nothing"
-    """The same page is known without a part of this URL that was found to change nothing."""
+    """The same page is known under this URL without a part that was found to change nothing."""
     SESSION = "session", "known pages under another session"
-    """The same page is known under another id of a session, one of a kind that was found out."""
+    """The same page is known under another session id, of a kind that was detected."""
     NEAR_DUPLICATE = "near_duplicate", "on a copy of another page"
     """The link is on a page with the same content as another page of the site."""
     SOFT_404 = "soft_404", "on a page that says that it is not there"
@@ -38,16 +38,16 @@ class Trap(CountedName):
 
 
 SAME = 4
-"""The most times that one segment with a letter may occur in a path, adjacent or not, before the path repeats."""
+"""The most times that one segment with a letter may occur anywhere in a path before the path counts as repeating."""
 
 
 def misshapen(url: str, *, repeats: int, segments: int, parameters: int) -> Trap | None:
-    """Return the reason why a canonical URL looks like a trap, None where it does not; a bound of 0 is no bound.
+    """Return the reason why a canonical URL looks like a trap; None if it does not. A limit of 0 is no limit.
 
-    A path is repeating where a sequence of segments occurs more than ``repeats`` times in a row, or one segment more
-    than ``SAME`` times in all: relative links that are resolved against an error page make such paths. Heritrix has the
-    same rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Sequences of digits alone are dates
-    and numbers of files, and may repeat. ``parameters`` bounds the parts between ``&`` and ``;`` in the query.
+    A path is repeating if a sequence of segments occurs more than ``repeats`` times in a row, or one segment more than
+    ``SAME`` times in all: relative links that are resolved against an error page make such paths. Heritrix has the same
+    rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Sequences of digits alone are dates and
+    numbers of files, and may repeat. ``parameters`` limits the parts between ``&`` and ``;`` in the query.
 
     >>> misshapen("http://a.test/a/b/a/b/a/b/", repeats=2, segments=20, parameters=20)
     <Trap.REPEATING: 'repeating'>
@@ -67,15 +67,11 @@ def _repeats(parts: Sequence[str], repeats: int) -> bool:
     worded = [part for part in parts if part and not part.isdigit()]
     if any(worded.count(part) > SAME for part in set(worded)):
         return True
-    return any(_longest_run(parts, length) >= repeats * length for length in _lengths(len(parts), repeats))
-
-
-def _lengths(size: int, repeats: int) -> Iterator[int]:
-    yield from range(1, size // (repeats + 1) + 1)
+    return any(_longest_run(parts, length) >= repeats * length for length in range(1, len(parts) // (repeats + 1) + 1))
 
 
 def _longest_run(parts: Sequence[str], length: int) -> int:
-    """Return the longest run of segments, at least one with a letter, that equal those ``length`` before them."""
+    """Return the longest run of segments, one of them with a letter, that equal those ``length`` before them."""
     longest = run = letters = 0
     for before, part in zip(parts, parts[length:], strict=False):
         same = before == part and part != ""
@@ -87,18 +83,18 @@ def _longest_run(parts: Sequence[str], length: int) -> int:
 
 
 MAX_WORD_LENGTH = 24
-"""Characters of a segment, or of the name of a parameter, beyond which it is a value."""
+"""A longer segment, or name of a parameter, counts as a value."""
 MAX_DIRECTORIES = 6
 """The most directories of a path that have a family of their own."""
 MAX_VALUE_LENGTH = 200
-"""Characters of a parameter's value that are looked at."""
+"""How many characters of a parameter's value are considered."""
 MAX_NAMES = 24
-"""The most parameters that tell patterns apart."""
+"""How many parameters distinguish patterns."""
 
 _DISPATCH = frozenset(
     ("act", "action", "area", "cmd", "code", "controller", "do", "func", "function", "m", "mod", "mode", "module", "op")
 ).union(("option", "route", "sa", "section", "tab", "task", "type", "view"))
-"""Parameters by which software chooses the script to run; each of their values is a script of its own."""
+"""Parameters by which software chooses the script to run; each of their values counts as a script of its own."""
 _SCRIPTS = frozenset(("asp", "aspx", "cfm", "cgi", "dll", "do", "exe", "fcgi", "jsp", "php", "phtml", "pl", "py"))
 _WORD = re.compile(r"[a-z][a-z_]{0,15}")
 _DIRECTORY = re.compile(r"[a-z~][a-z_~]*(?:[-.][a-z_]+)?", re.IGNORECASE)
@@ -116,8 +112,8 @@ class UrlPattern:
     """The pattern of a URL: ``shape`` is that of the whole URL, ``families`` are wider and wider patterns around it.
 
     The families of a URL are its directories, the widest first. A URL with a query is also in the family of its path
-    with any query, and in that of the script's action that its query names. ``detail`` also distinguishes the values of
-    parameters, by their shapes, and path segments behind a number: ``/comment/7/history``.
+    with any query, and in that of the script's action that its query names. ``detail`` also distinguishes the shapes of
+    parameter values, and path segments behind a number: ``/comment/7/history``.
     """
 
     shape: str
@@ -160,7 +156,7 @@ def pattern_of(url: str) -> UrlPattern:
 
 
 def names_page(url: str) -> bool:
-    """Return whether a canonical URL without a query names a page, and not a directory or a script.
+    """Return whether a canonical URL without a query names a page, rather than a directory or a script.
 
     >>> names_page("http://a.test/ticket/7"), names_page("http://a.test/index.php"), names_page("http://a.test/shop/")
     (True, False, False)
@@ -230,7 +226,7 @@ def _asked(query: str) -> tuple[list[str], list[str]]:
 
 
 def _valued(query: str, done: Sequence[str]) -> list[str]:
-    """Return the parameters of a query with the shapes of their values, leaving out the actions."""
+    """Return the parameters of a query with the shapes of their values, without the actions."""
     found = {
         f"{_INDEX.sub('#', name) if len(name) <= MAX_WORD_LENGTH else '*'}{mark}{_value(value[:MAX_VALUE_LENGTH])}"
         for parameter in _SEPARATOR.split(query, maxsplit=MAX_NAMES)[:MAX_NAMES]

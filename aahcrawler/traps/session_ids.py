@@ -1,11 +1,11 @@
-"""Learns which parts of URLs do not change the page: session ids, by how they behave, and names of a list's first page.
+"""Learn which parts of URLs do not change the page: session ids, by their behaviour, and names of a list's first page.
 
-Software that sees no cookie writes the id of the visitor's session into all links of a page. Yet the links of a page
-about one thing may also all contain that thing's id. Fetching the page once more without cookies shows the difference:
-another session has another id, while ids of content stay.
+Software that receives no cookie writes the visitor's session id into all links of a page. But all links of a page about
+one thing may also contain that thing's id. Fetching the page once more without cookies shows the difference: another
+session has another id, while ids of content stay.
 
-Such parts show in pages that were found to be near duplicates (Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the
-DUST", WWW 2007). Only two sorts are considered: parts that look like ids, and parts with one value whose removal gives
+Such parts also show in pages that are near duplicates (Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST",
+WWW 2007). Only two sorts are considered: parts that look like ids, and parts with a single value whose removal gives
 another URL of the same page, such as ``?page=1``.
 """
 
@@ -22,21 +22,21 @@ from aahcrawler.urls import without_session
 
 MAX_HOSTS = 10_000
 
-"""Hosts that are remembered."""
+"""How many hosts are remembered."""
 MAX_ASKED = 4
-"""How often a host is asked once more for a page."""
+"""How often a host is asked for a page a second time."""
 ALL = 50
-"""The pages with ids of a host that are all looked at; of those after them each sixteenth is."""
+"""How many pages of a host with id-like parts are all examined; after these, one in sixteen is."""
 MAX_NAMES = 100
-"""The most parts of a host's URLs of which it is remembered what they are."""
+"""How many parts of a host's URLs are remembered as session ids or not."""
 MAX_LINKS = 2_000
-"""The links of a page that are looked at."""
+"""How many links of a page are examined."""
 FEWEST = 2
-"""The pages that links with one id lead to."""
+"""The fewest pages to which links with one id must lead."""
 SHARE = 0.5
-"""Which share of a page's links has the id: software leaves out those that are written with their host."""
+"""The share of a page's links that must have the id: software omits it in links that include the host."""
 DIFFERENT = 3
-"""The values of a part, all else being equal, that show on one page that it makes the difference between pages."""
+"""If a part has this many values on one page, and all else is equal, it distinguishes pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class _Host:
     looked: int = 0
     asked: int = 0
     names: dict[str, bool] = field(default_factory=dict)
-    """What parts of its URLs were found to be: ids of sessions, or not."""
+    """Parts of its URLs, and whether they were found to be session ids."""
 
 
 class SessionIds:
@@ -72,7 +72,7 @@ class SessionIds:
         return host.looked <= ALL or host.looked % 16 == 0
 
     def suspects(self, own: str, links: Iterable[str]) -> Sequence[Suspect]:
-        """Return the possible session ids in the links of a page; empty where there is nothing to find out.
+        """Return the possible session ids in the links of a page; empty if nothing needs to be found out.
 
         ``own`` is the page's canonical URL, ``links`` are canonical. Parts whose values differ from link to link are
         content, and are remembered as such.
@@ -102,7 +102,7 @@ class SessionIds:
     def decide(self, own: str, suspects: Sequence[Suspect], again: Iterable[str]) -> Mapping[str, bool]:
         """Compare a page's links with those of the same page fetched ``again`` without cookies.
 
-        Returns which suspects are session ids and which are not; suspects without evidence are left out.
+        Return which suspects are session ids and which are not; suspects without evidence are left out.
         """
         host = _host(own)
         here = [link for link in dict.fromkeys(again) if _host(link) == host][:MAX_LINKS]
@@ -153,7 +153,7 @@ class SessionIds:
         return {name: (host.asked, host.names) for name, host in self._hosts.items()}
 
     def restore(self, state: Mapping[str, tuple[int, Mapping[str, bool]]]) -> None:
-        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid."""
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` if it is invalid."""
         for name, (asked, names) in state.items():
             self._hosts[name] = _Host(0, int(asked), {str(part): bool(found) for part, found in names.items()})
 
@@ -166,7 +166,7 @@ class SessionIds:
 
 
 _Values = dict[str, set[str]]
-"""The values of a part, each with what else its links say."""
+"""The values of a part, each with the rests of its links."""
 
 
 def _by_name(links: Iterable[str]) -> Mapping[str, _Values]:
@@ -196,9 +196,9 @@ def _suspected(name: str, values: _Values, links: int) -> Suspect | None:
 
 
 def _has_changed(suspect: Suspect, values: _Values, fewest: int) -> bool | None:
-    """Return whether the earlier links now have another value (True) or the same one (False), in at least ``fewest``.
+    """Return whether at least ``fewest`` of the earlier links now have another value (True) or the same one (False).
 
-    None where the links are different ones, have no value, or many values.
+    None if the links are different ones, have no value, or several values.
     """
     now = {value: rests & suspect.rests for value, rests in values.items() if not rests.isdisjoint(suspect.rests)}
     if suspect.value in now:
@@ -221,15 +221,15 @@ _LONGEST = 256
 _MIXED = re.compile(r"[0-9][A-Za-z]|[A-Za-z][0-9]")
 _MARKS = re.compile(r"[_.,!~*-]|%[0-9A-Fa-f]{2}")
 _HOST = 4
-"""The place of the host."""
+"""The position of the host."""
 _SHORTEST = 16
-"""Letters and digits of an id: PHP writes 22 at least, servlets 32."""
+"""The fewest letters and digits of an id: PHP writes at least 22, servlets 32."""
 _MAX_WORD_LENGTH = 20
-"""Letters of a word, beyond which it is an id that happens to have no digit."""
+"""A longer word counts as an id that happens to have no digit."""
 
 
 def parts(url: str) -> Sequence[tuple[str, str]]:
-    """Return the named parts of a URL, which joined together give the URL.
+    """Split a URL into named parts, which joined together give the URL.
 
     Parameters are named ``?name``, those within the path ``;name``, and path segments by their position. The host, and
     the text between parts, have an empty name.
@@ -255,7 +255,7 @@ def is_long(text: str) -> bool:
 
 
 def is_id(text: str) -> bool:
-    """Return whether a part has the length and alphabet of a session id, which ids of content may have too.
+    """Return whether a part has the length and alphabet of a session id; ids of content may have them, too.
 
     >>> is_id("q1v8m2k0c7d5s9t3b6n4x1z0a2"), is_id("20010320"), is_id("the-storm-of-2001-in-pictures")
     (True, False, False)
@@ -270,7 +270,7 @@ def is_id(text: str) -> bool:
 
 
 def may_hold_id(text: str) -> bool:
-    """Return whether a URL or reference may contain an id; a quick test that errs only towards True.
+    """Return whether a URL or reference may contain an id: a quick test that may be wrong only if it returns True.
 
     >>> may_hold_id("/a?b=1"), may_hold_id("/a?b=0123456789abcdef")
     (False, True)
@@ -279,18 +279,18 @@ def may_hold_id(text: str) -> bool:
 
 
 EVIDENCE = 3
-"""The pairs of near duplicates that must differ in one part alone before it is left out."""
+"""How many pairs of near duplicates must differ in one part alone before it is ignored."""
 MAX_PAGES = 100_000
-"""Pages of hosts with such ids that are remembered."""
+"""How many pages of hosts with such ids are remembered."""
 MAX_PARTS = 1_000
-"""The most parts of a host's URLs that are remembered."""
+"""How many parts of a host's URLs are remembered."""
 
 _FOLDERS = 2
-"""The most segments at the end of a path that are left out together: ``page/1``."""
+"""The most segments at the end of a path that are ignored together, such as ``page/1``."""
 
 
 class Aliases:
-    """The parts of each host's URLs that do not change the page, and the URL under which each of its pages is known."""
+    """The parts of each host's URLs that do not change the page, and the URL under which each page is known."""
 
     def __init__(self) -> None:
         self._evidence: OrderedDict[str, dict[str, int]] = OrderedDict()
@@ -311,18 +311,21 @@ class Aliases:
             self._evidence.popitem(last=False)
 
     def presume(self, url: str, part: str) -> None:
-        """Record that a segment of the path in a host's URLs was found to be a session id."""
+        """Record that a segment in the paths of a host was found to be a session id."""
         self._evidence.setdefault(_host(url), {})[part] = EVIDENCE
 
     def unlearn(self, url: str, fetched: Callable[[str], bool]) -> None:
-        """Record that a page is unlike any other; a part without which another page was ``fetched`` does matter."""
+        """Record that a page is unlike all others.
+
+        A part of its URL matters if another page was ``fetched`` without it.
+        """
         counts = self._evidence.get(_host(url), {})
         for part, rest in _without(url) if counts else ():
             if part in counts and fetched(rest):
                 del counts[part]
 
     def shorter(self, url: str) -> str | None:
-        """Return the URL without a part that does not change the page, None where it has none.
+        """Return the URL without a part that does not change the page; None if it has no such part.
 
         Costs next to nothing for hosts without such parts.
         """
@@ -332,7 +335,7 @@ class Aliases:
         return next((rest for part, rest in _without(url) if counts.get(part, 0) >= EVIDENCE), None)
 
     def has_other(self, url: str) -> bool:
-        """Return whether a page is known under a URL with another id; a new page is known by this URL from now on.
+        """Return whether a page is known under a URL with another id; if not, remember it under this URL.
 
         Costs next to nothing for hosts without such ids.
         """
@@ -353,11 +356,11 @@ class Aliases:
         return dict(self._evidence)
 
     def pages(self) -> NDArray[np.uint64]:
-        """Return a row for each page, the oldest first: its digest, and that of the URL under which it is known."""
+        """Return a row for each page, the oldest first: its digest, and that of the URL by which it is known."""
         return np.array(list(self._known.items()), np.uint64).reshape(-1, 2)
 
     def restore(self, state: Mapping[str, Mapping[str, int]], pages: NDArray[np.generic]) -> None:
-        """Restore the results of ``state`` and ``pages``. Raises ``ValueError`` where they are invalid."""
+        """Restore the results of ``state`` and ``pages``. Raises ``ValueError`` if they are invalid."""
         if pages.dtype != np.uint64 or pages.shape[1:] != (2,):
             raise ValueError("pages are no pairs of digests")
         self._evidence.update({host: {part: int(n) for part, n in counts.items()} for host, counts in state.items()})
@@ -388,7 +391,7 @@ def _difference(one: str, other: str) -> str | None:
 
 
 def _surplus(one: str, other: str) -> str | None:
-    """Return the part by which the longer of two URLs exceeds the other, None where they differ by more."""
+    """Return the part by which the longer of two URLs exceeds the other; None if they differ in another way."""
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
     return next((part for part, rest in _without(longer) if rest == shorter), None)
 

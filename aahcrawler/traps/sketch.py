@@ -1,4 +1,4 @@
-"""Reduces a text to a few numbers: a fingerprint that similar texts nearly share, and hashes of its shingles.
+"""Reduce a text to a few numbers: a fingerprint that similar texts nearly share, and hashes of its shingles.
 
 A text is represented by the set of its shingles, sequences of three words (Broder, 1997). Its fingerprint is the 64-bit
 simhash of that set (Charikar, STOC 2002), which differs in at most three bits between near-duplicate pages (Manku, Jain
@@ -17,21 +17,21 @@ Hashes = NDArray[np.uint64]
 SHINGLE = 3
 """Words in a shingle."""
 LONGEST = 16_000
-"""Characters of a text that are looked at, half of them at its beginning and half at its end."""
+"""How many characters of a text are used, half at its beginning and half at its end."""
 SAMPLE = np.uint64(7)
-"""Of the shingles without digits those whose hash has none of these bits are sampled: one of eight."""
+"""A shingle without digits is sampled if its hash has none of these bits: one in eight."""
 
 _BASE = 0x9E3779B97F4A7C15
 _WIDE = 0x2E80
-"""Code point from which on scripts are written without spaces (CJK), Hangul excepted."""
+"""The code point from which scripts are written without spaces (CJK), except Hangul."""
 _SCRIPTS = 0x20000
 _NONE = np.empty(0, np.uint64)
 _BEGINS = np.uint64(1 << 24)
-"""Added to the first character of a word."""
+"""A number added to the first character of a word."""
 _PLACES = np.arange(8, dtype=np.uint64)[:, None]
 _LOWEST_OF_OCTETS = np.uint64(0x0101010101010101)
 _MAX_LOWER_LENGTH = 3 * LONGEST + 2
-"""Characters that a text has at most in lower case, with a blank at both ends: some have two or three there."""
+"""The most characters of a text in lower case, with a blank at both ends: some characters become two or three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Sketch:
     """The sketch of a text. ``size`` counts its distinct shingles, ``fingerprint`` is their simhash.
 
     ``shingle_sample`` is a sample of the shingles of the text without its numbers, so that texts that differ only in
-    dates and numbers have equal samples. It has sorted hashes; each shingle is in the sample of every text that
+    dates and numbers have equal samples. It has sorted hashes; each shingle is either in the sample of every text that
     contains it, or of none.
     """
 
@@ -51,7 +51,7 @@ class Sketch:
 def sketch(text: str) -> Sketch:
     """Return the sketch of a text; case, punctuation and white space do not matter.
 
-    Of a text longer than ``LONGEST`` only the beginning and the end count.
+    Only the beginning and the end of a text longer than ``LONGEST`` count.
 
     >>> sketch("The dike held.").fingerprint == sketch("the dike -- held").fingerprint
     True
@@ -69,7 +69,7 @@ def fingerprint(text: str) -> int:
 
 
 def shingles(text: str) -> Hashes:
-    """Return the hashes of a text's shingles, sorted, each once."""
+    """Return the hashes of a text's shingles, sorted and distinct."""
     characters = _characters(text)
     return _distinct(_shingles(characters, characters.kinds > 0))
 

@@ -1,8 +1,8 @@
-"""Detects hosts that answer 200 for missing pages, and pages that are near duplicates of others.
+"""Detect hosts that answer 200 for missing pages, and pages that are near duplicates of others.
 
 Such a "soft 404" is found by requesting a URL that cannot exist, in a suspicious directory, and comparing the response
 with the host's other pages (Bar-Yossef, Broder, Kumar and Tomkins, "Sic transit gloria telae", WWW 2004, section 4).
-Each host is probed once, and only where several of its URLs had the same content.
+Each host is probed once, and only if several of its URLs had the same content.
 """
 
 import re
@@ -20,24 +20,24 @@ from aahcrawler.traps.bloom_filters import Arrays, digest
 from aahcrawler.traps.sketch import Sketch, distance
 
 SUSPICIOUS = 5
-"""The number of pages with another page's content before the host is asked."""
+"""How many pages of a host must have another page's content before the host is probed."""
 MAX_HOSTS = 10_000
-"""Hosts that are remembered."""
+"""How many hosts are remembered."""
 PROBE = "aah-no-such-page-"
-"""The beginning of the last segment of a URL that is asked for because it cannot exist."""
+"""The beginning of the last segment of a probe, a URL that cannot exist."""
 
 _PROBE = re.compile(rf"https?://[^?#]*/{PROBE}[0-9a-z]+")
 
 
 class Standing(StrEnum):
-    """How a host responds for missing pages, as far as known."""
+    """How a host responds for missing pages, as far as is known."""
 
     UNASKED = "unasked"
     ASKED = "asked"
     HONEST = "honest"
     """It reports the missing page, or redirects."""
     SOFT = "soft"
-    """It answers 200, with a page that others are compared with."""
+    """It answers 200, with a page with which others are compared."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class SoftErrors:
     def suspect(self, url: str, name: str) -> str:
         """Record that a page equals another page of its host; return the URL of a probe to send, empty in most cases.
 
-        ``name`` consists of letters and digits that are in no page's name.
+        ``name`` consists of letters and digits that occur in no page's name.
         """
         host = self._host(_host_of(url))
         host.alike += 1
@@ -68,7 +68,7 @@ class SoftErrors:
         return f"{directory(url)}{PROBE}{name}"
 
     def answered(self, url: str, sketch: Sketch | None) -> None:
-        """Take the response to a probe: the sketch of the page, None where the status says that the page is missing."""
+        """Record the response to a probe: the sketch of its page, or None if its status reports a missing page."""
         host = self._host(_host_of(url))
         if sketch is None or not sketch.size:
             host.standing, host.size = Standing.HONEST, 0
@@ -78,7 +78,7 @@ class SoftErrors:
     def is_like_none(self, url: str, sketch: Sketch) -> bool:
         """Return whether a page equals its host's response for missing pages.
 
-        The front page of a host is always a page, even where the host shows it in place of missing ones.
+        The front page of a host never does, even if the host shows it in place of missing pages.
         """
         host = self._hosts.get(_host_of(url))
         if host is None or not host.size or not sketch.size or url == _front(url):
@@ -89,8 +89,8 @@ class SoftErrors:
     def join(self, state: Mapping[str, Sequence[str | int]]) -> None:
         """Add the ``state`` of a former crawl, so that pages are compared with the same responses.
 
-        Hosts may be probed again. A host may respond differently by now, which shows where its pages look alike and
-        unlike every known response.
+        Hosts may be probed again: if a host responds differently now, its pages look alike, but unlike every known
+        response.
         """
         for name, (_, _, fingerprint, size) in state.items():
             host = self._host(name)
@@ -109,7 +109,7 @@ class SoftErrors:
         return {name: astuple(host) for name, host in self._hosts.items()}
 
     def restore(self, state: Mapping[str, Sequence[str | int]]) -> None:
-        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid."""
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` if it is invalid."""
         for name, (standing, alike, fingerprint, size) in state.items():
             self._hosts[name] = _Host(Standing(str(standing)), int(alike), int(fingerprint), int(size))
 
@@ -120,7 +120,7 @@ def is_probe(url: str) -> bool:
 
 
 def directory(url: str) -> str:
-    """Return the directory that a canonical URL is in, with the slash at its end.
+    """Return the directory that contains a canonical URL, with its final slash.
 
     >>> directory("http://a.test/blog/post-1/?page=2"), directory("http://a.test/")
     ('http://a.test/blog/', 'http://a.test/')
@@ -139,11 +139,11 @@ def _host_of(url: str) -> str:
 
 
 NEAR = 3
-"""Bits of 64 in which the fingerprints of near duplicates differ at most (Manku et al., 2007, section 4)."""
+"""The most bits of 64 in which fingerprints of near duplicates differ (Manku et al., 2007, section 4)."""
 FEWEST = 40
-"""Different shingles that a page has at least to be called a near duplicate: less is a template."""
+"""The fewest distinct shingles of a near duplicate: a page with fewer shows little but its template."""
 MAX_PAGES = 100_000
-"""Pages that are compared with, the last ones."""
+"""How many pages are compared with: the last ones."""
 
 
 _ARRAYS: Final[Mapping[str, type[np.generic]]] = {
@@ -155,8 +155,8 @@ _ARRAYS: Final[Mapping[str, type[np.generic]]] = {
     "like": np.uint64,
     "seen": np.bool_,
 }
-"""What is remembered of each page: what it shows, the digests of its URL and of the page that it is like, or 0, and
-whether this crawl has seen it.
+"""What is remembered of each page: fingerprints of its content, the digests of its URL and of the page it is like (or
+0), and whether this crawl has seen it.
 """
 
 
@@ -164,8 +164,8 @@ whether this crawl has seen it.
 class Neighbour:
     """The page of the same site that is most similar to a page; ``is_near`` says that they are near duplicates.
 
-    Otherwise both have the same fingerprint, but too little text to tell pages apart. ``anchors`` is the fingerprint of
-    its anchor texts.
+    Otherwise both have the same fingerprint, but too little text to distinguish pages. ``anchors`` is the fingerprint
+    of its anchor texts.
     """
 
     url: str
@@ -174,12 +174,12 @@ class Neighbour:
 
 
 class Neighbours:
-    """The fingerprints of the last pages, ``capacity`` at most, each page once.
+    """The fingerprints of the last pages, at most ``capacity``, each page once.
 
-    They are in one array, all of which is compared; that takes a tenth of a millisecond for 100,000 pages. So no table
-    of bits has to be kept, and no site can make its pages collide in one row of it.
+    They are in one array, all of which is compared, in a tenth of a millisecond for 100,000 pages. So no table by bits
+    is needed, and no site can make its pages collide in one row of a table.
 
-    Pages keep their places over the crawls of a definition. Of two pages that show the same, the one known first is
+    Pages keep their places over the crawls of a definition. Of two pages with the same content, the one known first is
     thus the original in each crawl, whichever of them is fetched first.
     """
 
@@ -194,7 +194,7 @@ class Neighbours:
         return len(self._urls)
 
     def place(self, url: str) -> int | None:
-        """Return the place of a page, None where it is not remembered."""
+        """Return the place of a page; None if it is not remembered."""
         return self._place_of(digest(url))
 
     def is_original(self, place: int) -> bool:
@@ -202,15 +202,15 @@ class Neighbours:
         return not self._arrays["like"][place]
 
     def copied(self, place: int | None) -> str:
-        """Return the URL of the page that a page is a copy of and that this crawl has not seen yet, mostly empty.
+        """Return the URL of the page that this page copies, if this crawl has not seen that page yet; otherwise empty.
 
-        As long as the present content of the original is unknown, its copy is assumed to show the same.
+        As long as the current content of the original is unknown, its copy is assumed to show the same.
         """
         original = None if place is None else self._place_of(int(self._arrays["like"][place]))
         return "" if original is None or self._arrays["seen"][original] else self._urls[original]
 
     def nearest(self, site: str, sketch: Sketch, before: int | None = None) -> Neighbour | None:
-        """Return the page of a site with the same content as a given sketch, None where there is none.
+        """Return the page of a site with the same content as a given sketch; None if there is none.
 
         With ``before``, only pages with an earlier place are considered.
         """
@@ -246,7 +246,7 @@ class Neighbours:
         self._urls[at : at + 1] = [url]
 
     def confirm(self, url: str) -> None:
-        """Record that a page, if it is remembered, still shows what it showed in a former crawl."""
+        """Record that a page, if it is remembered, still has the content it had in a former crawl."""
         if (place := self.place(url)) is not None:
             self._arrays["seen"][place] = True
 
@@ -291,7 +291,7 @@ class Neighbours:
 
     @classmethod
     def restored(cls, state: Arrays, capacity: int = MAX_PAGES) -> "Neighbours":
-        """Return the index with this ``state``. Raises ``ValueError`` or ``KeyError`` where it is invalid."""
+        """Return the index with this ``state``. Raises ``ValueError`` or ``KeyError`` if it is invalid."""
         neighbours = cls(capacity)
         text = state["pages"].astype(np.uint8).tobytes().decode()
         urls = text.split("\n") if text else []

@@ -1,4 +1,4 @@
-"""Recognises the traps of a crawl: learns from its pages, and judges links by what was learned."""
+"""Recognise the traps of a crawl: learn from its pages, and judge links by what was learned."""
 
 import json
 import re
@@ -22,30 +22,32 @@ from aahcrawler.traps.yields import LINKED, MIN_EXPECTED, Brought, Holdings, Yie
 from online_analysis.icd.sections import Traps as TrapsSection
 
 NEW_SHARE = 0.25
-"""The share of a page's content that must be new for it to count as new; less than half of that if relevant."""
+"""The share of a page's content that must be new for the page to count as new; less than half of that if it is
+relevant.
+"""
 NEW_RELEVANT_SHARE = 0.1
 MIN_NEW = 2
-"""Sampled shingles that are new on a page that brings something new: it has about 16."""
+"""The fewest new sampled shingles of a page with new content; a page has about 16."""
 MIN_KNOWN = 4
-"""Sentences of an object that can be told to be another version of one before it."""
+"""The fewest sentences of an object that can be recognised as another version of an earlier one."""
 NEW_LINKS = 5
-"""Links to pages of other patterns, never seen before, that make a page worth its while by themselves."""
+"""How many links to pages of other patterns, never seen before, make a page worthwhile by themselves."""
 ALIKE = 6
 """The most bits of 64 in which the fingerprints of near duplicates' anchor texts differ: a list with other entries
 below the same words is not a duplicate.
 """
 ALIKE_OF_SAME = 16
-"""The most such bits where both pages show the same web objects: of few anchors each link counts much."""
+"""The same if both pages show the same web objects, because each of few anchors counts much."""
 MAX_LINKS = 200_000
-"""Links that are remembered, the last ones."""
+"""How many links are remembered: the last ones."""
 MAX_TRIALS = 1_000
 WAITS = 0.5
-"""The part of its score, at most, that a URL is worth which gives way to others."""
+"""The largest factor for the score of a URL that gives way to others."""
 
 _MIN_OBJECT_LENGTH, _MAX_OBJECT_LENGTH = 20, 500
-"""Characters of an object that tell it from others: "Thanks!" says nothing new."""
+"""Characters that identify the text of an object; a shorter one such as "Thanks!" identifies none."""
 _LONG_ENOUGH = 8
-"""Characters of a URL that are not in a text by chance."""
+"""A URL of this many characters does not occur in a text by chance."""
 _DIGITS = b"0123456789"
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _MAX_VERSION_LENGTH = 20_000
@@ -59,8 +61,8 @@ class Seen:
 
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
     are the texts of its web objects, ``identities`` their authors, times and texts, and ``anchors`` the texts of its
-    links. ``names`` are the URLs that it gives for objects, ``files`` the URLs of the pictures, sounds and films that
-    objects consist of. ``openings`` are the times and first words of dated objects of sufficient length, which identify
+    links. ``names`` are the URLs that it gives for objects, ``files`` the URLs of pictures, sounds and films that
+    belong to objects. ``openings`` are the times and first words of dated objects of sufficient length, which identify
     an object on pages that show more or less of it.
     """
 
@@ -81,12 +83,11 @@ class Seen:
 class TrapVerdict:
     """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
-    ``is_new`` says that its content is new to the crawl; ``has_objects`` that some of its web objects are new, if only
-    in author or date, or were known only from pages with a single object. ``is_repeat`` says that it has web objects,
-    none of them new, and none met there first by a former crawl. ``repeated`` are the positions of those objects of a
-    near duplicate that were on earlier pages. ``probe`` is a URL that cannot exist, to be fetched because the host is
-    suspicious; mostly empty. ``is_empty`` says that the page has nothing to judge, or nothing but what another page
-    shows.
+    ``is_new``: its content is new to the crawl. ``has_objects``: some of its web objects are new, if only in author or
+    date, or were known only from pages with a single object. ``is_repeat``: it has web objects, but none is new, and a
+    former crawl met none of them here first. ``repeated`` are the positions of those objects of a near duplicate that
+    were on earlier pages. ``probe`` is a URL that cannot exist, to be fetched because the host is suspicious; mostly
+    empty. ``is_empty``: the page has nothing to judge, or only what another page shows.
     """
 
     trap: Trap | None = None
@@ -103,15 +104,15 @@ class TrapVerdict:
 NO_PAGE = TrapVerdict(is_empty=True)
 """The verdict on an error or a redirect."""
 NO_SUCH_PAGE = TrapVerdict(is_empty=True, is_gone=True)
-"""The verdict on an answer that there is no such page."""
+"""The verdict on a response that says that the page does not exist."""
 
 
 class Traps:
-    """The knowledge of one worker about traps, in bounded memory of at most some 110 MB.
+    """What one worker knows about traps, in bounded memory of at most about 110 MB.
 
-    It is kept for the next crawl of the definition, which fetches what was fetched, refuses what was refused, and takes
-    the same pages for originals, as long as their patterns bring nothing new. Budgets start full again. Each worker of
-    a crawl learns on its own, since a host is fetched from by one worker at a time, mostly the same.
+    It is stored for the next crawl of the definition, which fetches what was fetched, refuses what was refused, and
+    treats the same pages as originals, as long as their patterns bring nothing new. Budgets start full again. Each
+    worker of a crawl learns on its own, because a host is fetched from by one worker at a time, mostly the same.
     """
 
     def __init__(self, settings: TrapsSection) -> None:
@@ -142,14 +143,14 @@ class Traps:
         self._yields.bound = settings.barren
 
     def _forget_refusals(self, pages: int, barren: int, settings: TrapsSection) -> None:
-        """Forget refusals that were based on bounds other than the present ones."""
+        """Forget refusals that were based on limits other than the current ones."""
         for reason, before, now in ((Trap.NOVELTY, pages, settings.pages), (Trap.BARREN, barren, settings.barren)):
             if before != now:
                 self._precedents.forget(reason)
                 self._decisions.forget(reason)
 
     def admit(self, url: str, *, trusted: bool = False, via: str = "") -> Trap | None:
-        """Return the trap for which a link is not followed, or a queued page not fetched; None where it is admitted.
+        """Return the trap for which a link is not followed, or a queued page not fetched; None if it is admitted.
 
         ``trusted`` links were selected by a navigation action of a known application: they are judged only by pages of
         their own pattern. ``via`` is the linking page: a redirect to the same page with an id does not count as known.
@@ -173,7 +174,7 @@ class Traps:
         return Trap.COPY if shorter is not None and self.knows(shorter) else None
 
     def _by_yield(self, url: str, *, trusted: bool) -> Trap | None:
-        """Return a trap where similar pages have had no new content for too long, or led to no content."""
+        """Return a trap if similar pages have had no new content for too long, or led to no content."""
         if self._settings.pages and self._budgets.may_refuse(_host(url)) and self._is_spent(url, trusted=trusted):
             return Trap.NOVELTY
         return Trap.BARREN if self._settings.barren and not trusted and self._is_barren(url) else None
@@ -194,7 +195,7 @@ class Traps:
     def decide(self, own: str, suspects: Sequence[Suspect], again: Iterable[str]) -> Sequence[str]:
         """Learn from a page's links, fetched ``again``, which suspects are session ids; return their names.
 
-        An id in the path is not removed, since no URL without it works; instead each page is followed under one id
+        An id in the path is not removed, because no URL works without it; instead each page is followed under one id
         only.
         """
         self.sessions.asked(own)
@@ -204,7 +205,7 @@ class Traps:
         return found
 
     def shorter(self, url: str) -> str | None:
-        """Return the URL without a part that was found not to change the page, None where it has none.
+        """Return the URL without a part that was found not to change the page; None if it has no such part.
 
         A URL that a former crawl already knew in its full form is not shortened.
         """
@@ -217,7 +218,7 @@ class Traps:
         return name != "" and url not in self._trials and not self._tried(url, self._yields.trial(name))
 
     def _tried(self, url: str, let_through: bool) -> bool:
-        """Remember a URL that is let through as a sample although its pattern is refused; return whether it is one."""
+        """Remember a URL that is fetched as a sample although its pattern is refused; return whether it is one."""
         if let_through:
             self._trials[url] = None
             if len(self._trials) > MAX_TRIALS:
@@ -225,7 +226,7 @@ class Traps:
         return let_through
 
     def barren(self, url: str) -> str:
-        """Return the pattern because of which a URL is refused as leading to no content; empty where there is none."""
+        """Return the pattern for which a URL is refused as leading to no content; empty if there is none."""
         pattern = pattern_of(url)
         held = self._yields.barren_held(pattern) if self._holdings.holds(url) else ""
         return held or self._yields.barren(pattern)
@@ -233,19 +234,20 @@ class Traps:
     def worth(self, url: str) -> float:
         """Return the factor in (0, 1] for a link's score that follows from the content of similar pages.
 
-        Where the host shows web objects elsewhere, pages without any come last.
+        On a host that shows web objects elsewhere, pages without any come last.
         """
         return self._yields.worth(pattern_of(url)) * (WAITS if self._is_view(url) else 1.0)
 
     def _is_view(self, url: str) -> bool:
-        """Return whether a URL shows a known page, not a script, in another way, such as a version or a format."""
+        """Return whether a URL shows a known page (not a script) in another way, such as a version or a format."""
         page, mark, _ = url.partition("?")
         return mark != "" and names_page(page) and self.knows(page)
 
     def gives_way(self, url: str) -> float:
-        """Return the present factor for the score of a URL whose turn has come; below 1 where it should wait.
+        """Return the factor for the score of a URL whose turn has come; it should wait if the factor is below 1.
 
-        It was queued before similar pages had turned out to have less content than others. Each URL is put back once.
+        Similar pages may have turned out to have less content than others after it was queued. Each URL is put back
+        once.
         """
         worth = self.worth(url)
         return worth if worth <= WAITS and not self._gave_way.knows(digest(url)) else 1.0
@@ -255,11 +257,11 @@ class Traps:
         return budget is not None and url not in self._trials and not self._tried(url, budget.trial())
 
     def judge(self, seen: Seen, name: str) -> TrapVerdict:
-        """Compare a page with all that were judged before, and remember it.
+        """Compare a page with all pages judged before, and remember it.
 
-        ``name`` is the name of a probe: letters and digits that are in no page's name. A page with web objects that
-        were not seen before is an original page, whatever its other content. So is a page that was original when it was
-        first seen, in this crawl or a former one.
+        ``name`` is for the URL of a probe: letters and digits that occur in no page's name. A page with web objects
+        that were not seen before is an original page, whatever its other content. So is a page that was original when
+        it was first seen, in this crawl or a former one.
         """
         text = _without_address(seen.text, seen.url)
         drawn, anchors = sketch(text), fingerprint(seen.anchors)
@@ -317,7 +319,7 @@ class Traps:
         return replace(verdict, probe=self._soft_errors.suspect(seen.url, name)) if probes else verdict
 
     def judge_file(self, text: str) -> TrapVerdict:
-        """Compare the running text of a file, which is no page, with everything read before, and remember it.
+        """Compare the running text of a file that is no page with everything read before, and remember it.
 
         A file without new text is empty: it shows pages in another format, such as an export.
         """
@@ -330,15 +332,15 @@ class Traps:
         return np.split(new, np.cumsum([len(group) for group in groups[:-1]]))
 
     def probed(self, url: str, text: str | None) -> None:
-        """Take the text of the response to a probe, None where the status reported a missing page."""
+        """Process the text of the response to a probe; None means that its status reported a missing page."""
         self._soft_errors.answered(url, None if text is None else sketch(_without_address(text, url)))
 
     def fetched(self, url: str, verdict: TrapVerdict, links: Iterable[str], *, is_page: bool = True) -> str:
         """Record the verdict on a fetched page, and the ``links`` that are followed from it.
 
         An error or a redirect shows nothing (``NO_PAGE``). An image, a document or another file is no page
-        (``is_page``), and says nothing about its pattern unless it was judged and is empty. Returns the pattern that
-        this page shows to lead to no content, mostly empty.
+        (``is_page``), and says nothing about its pattern unless it was judged and is empty. Return the pattern that
+        this page shows to lead to no content; mostly empty.
         """
         was_refused = self._refuses(url)
         barren = self._learned(url, verdict, links, is_page=is_page)
@@ -346,7 +348,7 @@ class Traps:
         return barren
 
     def _refuses(self, url: str) -> bool:
-        """Return whether similar pages have had no new content for too long, or led to none, apart from samples."""
+        """Return whether similar pages have had no new content for too long, or led to none, samples apart."""
         is_spent = self._settings.pages > 0 and self._budgets.refusing(pattern_of(url)) is not None
         return is_spent or (self._settings.barren > 0 and self.barren(url) != "")
 
@@ -374,7 +376,7 @@ class Traps:
         return self._yields.note(pattern, brought, share)
 
     def unchanged(self, url: str) -> None:
-        """Record that a page still shows what it showed in a former crawl."""
+        """Record that a page still has the content it had in a former crawl."""
         self._neighbours.confirm(url)
 
     def _brought(
@@ -382,8 +384,9 @@ class Traps:
     ) -> tuple[Brought, float]:
         """Return what kind of content a page brought, and how much that counts, in [0, 1].
 
-        Links to pages like itself, or like others without content, are not new. The target of a redirect is, since it
-        is a page of its own. A page that ``is_viewed``, of which another version was fetched before, repeats nothing.
+        Links to pages like itself, or like others without content, are not new. The target of a redirect is new,
+        because it is a page of its own. A page that ``is_viewed``, of which another version was fetched before, repeats
+        nothing.
         """
         if verdict.has_objects:
             return Brought.CONTENT, 1.0
@@ -419,7 +422,7 @@ class Traps:
         return {"tables": text, **urls, **shown}
 
     def restore(self, state: Arrays) -> None:
-        """Restore a result of ``state``. Raises ``ValueError`` where it is invalid, and changes nothing then."""
+        """Restore a result of ``state``. Raises ``ValueError``, and changes nothing, if it is invalid."""
         budgets, soft_errors, aliases = Budgets(self._settings.pages), SoftErrors(), Aliases()
         yields, sessions = Yields(self._settings.barren), SessionIds()
         try:
@@ -443,8 +446,8 @@ class Traps:
     def inherit(self, state: Arrays) -> None:
         """Add what a worker of a former crawl of the definition knew, given its ``state``.
 
-        Budgets are left out: those of this crawl are full. Raises ``ValueError`` where it is invalid, and changes
-        nothing then.
+        Budgets are left out: those of this crawl are full. Raises ``ValueError``, and changes nothing, if it is
+        invalid.
         """
         other = Traps(self._settings)
         other.restore(state)
@@ -468,7 +471,7 @@ def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:
 
 
 def _says_known(sentences: NDArray[np.bool_]) -> bool:
-    """Return whether enough sentences are known for the object to be another version of one read before."""
+    """Return whether enough sentences are known for the object to be another version of an earlier one."""
     return len(sentences) >= MIN_KNOWN and int(np.count_nonzero(sentences)) < len(sentences) * NEW_SHARE
 
 
@@ -503,7 +506,7 @@ def _hashes(texts: Sequence[str], site: str) -> Hashes:
 
 
 def _keys(seen: Seen) -> Sequence[int]:
-    """Return a hash of each object of a page, based on its text where that is distinctive; each once."""
+    """Return a hash of each object of a page, based on its text if that is distinctive; each once."""
     pairs = zip(seen.objects, seen.identities, strict=False)
     hashes = [(_hashes((text,), seen.site), who) for text, who in pairs]
     return list(
@@ -516,7 +519,7 @@ def _salt(site: str) -> bytes:
 
 
 def _identified(identities: Sequence[str], site: str, kind: bytes = b"identity") -> Hashes:
-    """Return a hash of each identity of a site, or name of another ``kind``; they differ from hashes of texts."""
+    """Return a hash of each identity on a site, or name of another ``kind``; they differ from hashes of texts."""
     found = [
         int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, salt=_salt(site), person=kind).digest())
         for each in identities
@@ -525,7 +528,7 @@ def _identified(identities: Sequence[str], site: str, kind: bytes = b"identity")
 
 
 def _without_address(text: str, url: str) -> str:
-    """Remove a page's own URL from its text, since error pages often repeat it."""
+    """Remove a page's own URL from its text, because error pages often repeat it."""
     path = url.split("/", 3)[3]
     for name in (url, path, path.partition("?")[0].rstrip("/").rpartition("/")[2]):
         if len(name) >= _LONG_ENOUGH:

@@ -1,10 +1,10 @@
-"""Learns which patterns of URLs lead to no content, and which to objects that other pages show together.
+"""Learn which patterns of URLs lead to no content, and which lead to objects that other pages show together.
 
-Unknown software has such pages beside every post. Their patterns are refused once they have been tried, and one of
-their URLs is tried again from time to time, so that a wrong refusal corrects itself.
+Unknown software has such pages beside every post. Their patterns are refused after some attempts, and one of their URLs
+is tried again from time to time, so that a wrong refusal corrects itself.
 
-Whichever page is fetched first, the credit for an object goes to the pages that show several. Otherwise a crawl that
-meets messages before their threads would take both for worth their requests.
+Whichever page is fetched first, the credit for an object goes to pages that show several objects. Otherwise a crawl
+that meets messages before their threads would consider both worth their requests.
 """
 
 from collections import Counter, OrderedDict
@@ -20,41 +20,41 @@ from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN, MAX_PATTERNS
 from aahcrawler.traps.patterns import UrlPattern, pattern_of
 
 MIN_WORTH = 0.1
-"""The least part of its score that a link keeps, whatever pages like it have brought."""
+"""The smallest factor for a link's score, whatever similar pages have brought."""
 MIN_CONTENT = 0.01
-"""The content of a pattern below which it has none: what is left of sums of shares that were withdrawn."""
+"""A pattern with less content than this has none; withdrawn shares may leave such a rest."""
 IN_A_ROW = 4.0
-"""The empty pages in a row that are borne, in multiples of the bound: lists that are turned beyond their end."""
+"""How many empty pages in a row are tolerated, in multiples of the bound: lists have pages beyond their end."""
 IN_A_ROW_SHARE = 0.25
-"""The empty pages in a row that are borne in any case, as a part of the pages that had content before them."""
+"""How many empty pages in a row are tolerated in any case, as a share of the earlier pages with content."""
 LINKED = 4
-"""The pages with content behind new links that count as much as content: each is worth about two requests."""
+"""How many pages with content behind new links count as much as content: each is worth about two requests."""
 MIN_EXPECTED = 0.5
-"""The pages with content that are to be expected behind the new links of a page that counts for these."""
+"""How many pages with content must be expected behind a page's new links for these to count."""
 FAMILY = 2.0
-"""The empty pages of a family of patterns that are borne, in multiples of those of one pattern."""
+"""How many empty pages of a family of patterns are tolerated, in multiples of those of one pattern."""
 HELD_GAIN = 2.0
-"""The empty pages that one with content makes up for where other pages are known to show what they show."""
+"""How many empty pages one page with content makes up for, if other pages are known to show the same objects."""
 
 HELD = " (shown by others)"
-"""What the names of patterns end with that count those URLs alone whose objects other pages showed."""
+"""The suffix of a pattern's name for those of its URLs whose objects other pages showed."""
 
 
 class Brought(Enum):
     """The kinds of content that a page brought to its crawl."""
 
     CONTENT = "content"
-    """Web objects that are new, or links to pages like others that had some."""
+    """New web objects, or links to pages like others that had some."""
     LINKS = "links"
-    """Links that are new, of which nobody knows where they lead."""
+    """New links to pages of unknown kind."""
     NEWS = "news"
-    """Nothing but text that is new: a quarter as empty as a page without."""
+    """New text only: a quarter as empty as a page without any."""
     TEXT = "text"
-    """Nothing but text, most of which was read before."""
+    """Text only, most of it read before."""
     REPEATED = "repeated"
-    """Web objects that other pages show, each among others, and nothing else."""
+    """Only web objects that other pages show among others."""
     GONE = "gone"
-    """An answer that there is no such page: it says less of pages that are there."""
+    """A response that the page does not exist, which says less about existing pages."""
     NOTHING = "nothing"
 
 
@@ -73,7 +73,7 @@ _EMPTY = {
 class Yield:
     """What the pages of a pattern brought: how many had ``content``, and how many were ``empty``.
 
-    ``repeated`` of the empty ones showed web objects that other pages show as well.
+    ``repeated`` of the empty ones showed web objects that other pages also show.
     """
 
     content: float = 0.0
@@ -81,18 +81,18 @@ class Yield:
     refused: int = 0
     repeated: float = 0.0
     run: float = 0.0
-    """The empty pages since the last one with content, those with new text counted twice as much."""
+    """The empty pages since the last one with content; those with new text count twice."""
     pages: int = 0
     shown: float = 0.0
-    """The pages that were fetched, and those of them that showed web objects which no other page shows."""
+    """The pages that were fetched, and how many of them showed web objects that no other page shows."""
     linked: int = 0
-    """The pages that links led to, fetched or not."""
+    """How many pages were linked to, fetched or not."""
 
     def is_barren(self, bound: float, gain: float = GAIN) -> bool:
         """Return whether the empty pages exceed ``bound`` plus ``gain`` for each page with content.
 
-        However many had content, ``IN_A_ROW`` times the bound of empty pages since the last of them are enough, unless
-        that is less than ``IN_A_ROW_SHARE`` of them.
+        Also return True if the empty pages since the last page with content reach ``IN_A_ROW`` times the bound and
+        ``IN_A_ROW_SHARE`` of the pages with content.
         """
         in_a_row = max(IN_A_ROW * bound, IN_A_ROW_SHARE * self.content)
         return bound > 0 and (self.empty >= bound + gain * self.content or self.run >= in_a_row)
@@ -140,13 +140,13 @@ class Yields:
         return turned
 
     def expect(self, pattern: UrlPattern) -> None:
-        """Count a page that was linked to for the first time."""
+        """Count a page to which a link led for the first time."""
         self._of(pattern.detail).linked += 1
 
     def is_open(self, pattern: UrlPattern) -> bool:
-        """Return whether a link to a page of a pattern counts as new although the yield of the pattern is unknown.
+        """Return whether a link to a page of a pattern counts as new although the pattern's yield is unknown.
 
-        It does not where as many of its pages wait as are needed to judge the pattern.
+        It does not count once enough of its pages are queued to judge the pattern.
         """
         known = self._yields.get(pattern.detail)
         if known is None:
@@ -155,9 +155,9 @@ class Yields:
         return not is_known and known.linked - known.pages < max(1, self.bound)
 
     def note_held(self, pattern: UrlPattern, brought: Brought) -> None:
-        """Record what a page brought whose object is known to be shown by another page.
+        """Record what a page brought whose object is known to be on another page.
 
-        New links on it do not count either way, since the other page has most of them as well.
+        New links on it do not count either way, because the other page has most of them as well.
         """
         if brought is Brought.LINKS:
             return
@@ -168,13 +168,13 @@ class Yields:
         known.repeated += is_repeat
 
     def barren_held(self, pattern: UrlPattern) -> str:
-        """Return the name of such pages of a pattern where they have shown nothing else, else an empty text."""
+        """Return the pattern's name for pages whose objects others show, if they brought nothing else; else empty."""
         name = pattern.detail + HELD
         known = self._yields.get(name)
         return name if known is not None and known.is_barren(self.bound, HELD_GAIN) else ""
 
     def withdraw(self, pattern: UrlPattern, share: float) -> None:
-        """Record that another page shows a ``share`` in (0, 1] of a page's content among others.
+        """Record that another page shows a ``share`` in (0, 1] of a page's content among other objects.
 
         The page then counts as if it had repeated the other one.
         """
@@ -208,13 +208,13 @@ class Yields:
         return known is not None and 2 * known.repeated > known.empty
 
     def barren(self, pattern: UrlPattern) -> str:
-        """Return the name of the pattern or family that makes a pattern barren; empty where none does."""
+        """Return the name of the pattern or family that makes a pattern barren; empty if none does."""
         if self.has_content(pattern):
             return pattern.detail if self._is_barren(pattern.detail, self.bound) else ""
         return next((name for name, bound in self._bounds(pattern) if self._is_barren(name, bound)), "")
 
     def trial(self, name: str) -> bool:
-        """Count a refusal of a barren pattern; return whether this URL is let through nevertheless, as a sample."""
+        """Count a refusal of a barren pattern; return whether this URL is fetched nevertheless, as a sample."""
         known = self._of(name)
         known.refused += 1
         return known.refused >= FIRST_TRIAL and known.refused & (known.refused - 1) == 0
@@ -252,7 +252,7 @@ class Yields:
         return known
 
     def join(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Add what another worker learned, given its ``state``; parts of both may come from the same former crawls."""
+        """Add what another worker learned, given its ``state``. Both may include the same former crawls."""
         for name, values in state.items():
             own, other = self._of(name), _restored(values)
             own.content, own.empty = max(own.content, other.content), max(own.empty, other.empty)
@@ -267,7 +267,7 @@ class Yields:
         return {name: astuple(each) for name, each in self._yields.items()}
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` where it is invalid.
+        """Restore a result of ``state``. Raises ``ValueError`` or ``TypeError`` if it is invalid.
 
         Older states are accepted: those with three numbers for each pattern lack counts of repeated pages and runs,
         those with five lack counts of all pages.
@@ -282,15 +282,15 @@ def _restored(values: Sequence[float]) -> Yield:
 
 
 MAX_OBJECTS: Final = 100_000
-"""Objects alone on their pages that are remembered, the last ones."""
+"""How many objects that are alone on their pages are remembered: the last ones."""
 MAX_HOLDING_PATTERNS: Final = 10_000
 MAX_HELD: Final = 200_000
-"""URLs of objects that are remembered, the last ones."""
+"""How many URLs of objects are remembered: the last ones."""
 
 
 @dataclass(slots=True)
 class _Shown:
-    """The pages with objects of one pattern, how many of them had ``several`` objects, and the URL of one."""
+    """The pages of one pattern that have objects, how many of them had ``several`` objects, and the URL of one."""
 
     url: str
     pages: int = 0
@@ -300,7 +300,7 @@ class _Shown:
     def shows_several(self) -> bool:
         """Whether the pages count as showing several objects.
 
-        One in eight is enough, as most threads have one message.
+        One in eight is enough, because most threads have only one message.
         """
         return self.several > 0 and GAIN * self.several >= self.pages
 
@@ -331,8 +331,8 @@ class Holdings:
     def show(self, url: str, objects: Sequence[int]) -> Mapping[str, int]:
         """Record the hashes of a page's objects; return how many of them were alone on pages of other patterns.
 
-        Each of these patterns is named by the URL of one such page. Each object is counted once, and only for a page of
-        a pattern that shows several objects, against a pattern that does not.
+        Each of these patterns is given by the URL of one such page. Each object is counted once, and only if the page's
+        pattern shows several objects while the other pattern does not.
         """
         if not objects:
             return {}
@@ -376,9 +376,9 @@ class Holdings:
 
     @classmethod
     def restored(cls, state: Arrays) -> "Holdings":
-        """Return the holdings with this ``state``, empty ones if it has none.
+        """Return the holdings with this ``state``; empty ones if it has none.
 
-        Raises ``ValueError`` where it is damaged.
+        Raises ``ValueError`` if it is damaged.
         """
         holdings = cls()
         if "alone" not in state:
@@ -398,7 +398,7 @@ class Holdings:
         return holdings
 
     def join(self, state: Arrays) -> None:
-        """Add what another worker learned, given its ``state``; parts of both may come from the same former crawls."""
+        """Add what another worker learned, given its ``state``. Both may include the same former crawls."""
         other = Holdings.restored(state)
         for name, shown in other._patterns.items():  # noqa: SLF001
             own = self._of(name, shown.url)

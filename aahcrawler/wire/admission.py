@@ -1,4 +1,4 @@
-"""The protocol by which the crawl decides whether a request may go to an IP address now."""
+"""The protocol by which the crawl decides whether a request may go to an IP address at this moment."""
 
 import asyncio
 from ipaddress import IPv6Address, ip_address
@@ -11,9 +11,9 @@ class Admission(Protocol):
     async def enter(self, address: str, port: int) -> None:
         """Wait until a request may be sent to an IP address; raise any exception to end the fetch instead.
 
-        Where only a proxy knows the IP address, the host's name is passed in its place. The client calls this only for
-        IP addresses that the policy allows, before it connects or sends. The time spent here counts against no timeout
-        of the wire client. Entering an IP address releases the one entered before.
+        If only a proxy knows the IP address, the host's name is passed in its place. The client calls this only for IP
+        addresses that the policy allows, before it connects or sends. The time spent here counts against no timeout of
+        the wire client. Entering an IP address releases the one entered before.
         """
         ...
 
@@ -38,7 +38,7 @@ class Waiting:
 
 
 def machine(address: str, port: int) -> str:
-    """Return how an IP address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
+    """Return the name under which an IP address is claimed: its one spelling, on loopback with the port, as for queues.
 
     >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
     ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')

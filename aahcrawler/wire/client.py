@@ -1,4 +1,4 @@
-"""The wire client: sends one request, returns one response, and captures every byte of both."""
+"""The wire client: send one request, return one response, and capture every byte of both."""
 
 import asyncio
 from collections.abc import Callable
@@ -64,18 +64,14 @@ SPOOL_THREADS = 4
 CLOSE_SECONDS = 2.0
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class WireResponse:
     """A response of any status.
 
-    ``headers`` are in the order and case of the wire. ``payload`` is the body without transfer coding, content coding
-    still on, at most ``WireRequest.keep`` bytes of it; ``payload_complete`` says that this is the server's whole body.
-    ``elapsed`` is the duration of the exchange in seconds, ``latency`` the seconds until its first byte. The caller
-    closes the exchange of the response.
+    ``headers`` are in the order and case in which they were received. ``payload`` is the body without transfer coding,
+    but with content coding, at most ``WireRequest.keep`` bytes of it; ``payload_complete`` says whether this is the
+    server's whole body. ``elapsed`` is the duration of the exchange in seconds, ``latency`` the seconds until its first
+    byte. The caller closes the exchange of the response.
     """
 
     exchange: Exchange
@@ -97,11 +93,11 @@ class _Sent:
     started: float
     deadline: float
     proxy: Proxy | None = None
-    """The proxy that the request is handed to."""
+    """The proxy to which the request is sent."""
 
     @property
     def with_login(self) -> bytes:
-        """The bytes as sent, with the proxy's login; the archived request leaves the login out."""
+        """The bytes as sent, including the login for the proxy, which the archived request does not include."""
         login = authorization(self.proxy) if self.proxy is not None else ""
         if not login:
             return self.raw
@@ -110,12 +106,12 @@ class _Sent:
 
     @property
     def relay(self) -> Relay | None:
-        """What the response is relayed to; the relay does not see a proxy's demand for a login."""
+        """The relay that receives the response. It does not receive a proxy's demand for a login."""
         relay = self.request.relay
         return relay if relay is None or self.proxy is None else Withholding(relay, LOGIN)
 
     def later(self, seconds: float) -> "_Sent":
-        """Return the same request, begun ``seconds`` later."""
+        """Return the same request, with times moved ``seconds`` later."""
         return replace(self, started=self.started + seconds, deadline=self.deadline + seconds) if seconds else self
 
 
@@ -131,7 +127,7 @@ class WireClient:
     Only a response whose head does not arrive whole is an error.
     """
 
-    def __init__(self, settings: WireSettings, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, settings: WireSettings, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._settings = settings
         self._now = now
         self._executor = ThreadPoolExecutor(SPOOL_THREADS, thread_name_prefix="spool")
@@ -141,9 +137,9 @@ class WireClient:
     async def fetch(self, request: WireRequest) -> WireResponse:
         """Return the response to a request, whatever its status.
 
-        Each request is sent once. Where no response comes, the caller decides whether to retry, even where the server
-        closed a kept-alive connection just as the request was sent. Raises ``WireError`` or an exception of the
-        request's ``admission``, and nothing else except on cancellation.
+        Each request is sent once. If no response comes, the caller decides whether to retry, even if the server closed
+        a kept-alive connection just as the request was sent. Raises ``WireError`` or an exception of the request's
+        ``admission``, and nothing else except on cancellation.
         """
         target = target_of(request.url)
         started = asyncio.get_running_loop().time()

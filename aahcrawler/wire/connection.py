@@ -17,12 +17,12 @@ from aahcrawler.wire.request import Origin
 from aahcrawler.wire.settings import KeepAlive
 
 _QUICK_ACK: int | None = getattr(sockets, "TCP_QUICKACK", None)
-"""Linux only."""
+"""The socket option to acknowledge at once; None on systems other than Linux."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds to wait for the first byte and between bytes, and the loop time at which the exchange must be over.
+    """Seconds to wait for the first byte and between bytes, and the loop time at which the exchange must end.
 
     Once the event ``until`` is set, the exchange ends at once.
     """
@@ -37,8 +37,8 @@ class Patience:
 class End:
     """The other end of a connection.
 
-    ``ip_address`` is empty where only a proxy knows it, ``proxy`` names that proxy, and ``tls_problem`` says what was
-    wrong with a certificate that was accepted all the same.
+    ``ip_address`` is empty if only a proxy knows it; ``proxy`` names that proxy; ``tls_problem`` says what is wrong
+    with a certificate that was accepted nevertheless.
     """
 
     ip_address: str = ""
@@ -54,16 +54,16 @@ class Owner(Protocol):
         ...
 
     def closed(self, connection: "Connection") -> None:
-        """Unregister a connection that cannot be used any more."""
+        """Unregister a connection that can no longer be used."""
         ...
 
 
 class Connection(asyncio.Protocol):
     """A connection with the states idle -> receiving -> idle | closed.
 
-    While the captured bytes of a reception are written to disk (in ``executor``), reading is paused, so that memory
-    stays bounded however fast the server sends. Bytes that arrive while the connection is idle belong to no response:
-    they close it.
+    While captured bytes are written to disk (in ``executor``), reading is paused, so that memory stays bounded however
+    fast the server sends. Bytes that arrive while the connection is idle belong to no response; they close the
+    connection.
     """
 
     def __init__(self, executor: Executor, owner: Owner) -> None:
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
     async def exchange(self, request: bytes, reception: Reception, patience: Patience) -> float:
         """Send a request and fill the reception; return the seconds until the first byte came.
 
-        Raise ``WireError`` when the head of the response does not come whole. The connection is closed unless the
+        Raises ``WireError`` if the head of the response does not come whole. The connection is closed unless the
         response ended where its framing says and the server keeps it open.
         """
         assert self._transport is not None  # noqa: S101
@@ -158,8 +158,8 @@ class Connection(asyncio.Protocol):
     def _acknowledge(self) -> None:
         """Acknowledge the head of a response at once.
 
-        Many servers send head and body in two writes, and hold the second back until the first is acknowledged; the
-        system would delay the acknowledgement by 40 ms.
+        Many servers send head and body in two writes, and delay the second until the first is acknowledged; the system
+        would delay the acknowledgement by 40 ms.
         """
         assert self._transport is not None  # noqa: S101
         socket = self._transport.get_extra_info("socket")
@@ -275,8 +275,8 @@ def _spool_error(error: BaseException) -> SpoolError:
 class Pool:
     """Tracks all connections, and the idle ones by origin.
 
-    The most recently used one is taken first; the one idle longest is closed when there are too many. A connection
-    keeps the IP address that was checked when it was opened, whatever the name service says of its host later.
+    The most recently used one is taken first; the one idle longest is closed if there are too many. A connection keeps
+    the IP address that was checked when it was opened, whatever the name service says later.
     """
 
     def __init__(self, settings: KeepAlive) -> None:
@@ -288,12 +288,12 @@ class Pool:
         self._timers: dict[Connection, asyncio.TimerHandle] = {}
 
     def opened(self, connection: Connection) -> None:
-        """Count a connection in."""
+        """Register an open connection."""
         self._open.add(connection)
         self._all_closed.clear()
 
     def closed(self, connection: Connection) -> None:
-        """Count a connection out."""
+        """Unregister a closed connection."""
         self._open.discard(connection)
         self._forget(connection)
         if not self._open:
@@ -308,7 +308,7 @@ class Pool:
                 await asyncio.wait_for(self._all_closed.wait(), patience)
 
     def take(self, origin: Origin) -> Connection | None:
-        """Remove and return an idle connection to an origin, None where there is none."""
+        """Remove and return an idle connection to an origin; None if there is none."""
         while waiting := self._by_origin.get(origin):
             connection = waiting[-1]
             self._forget(connection)
@@ -318,7 +318,7 @@ class Pool:
         return None
 
     def put(self, origin: Origin, connection: Connection) -> None:
-        """Keep a usable connection, and close those beyond the limits."""
+        """Keep a usable connection for reuse, closing connections beyond the limits."""
         if not connection.usable or self._settings.seconds <= 0 or self._settings.connections < 1:
             connection.close()
             return

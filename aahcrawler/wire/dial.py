@@ -1,4 +1,4 @@
-"""Opens connections to origins; the IP address of each is checked against the policy first."""
+"""Open connections to origins, checking the IP address of each against the policy first."""
 
 import asyncio
 import socket
@@ -23,15 +23,15 @@ from aahcrawler.wire.tunnel import open_tunnel
 
 SHUTDOWN_SECONDS = 2.0
 PROXY_SECONDS = 10.0
-"""The most seconds until a proxy has to accept a connection."""
+"""The most seconds in which a proxy must accept a connection."""
 
 
 class Dialler:
     """Opens connections, directly or through proxies.
 
     The IP address is checked before connecting and again on the connected socket, before any byte is sent, so that
-    neither a mapping nor a name that changes its IP address gets past the policy. Where a proxy resolves the host, only
-    the host's name can be checked. Proxies themselves may be on any network: the definition names them.
+    neither a mapping nor a name that changes its IP address gets past the policy. If a proxy resolves the host, only
+    the host's name can be checked. Proxies themselves may be on any network, because the definition names them.
     """
 
     def __init__(self, settings: WireSettings, factory: Callable[[], Connection]) -> None:
@@ -171,11 +171,11 @@ class Dialler:
 
 
 LEGACY_SERVER_CONNECT = 0x4
-"""OpenSSL's option of that name, which Python's ``ssl`` names only from 3.12 on."""
+"""OpenSSL's option of that name, which Python's ``ssl`` defines only from 3.12 on."""
 
 
 class TlsContexts:
-    """Creates each TLS context once."""
+    """Creates the TLS context for each setting once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Tls, bool], ssl.SSLContext] = {}
@@ -194,7 +194,7 @@ class TlsContexts:
 def tls_context(tls: Tls, *, verify: bool) -> ssl.SSLContext:
     """Return the system's default context with a host's certificates; without ``verify``, one that accepts any.
 
-    Raises ``OSError`` (``ssl.SSLError`` included) for files that cannot be used.
+    Raises ``OSError`` (``ssl.SSLError`` included) for unusable files.
     """
     context = ssl.create_default_context()
     if tls.ca_file is not None:

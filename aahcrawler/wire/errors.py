@@ -1,4 +1,4 @@
-"""Why a request got no response, and whether a retry makes sense."""
+"""Errors that say why a request got no response, and whether a retry makes sense."""
 
 from enum import StrEnum
 from typing import ClassVar
@@ -7,7 +7,7 @@ from aahcrawler.exchange import Exchange, Truncation
 
 
 class WireReason(StrEnum):
-    """The kind of failure, in the word that counts and reports use."""
+    """The kind of failure, as the word that counts and reports use."""
 
     REQUEST = "request"
     RESOLVE = "resolve"
@@ -27,8 +27,8 @@ class WireReason(StrEnum):
 class WireError(Exception):
     """Raised for a request that ended without a response.
 
-    ``retryable`` says whether the same request may succeed later. ``exchange`` has the bytes that passed over the
-    connection when at least a status line came, else None; the handler of the error closes it.
+    ``retryable`` says whether the same request may succeed later. If at least a status line came, ``exchange`` has the
+    bytes that passed over the connection, and whoever handles the error closes it; otherwise it is None.
     """
 
     reason: ClassVar[WireReason]
@@ -41,13 +41,13 @@ class WireError(Exception):
 
 
 class InvalidRequestError(WireError):
-    """The request cannot be sent: the message says which part of it is wrong. Nothing was sent."""
+    """Raised when the request cannot be sent; the message says which part is wrong. Nothing was sent."""
 
     reason = WireReason.REQUEST
 
 
 class ResolveError(WireError):
-    """The host has no IP address. Retryable where the name service failed rather than the name."""
+    """Raised when the host has no IP address. Retryable if the name service failed."""
 
     reason = WireReason.RESOLVE
 
@@ -57,26 +57,26 @@ class ResolveError(WireError):
 
 
 class RefusedAddressError(WireError):
-    """The host resolves to an IP address that the crawl must not connect to. Nothing was sent."""
+    """Raised when the host resolves to an IP address to which the crawl must not connect. Nothing was sent."""
 
     reason = WireReason.ADDRESS
 
 
 class ConnectError(WireError):
-    """Raised where none of the host's addresses accepted a connection."""
+    """Raised when none of the host's addresses accepted a connection."""
 
     reason = WireReason.CONNECT
     retryable = True
 
 
 class TlsError(WireError):
-    """The handshake failed: a certificate that does not verify, or no version or cipher in common."""
+    """Raised when the handshake failed: a certificate does not verify, or there is no common version or cipher."""
 
     reason = WireReason.TLS
 
 
 class WireTimeoutError(WireError, TimeoutError):
-    """Time ran out before the head of the response was complete."""
+    """Raised when time ran out before the head of the response was complete."""
 
     reason = WireReason.TIMEOUT
     truncation = Truncation.TIME
@@ -84,7 +84,7 @@ class WireTimeoutError(WireError, TimeoutError):
 
 
 class DisconnectError(WireError):
-    """The server closed the connection before the head of the response was complete."""
+    """Raised when the server closed the connection before the head of the response was complete."""
 
     reason = WireReason.DISCONNECT
     truncation = Truncation.DISCONNECT
@@ -92,27 +92,27 @@ class DisconnectError(WireError):
 
 
 class ProtocolError(WireError):
-    """Raised where the response is not HTTP/1. Retryable where it may be the rest of an earlier response."""
+    """Raised when the response is not HTTP/1. Retryable if it may be the rest of an earlier response."""
 
     reason = WireReason.PROTOCOL
 
 
 class HeaderLimitError(WireError):
-    """The head of the response has more bytes or more lines than the settings allow."""
+    """Raised when the head of the response has more bytes or lines than the settings allow."""
 
     reason = WireReason.HEADERS
     truncation = Truncation.LENGTH
 
 
 class SpoolError(WireError):
-    """The response could not be written to the spool folder; the message has the system's reason."""
+    """Raised when the response could not be written to the spool folder; the message has the system's reason."""
 
     reason = WireReason.SPOOL
     retryable = True
 
 
 class ProxyError(WireError):
-    """The proxy broke off or broke its protocol, so nothing is known of the site. ``proxy`` names it."""
+    """Raised when the proxy disconnects or breaks the protocol, so nothing is known of the site. ``proxy`` names it."""
 
     reason = WireReason.PROXY
     retryable = True
@@ -123,13 +123,13 @@ class ProxyError(WireError):
 
 
 class ProxyRefusedError(ProxyError):
-    """The proxy does not let this client connect to that host."""
+    """Raised when the proxy does not allow this client to connect to that host."""
 
     reason = WireReason.PROXY_REFUSED
     retryable = False
 
 
 class ProxyUnavailableError(ProxyError):
-    """The proxy cannot be reached, or rejects this client; the same holds for every host."""
+    """Raised when the proxy cannot be reached, or rejects this client; the same holds for every host."""
 
     reason = WireReason.PROXY_UNAVAILABLE

@@ -1,4 +1,4 @@
-"""Resolves host names, and decides which IP addresses a crawl may connect to."""
+"""Resolve host names, and decide to which IP addresses a crawl may connect."""
 
 import asyncio
 import ipaddress
@@ -25,9 +25,9 @@ _TRANSIENT = {getattr(socket, name) for name in ("EAI_AGAIN", "EAI_FAIL", "EAI_S
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An IP address to connect to; ``sockaddr`` is what the socket of that family takes.
+    """An IP address to connect to; ``sockaddr`` is in the form that a socket of that family takes.
 
-    Where a proxy resolves the host, the family is ``AF_UNSPEC`` and ``sockaddr`` holds the host's name.
+    If a proxy resolves the host, the family is ``AF_UNSPEC`` and ``sockaddr`` holds the host's name.
     """
 
     family: socket.AddressFamily
@@ -46,12 +46,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class IpPolicy:
-    """Decides which IP addresses the crawl may connect to.
+    """Decides to which IP addresses the crawl may connect.
 
-    Only global unicast IP addresses are allowed by default. ``allow_private`` opens everything (True) or the networks
-    given. ``resolve`` maps host names to ``address``, ``address:port`` or ``[address]:port`` without asking the name
+    Only global unicast IP addresses are allowed by default. ``allow_private`` allows all others (True) or the given
+    networks. ``resolve`` maps host names to ``address``, ``address:port`` or ``[address]:port`` without asking the name
     service; a mapped port replaces the URL's. A mapping does not allow its address: a test world on loopback needs
-    ``allow_private`` as well. Raise ``ValueError`` for a mapping that is no IP address.
+    ``allow_private`` as well. Raises ``ValueError`` for a mapping that is no IP address.
     """
 
     allow_private: bool | tuple[Network, ...] = False
@@ -62,7 +62,7 @@ class IpPolicy:
             self.mapped(host, 80)
 
     def refusal(self, address: str) -> str | None:
-        """Say why an IP address must not be connected to, in a few words; None when it may be."""
+        """Return why an IP address must not be connected to, in a few words; None if it may be."""
         parsed = ipaddress.ip_address(address.partition("%")[0])
         for inner in (parsed, *_embedded(parsed)):
             why = _not_public(inner)
@@ -71,7 +71,7 @@ class IpPolicy:
         return None
 
     def mapped(self, host: str, port: int) -> Candidate | None:
-        """Return the address that ``resolve`` gives a host, None for a host it does not name."""
+        """Return the address that ``resolve`` gives for a host; None if it does not contain the host."""
         target = self.resolve.get(host) or self.resolve.get(host.rstrip("."))
         if target is None:
             return None
@@ -92,7 +92,7 @@ class IpPolicy:
 class Resolver:
     """Resolves hosts to IP addresses that the policy allows, and caches them for ``ttl`` seconds.
 
-    ``getaddrinfo`` reports no time to live, so ``ttl`` is a cap. Failures are not cached.
+    ``getaddrinfo`` reports no time to live, so ``ttl`` is an upper limit. Failures are not cached.
     """
 
     def __init__(self, policy: IpPolicy, ttl: float) -> None:
@@ -103,7 +103,7 @@ class Resolver:
     async def candidates(self, host: str, port: int) -> tuple[Candidate, ...]:
         """Return the allowed IP addresses in the order of the name service.
 
-        Raise ``ResolveError`` where there is no IP address and ``RefusedAddressError`` where none is allowed.
+        Raises ``ResolveError`` if there is no IP address and ``RefusedAddressError`` if none is allowed.
         """
         known = self._known_at_once(host, port)
         return self._allowed(host, (known,) if known else await self._look_up(host, port))
@@ -169,7 +169,7 @@ def _literal(text: str) -> Address | None:
 
 
 def _spelled_oddly(host: str, port: int) -> Candidate | None:
-    """Return the IPv4 address that many resolvers read in a host such as ``0x7f.1`` or ``2130706433``."""
+    """Return the IPv4 address that many resolvers see in a host such as ``0x7f.1`` or ``2130706433``; None if none."""
     try:
         return _candidate(IPv4Address(socket.inet_aton(host.rstrip("."))), port)
     except (OSError, UnicodeError, ValueError):
@@ -177,7 +177,7 @@ def _spelled_oddly(host: str, port: int) -> Candidate | None:
 
 
 def _is_local_name(host: str) -> bool:
-    """Return whether a name stands for the machine that resolves it (RFC 6761, section 6.3)."""
+    """Return whether a name denotes the machine that resolves it (RFC 6761, section 6.3)."""
     name = host.rstrip(".").lower()
     return name == "localhost" or name.endswith(".localhost")
 

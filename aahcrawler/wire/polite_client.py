@@ -1,6 +1,6 @@
-"""Fetches single pages outside of a crawl, with its manners: robots.txt, delays, Retry-After, bounds, who asks.
+"""Fetch single pages outside a crawl, but as politely as one: robots.txt, delays, Retry-After, limits, User-Agent.
 
-Delays are kept between the fetches of one ``PoliteClient``; of crawls that run at the same time it knows nothing.
+Delays apply between the fetches of one ``PoliteClient``; it knows nothing of crawls that run at the same time.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from aahcrawler.wire.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreach
 from online_analysis.icd import Politeness
 
 MAX_DELAY: Final = 20.0
-"""Seconds beyond which nobody waits who only looks; a crawl does."""
+"""The most seconds that a person waits for a page; a longer delay is an error. Crawls do wait longer."""
 
 
 class DelayError(Exception):
-    """The next fetch may begin only after so many ``seconds``, for which nobody waits."""
+    """Raised when the next fetch may begin only after so many ``seconds`` that waiting is not worthwhile."""
 
     reason: Final = "timeout"
 
@@ -39,14 +39,14 @@ class DelayError(Exception):
 
 
 class TooManyRedirectsError(Exception):
-    """A URL redirects on and on."""
+    """Raised when a URL leads to more redirects than are followed."""
 
     def __init__(self, url: str) -> None:
         super().__init__(f"{url}: too many redirects, more than {MAX_REDIRECTS}")
 
 
 class Turns:
-    """Keeps fetches apart that go to one name, a host or an IP address. For any thread."""
+    """Keeps fetches from one name, a host or an IP address, apart in time. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -54,9 +54,9 @@ class Turns:
         self._next: dict[str, float] = {}
 
     def reserve(self, name: str, delay: float, patience: float = inf) -> float:
-        """Reserve the next fetch, ``delay`` seconds before the one after it; return how soon it may begin, in seconds.
+        """Reserve the next fetch, ``delay`` seconds before the one after it; return in how many seconds it may begin.
 
-        Raise ``DelayError``, and reserve nothing, where that is more than ``patience``.
+        Raises ``DelayError``, and reserves nothing, if that is more than ``patience``.
         """
         with self._lock:
             now = self._clock()
@@ -68,14 +68,14 @@ class Turns:
         return at - now
 
     def ended(self, name: str, delay: float) -> None:
-        """Let the delay begin anew: a fetch has just ended."""
+        """Restart the delay, because a fetch has just ended."""
         with self._lock:
             self._next[name] = max(self._next.get(name, 0.0), self._clock() + delay)
 
 
 @dataclass(slots=True)
 class _Turn:
-    """The turn of one request at the machines that its host's name leads to (``wire.admission.Admission``)."""
+    """The turn of one request at each IP address to which its host resolves (an ``wire.admission.Admission``)."""
 
     machines: Turns
     delay: float
@@ -83,7 +83,7 @@ class _Turn:
     name: str = ""
 
     async def enter(self, address: str, port: int) -> None:
-        """Return when the machine may be asked; raise ``DelayError`` where nobody waits so long."""
+        """Wait until the IP address may be fetched from. Raises ``DelayError`` if that takes too long."""
         name = machine(address, port)
         if self.delay and name != self.name:
             self.leave()
@@ -91,22 +91,22 @@ class _Turn:
             self.name = name
 
     def leave(self) -> None:
-        """Let the delay of the machine begin anew."""
+        """Restart the delay of the IP address entered last."""
         if self.name:
             self.machines.ended(self.name, self.delay)
             self.name = ""
 
 
 NotFetchedError = (RobotsDeniedError, RobotsUnreachableError, DelayError, WireError)
-"""Why a page was not fetched: each has a ``reason``, the frontier's word for it."""
+"""The errors for a page that was not fetched: each has a ``reason``, as the frontier names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """The bounds of a client, beside its ``politeness``.
+    """The limits of a client, besides its ``politeness``.
 
-    ``headers`` are sent with every request, the User-Agent among them. Of a page ``page_bytes`` are read. Nobody waits
-    longer than ``patience`` seconds for a turn, and a fetch takes at most ``timeout``, where that is given.
+    ``headers`` are sent with every request, including the User-Agent. At most ``page_bytes`` of a page are read. A
+    fetch waits at most ``patience`` seconds for its turn, and takes at most ``timeout`` seconds, if that is given.
     """
 
     headers: Mapping[str, str]
@@ -116,9 +116,9 @@ class Manners:
 
 
 class PoliteClient:
-    """Fetches pages. The robots.txt of each origin is asked for once, before anything else, unless it is ignored.
+    """Fetches pages. The robots.txt of each origin is fetched once, before anything else, unless it is ignored.
 
-    ``keep`` is given every exchange that was answered, which is closed afterwards.
+    ``keep`` is called with every exchange that has a response; the exchange is closed afterwards.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class PoliteClient:
         self._robots: dict[str, tuple[Page | None, Rules] | RobotsUnreachableError] = {}
 
     async def page(self, url: str) -> Page:
-        """Return the answer to a canonical URL, whatever its status. Raise one of ``NotFetchedError``.
+        """Return the response for a canonical URL as a page, whatever its status. Raises one of ``NotFetchedError``.
 
         Two calls for the same pay-level domain must not run at once.
         """
@@ -149,9 +149,10 @@ class PoliteClient:
         return await self._fetch(url, self._manners.page_bytes)
 
     async def final_page(self, url: str, redirected: Callable[[str, str], object] = lambda _, __: None) -> Page:
-        """Return the page that the redirects of a canonical URL lead to, each told of (from, to).
+        """Follow the redirects of a canonical URL and return the last page.
 
-        Raise one of ``NotFetchedError``, and ``TooManyRedirectsError``.
+        ``redirected`` is called with (from, to) for each redirect. Raises one of ``NotFetchedError``, or
+        ``TooManyRedirectsError``.
         """
         first = url
         for _ in range(MAX_REDIRECTS + 1):

@@ -1,7 +1,7 @@
-"""When a site may be asked again, as far as one worker knows.
+"""When one worker may send the next request to a site.
 
-The pause between two fetches from a pay-level domain is the definition's, or a longer one that the site needs: its
-Crawl-delay, as long as it takes to answer where that is long, or what it takes until it answers 429 or 503 no more.
+The delay between two fetches from a pay-level domain is the definition's, or a longer one that the site needs: its
+Crawl-delay, its response time if that is long, or a delay at which it no longer answers 429 or 503.
 """
 
 from collections import OrderedDict
@@ -17,21 +17,21 @@ from aahcrawler.urls import queue_of
 from online_analysis.icd import Politeness
 
 MAX_QUEUES = 10_000
-"""How many queues are remembered; what is forgotten of others comes back with their next lease."""
+"""How many queues are remembered; delays of forgotten queues come back with their next lease."""
 SLOW = 1.0
-"""Seconds from which on an answer is slow."""
+"""Response times from this many seconds on count as long."""
 NEWEST = 0.25
-"""What the newest answer's time weighs in the smoothed one."""
+"""The weight of the newest response time in the moving average."""
 GROWTH = 2.0
-"""What a site's pause is multiplied by when it answers that it has too much to do."""
+"""The factor by which a site's delay grows when it answers that it is overloaded."""
 SHRINKAGE = 0.8
-"""What a pause that was learned is multiplied by with each answer that is none of these."""
+"""The factor by which a learned delay shrinks with each other response."""
 ALIKE, ALIKE_SHARE = 0.25, 0.02
-"""Seconds, and share of a wait, by which the frontier and this process may differ on when a queue has rested."""
+"""By how many seconds, and what share of a wait, the frontier and this process may differ on when a queue opens."""
 SHORTEST = 0.1
-"""Seconds below which a pause that was learned is forgotten."""
+"""A learned delay below this many seconds is forgotten."""
 OVERLOADED = frozenset({429, 503})
-"""Answers of a site that has too much to do."""
+"""Statuses by which a site says that it is overloaded."""
 
 
 @dataclass(slots=True)
@@ -40,11 +40,11 @@ class _Known:
 
     crawl_delay: float = 0.0
     answer: float = 0.0
-    """Smoothed over the last answers."""
+    """The moving average of response times."""
     pressed: float = 0.0
-    """The pause that overload, or what another worker has learned, asks for."""
+    """The delay learned from overload, or by another worker."""
     reported: float = 0.0
-    """The delay that the frontier was given last as what the queue asks for."""
+    """The learned delay that the frontier was given last."""
     told: float = 0.0
     """The usual delay that the frontier was given last."""
     next: float = 0.0
@@ -52,11 +52,11 @@ class _Known:
 
 
 class PolitenessTracker:
-    """Tracks the delay of each queue, and when it may be fetched from next.
+    """Tracks the delay of each queue, and when the next fetch from it may begin.
 
-    The frontier keeps queues at rest between leases, for all workers at once. What it does not see is kept here:
-    robots.txt files, the redirects of these, URLs that share a connection, and how a site behaves. ``clock`` returns
-    seconds. What a worker has learned of a site the frontier keeps for the next one: ``learned`` and ``restore``.
+    The frontier closes queues between leases, for all workers at once. This class covers what it does not see:
+    robots.txt files, their redirects, URLs that share a connection, and how a site behaves. ``clock`` returns seconds.
+    The frontier passes what one worker learned of a site to the next one: ``learned`` and ``restore``.
     """
 
     def __init__(self, politeness: Politeness, clock: Callable[[], float] = monotonic) -> None:
@@ -65,51 +65,51 @@ class PolitenessTracker:
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     def use(self, politeness: Politeness) -> None:
-        """Go by another definition from the next fetch on; what is known of sites stays."""
+        """Use the politeness of another definition from the next fetch on; what is known of sites stays."""
         self._politeness = politeness
 
     def connections_of(self, queue: str) -> int:
-        """Return how many connections a queue may have at once."""
+        """Return how many connections to a queue may be in use at once."""
         own = self._politeness.of(queue.partition(":")[0])[1]
         return self._politeness.connections if own.connections is None else own.connections
 
     def delay_of(self, url: str) -> float:
-        """Return the seconds that a URL's queue rests after a request to it."""
+        """Return the seconds between a request to a URL's queue and the next."""
         least, most = self._bounds(url)
         return max(least, min(self._needed(self._of(url)), most))
 
     def learned(self, url: str) -> float:
-        """Return the seconds that a URL's queue itself asks to rest, for the next worker, which may be less polite."""
+        """Return the delay that a URL's site itself asks for, so that the next worker can use it (``restore``)."""
         known = self._of(url)
         known.reported = min(self._needed(known), self._bounds(url)[1])
         return known.reported
 
     def restore(self, url: str, learned: float) -> None:
-        """Take over what another worker has ``learned`` last of a URL's queue; what this one has said is no news."""
+        """Use the delay that another worker learned last for a URL's queue; ignore it if it came from this worker."""
         known = self._of(url)
         if abs(learned - known.reported) > SHORTEST:
             known.pressed, known.answer, known.reported = learned, 0.0, learned
 
     def is_news(self, url: str, delay: float) -> bool:
-        """Return whether a queue's delay is longer than the frontier knows of (``told``)."""
+        """Return whether a queue's delay is longer than the one that the frontier knows."""
         return delay > self._of(url).told
 
     def told(self, url: str, delay: float) -> None:
-        """Note that the frontier knows a delay for the usual one of a URL's queue."""
+        """Record that the frontier now knows this as the usual delay of a URL's queue."""
         self._of(url).told = delay
 
     def rest_left(self, url: str) -> float:
-        """Return how many seconds a URL's queue is still to rest after what was asked of it."""
+        """Return in how many seconds the next fetch from a URL's queue may begin."""
         return max(0.0, self._of(url).next - self._clock())
 
     def rests_for(self, seconds: float) -> str:
-        """Return the queue that may be fetched from in so many seconds; empty where that is none, or several."""
+        """Return the queue that opens in this many seconds; empty if there is none, or several."""
         at, alike = self._clock() + seconds, max(ALIKE, ALIKE_SHARE * seconds)
         found = [queue for queue, known in self._known.items() if abs(known.next - at) <= alike]
         return found[0] if len(found) == 1 else ""
 
     def obey_crawl_delay(self, url: str, crawl_delay: float) -> None:
-        """Keep the Crawl-delay of a robots.txt, from its answer on; of several hosts of a queue the longest holds."""
+        """Apply the Crawl-delay of a robots.txt from now on; if hosts of a queue differ, the longest applies."""
         known = self._of(url)
         if crawl_delay > known.crawl_delay:
             known.crawl_delay = crawl_delay
@@ -123,18 +123,18 @@ class PolitenessTracker:
         return at - now
 
     def rest(self, url: str, seconds: float) -> None:
-        """Leave a URL's queue in peace for so many seconds at least, as its Retry-After asks."""
+        """Close a URL's queue for at least this many seconds, as its Retry-After asks."""
         known = self._of(url)
         known.next = max(self._clock() + seconds, known.next)
 
     def fetch_ended(self, url: str) -> None:
-        """Let the delay of a URL's queue begin anew: a request to it has just ended."""
+        """Restart the delay of a URL's queue, because a request to it has just ended."""
         self._rest(url, self._clock())
 
     def on_response(self, url: str, status: int, seconds: float, rest_asked: float = 0.0) -> None:
-        """Learn from an answer: its status, how long its first byte took, and the rest that it asks for itself.
+        """Learn from a response: its status, the seconds until its first byte, and the Retry-After it gives.
 
-        Of several answers that say at once that there is too much to do only the first one counts.
+        If several responses at once report overload, only the first one counts.
         """
         known = self._of(url)
         if status in OVERLOADED:
@@ -158,7 +158,7 @@ class PolitenessTracker:
         return max(known.crawl_delay, slow, known.pressed)
 
     def _bounds(self, url: str) -> tuple[float, float]:
-        """Return the least delay, and the most that a site can ask for."""
+        """Return the shortest delay, and the longest that a site can ask for."""
         own = self._politeness.of(urlsplit(url).hostname or "")[1]
         least = self._politeness.delay if own.delay is None else own.delay
         most = self._politeness.max_delay if own.max_delay is None else own.max_delay
@@ -175,7 +175,7 @@ class PolitenessTracker:
         return known
 
     def _forget(self) -> None:
-        """Forget the queues that were asked longest ago, but none whose next fetch is still to come."""
+        """Forget the queues that were used longest ago, except those whose next fetch is still to come."""
         while len(self._known) > MAX_QUEUES:
             queue, oldest = next(iter(self._known.items()))
             if oldest.next > self._clock():
@@ -190,15 +190,15 @@ class PolitenessTracker:
 
 
 AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers that may be another one later."""
+"""Statuses that may change if the request is repeated later."""
 MAX_REST: Final = 3600.0
-"""Seconds beyond which a Retry-After is not believed."""
+"""The most seconds that a Retry-After is obeyed for."""
 
 
 def retry_after(status: int, fields: Sequence[tuple[str, str]]) -> float:
-    """Return for how many seconds an answer asks to be left in peace, at most ``MAX_REST`` (RFC 9110, 10.2.3).
+    """Return for how many seconds a response asks not to be sent requests, at most ``MAX_REST`` (RFC 9110, 10.2.3).
 
-    0 for answers that mean something else by Retry-After, and where it cannot be read.
+    0 for statuses that give Retry-After another meaning, and if it cannot be read.
     """
     if status not in AGAIN:
         return 0.0

@@ -1,4 +1,4 @@
-"""Parses one response as its bytes arrive: finds where it ends and keeps its bytes. Does no I/O of its own."""
+"""Parse one response as its bytes arrive: find where it ends and keep its bytes, without any I/O."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ _STATUS_LINE = re.compile(rb"(?:HTTP/(\d{1,3})(?:\.(\d{1,3}))?|ICY)[ \t]+(\d{3})
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """``reason`` is empty where the server sends none."""
+    """A parsed status line; ``reason`` is empty if the server sends none."""
 
     version: tuple[int, int]
     status: int
@@ -30,20 +30,20 @@ class StatusLine:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """``headers`` keeps order and case; a folded value is joined by single spaces; text is ISO 8859-1."""
+    """A parsed head in ISO 8859-1; ``headers`` keeps order and case, and joins a folded value by single spaces."""
 
     line: StatusLine
     headers: tuple[tuple[str, str], ...]
 
     def elements(self, name: str) -> tuple[str, ...]:
-        """Return the comma-separated elements of every field of that name, in lower case, empty ones left out."""
+        """Return the comma-separated elements of every field with this name, in lower case, without empty ones."""
         values = (value for key, value in self.headers if key.lower() == name)
         elements = (element.strip(" \t").lower() for value in values for element in value.split(","))
         return tuple(element for element in elements if element)
 
     @property
     def keeps_alive(self) -> bool:
-        """Return whether the server means to keep the connection open after this response."""
+        """Return whether the server intends to keep the connection open after this response."""
         options = self.elements("connection")
         if "close" in options:
             return False
@@ -51,7 +51,7 @@ class Head:
 
 
 def parse_status_line(line: bytes) -> StatusLine | None:
-    """Read a status line without its line end; None if it is not one.
+    """Parse a status line without its line end; None if it is not one.
 
     Any case of ``HTTP``, several blanks, a missing minor version and a missing reason are accepted, and ``ICY``
     (streaming servers) as HTTP/1.0.
@@ -68,9 +68,9 @@ def parse_status_line(line: bytes) -> StatusLine | None:
 
 
 def parse_head(raw: bytes) -> Head:
-    """Read a head that ends with an empty line; lines may end in LF alone.
+    """Parse a head that ends with an empty line; lines may end in LF alone.
 
-    Lines without a colon are passed over, as are blanks before a colon. Raise ``ProtocolError`` for an invalid status
+    Lines without a colon are skipped, and blanks before a colon ignored. Raises ``ProtocolError`` for an invalid status
     line.
     """
     first, *lines = raw.decode("latin-1").replace("\r\n", "\n").rstrip("\r\n").split("\n")
@@ -93,7 +93,7 @@ def parse_head(raw: bytes) -> Head:
 
 
 MAX_LINE_LENGTH = 16_384
-"""Bytes of a chunk-size line or of all trailer lines together; more is no chunked body."""
+"""The most bytes of a chunk-size line, or of all trailer lines together; a longer one means the body is not chunked."""
 
 _SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 _NEXT_CHUNK = re.compile(rb"\r?\n([0-9A-Fa-f]{1,15})\r?\n")
@@ -101,11 +101,11 @@ _BODILESS = frozenset({204, 304})
 
 
 class FramingError(Exception):
-    """Raised where the body breaks its own framing; the bytes taken before it stay good."""
+    """Raised when the body breaks its own framing; the bytes read before are valid."""
 
 
 class Framing(Protocol):
-    """Splits the bytes after the head; ``self_delimiting`` is False where the body ends with the connection."""
+    """Finds the payload after the head; ``self_delimiting`` is False if the body ends with the connection."""
 
     self_delimiting: bool
     complete: bool
@@ -113,12 +113,12 @@ class Framing(Protocol):
     def feed(self, data: bytes, payload: list[memoryview]) -> int:
         """Append the payload in ``data`` to ``payload`` and return how many bytes belong to the body.
 
-        Bytes after the end of the body are left alone. Raise ``FramingError`` where the body breaks its framing.
+        Bytes after the end of the body are not read. Raises ``FramingError`` if the body breaks its framing.
         """
         ...
 
     def end(self) -> None:
-        """Note that the connection ended in order; ``complete`` is final then."""
+        """Handle the orderly end of the connection, after which ``complete`` is final."""
         ...
 
 
@@ -146,7 +146,7 @@ class LengthFraming:
 class CloseFraming:
     """A body that lasts until the server closes the connection.
 
-    Many servers omit TLS's closing alert; the body then counts as whole all the same, as in browsers.
+    Many servers omit TLS's closing alert; the body counts as whole nevertheless, as in browsers.
     """
 
     self_delimiting = False
@@ -272,9 +272,9 @@ def is_ambiguous(head: Head) -> bool:
 class Spool:
     """Collects bytes in memory up to a limit, then in an unlinked temporary file of a folder.
 
-    ``write`` never touches the disk. When ``overdue`` is True, ``spill`` is to be called, from any thread, before much
-    more is written; nothing else may be called on the instance until it returns. ``spill`` and ``open`` raise
-    ``OSError`` when the disk is full or the folder cannot be written to.
+    ``write`` never accesses the disk. When ``overdue`` is True, call ``spill``, from any thread, before much more is
+    written, and nothing else on the instance until it returns. ``spill`` and ``open`` raise ``OSError`` if the disk is
+    full or the folder cannot be written to.
     """
 
     def __init__(self, folder: Path, memory_bytes: int) -> None:
@@ -286,7 +286,7 @@ class Spool:
 
     @property
     def overdue(self) -> bool:
-        """Return whether more bytes wait in memory than the limit allows."""
+        """Return whether more bytes are in memory than the limit allows."""
         return len(self._buffer) > self._memory_bytes
 
     @property
@@ -326,16 +326,16 @@ class Spool:
 
 SWITCHING_PROTOCOLS = 101
 MANY_PIECES = 16
-"""From so many pieces on, one copy costs less than as many updates of a digest."""
+"""From this many pieces on, joining them costs less than as many updates of a digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The limits on what is received of a response.
 
-    ``head_bytes`` and ``head_lines`` bound the head, interim responses included; ``body_bytes`` the body as it passes
-    on the wire, transfer coding included; ``payload_bytes`` is how much of the payload is kept in memory. ``wanted``
-    says by status and fields whether the body is taken at all.
+    ``head_bytes`` and ``head_lines`` limit the head, interim responses included; ``body_bytes`` the body as received,
+    transfer coding included; ``payload_bytes`` is how much of the payload is kept in memory. ``wanted`` is called with
+    status and fields, and returns whether the body is received at all.
     """
 
     head_bytes: int
@@ -346,12 +346,12 @@ class Bounds:
 
 
 class Reception:
-    """Takes the connection's bytes until the response is ``done``.
+    """Processes the connection's bytes until the response is ``done``.
 
-    States: head -> body -> done. Blank lines before the status line and interim responses are left out of the archive.
-    A body that breaks its framing, or goes beyond its bound, is done at that point and ``truncated`` gives the reason;
-    the received bytes stay. ``feed`` raises ``ProtocolError`` or ``HeaderLimitError`` for a head that cannot be taken.
-    ``relay`` is given the final head and the payload as they come; the bytes are the same with it and without.
+    States: head -> body -> done. Blank lines before the status line and interim responses are not archived. A body that
+    breaks its framing, or exceeds its limit, is done at that point and ``truncated`` gives the reason; the received
+    bytes stay. ``feed`` raises ``ProtocolError`` or ``HeaderLimitError`` for an unacceptable head. ``relay`` is given
+    the final head and the payload as they come; it does not affect the captured bytes.
     """
 
     def __init__(self, method: str, bounds: Bounds, spool: Spool, relay: Relay | None = None) -> None:
@@ -380,7 +380,7 @@ class Reception:
 
     @property
     def payload_digest(self) -> bytes:
-        """The SHA-1 of the whole body that came, without transfer coding."""
+        """The SHA-1 of the whole body as received, without transfer coding."""
         return self._digest.digest()
 
     @property
@@ -398,7 +398,7 @@ class Reception:
             self._feed_body(data, self._framing)
 
     def end(self) -> None:
-        """Note that the server closed the connection in order."""
+        """Handle the orderly end of the connection."""
         if self._framing is not None:
             self._framing.end()
             if self._framing.complete:
@@ -407,7 +407,7 @@ class Reception:
             self.cut(Truncation.DISCONNECT)
 
     def cut(self, truncation: Truncation) -> None:
-        """End the response here. Raises ``DisconnectError`` where its head is not whole."""
+        """End the response at this point. Raises ``DisconnectError`` if its head is not whole."""
         if self.head is None:
             raise DisconnectError("the connection was closed before the response began")
         self.truncated = truncation

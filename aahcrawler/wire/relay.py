@@ -1,4 +1,4 @@
-"""The protocol of a consumer that is given a response while it arrives."""
+"""The protocol of a consumer that receives a response while it arrives."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,22 +8,22 @@ class Relay(Protocol):
     """Receives a response piece by piece, independently of the capture that the archive keeps of it.
 
     ``begin`` is called once, when the head of the final response is whole, before any ``take``; interim responses are
-    left out. No piece is empty. Neither method may block or raise, since both are called as bytes come from the
-    connection. The relay is not told of the end of the response: the fetch then returns, or raises ``WireError``. Of a
-    truncated response, everything received has been passed on.
+    left out. No piece is empty. Neither method may block or raise, because both are called as bytes come from the
+    connection. The relay is not notified of the end of the response: the fetch then returns, or raises ``WireError``.
+    If a response is truncated, everything received was passed on.
     """
 
     def begin(self, status: int, reason: str, headers: Sequence[tuple[str, str]]) -> None:
-        """Take the head of a response: its header fields in the order and case of the wire."""
+        """Receive the head of a response, with its header fields in the order and case in which they were sent."""
         ...
 
     def take(self, piece: bytes) -> None:
-        """Take a piece of the body, without transfer coding, its content coding still on."""
+        """Receive a piece of the body, without transfer coding, but with its content coding."""
         ...
 
 
 class Withholding:
-    """Relays a response unless it has one particular status."""
+    """Relays a response unless it has a given status."""
 
     def __init__(self, relay: Relay, status: int) -> None:
         self._relay = relay

@@ -1,4 +1,4 @@
-"""Rebuilds a page from an archived response, as it was read when it was fetched."""
+"""Rebuild a page from an archived response, as it was read when it was fetched."""
 
 from http import HTTPStatus
 from pathlib import Path
@@ -10,18 +10,18 @@ from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.reception import Bounds, Reception, Spool
 
 PAGE_BYTES = 10_000_000
-"""The most bytes of an archived answer that are read where nothing else is said; the archive may hold more."""
+"""The default for how many bytes of an archived response are read; the archive may hold more."""
 _PIECE = 1 << 16
 _HEAD = 1 << 20
-"""Bytes and lines that a head may have: more than any that was archived."""
+"""The most bytes and lines of a head: more than any archived one has."""
 
 
 def replayed(exchange: Exchange, page_bytes: int = PAGE_BYTES, *, as_sent: bool = False) -> Page | None:
-    """Return the page of an archived response as it was read when it came; None where it has no readable head.
+    """Return the page of an archived response as it was read when it came; None if it has no readable head.
 
-    The page is the document that a browser made of it, where the archive holds one and ``as_sent`` is False; else what
-    the server sent, read from its start as if it came over a connection. ``page_bytes`` bounds the body before and
-    after content decoding; ``Page.complete`` tells whether that cut it. The exchange stays open.
+    The page is the document rendered by a browser, if the archive holds one and ``as_sent`` is False; otherwise it is
+    what the server sent, read from its start as if it came over a connection. ``page_bytes`` limits the body before and
+    after content decoding; ``Page.complete`` is False if that cut it. The exchange stays open.
     """
     page = _sent(exchange, page_bytes)
     if exchange.rendered is None or as_sent:

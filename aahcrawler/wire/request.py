@@ -22,16 +22,16 @@ _OWN = frozenset({"host", "content-length", "transfer-encoding"})
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """A request as the caller wants it sent.
+    """A request in the form in which the caller wants it sent.
 
-    ``url`` is an absolute http or https URL in ASCII; path and query are sent as they stand, the fragment and any user
-    information are not. ``headers`` are sent in their order and case. ``keep`` is the most bytes of the payload kept in
-    memory for parsing, ``max_bytes`` the longest body on the wire, ``timeout`` the most seconds of the whole exchange;
-    None takes the settings' value. ``wanted`` gets status and header fields, and returns whether the body is worth
-    having; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called before each
-    connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``. ``relay``
-    is given the response while it arrives. When ``until`` is set, a response that is under way ends there, as if its
-    time had run out.
+    ``url`` is an absolute http or https URL in ASCII; path and query are sent unchanged, the fragment and any user
+    information are not sent. ``headers`` are sent in their order and case. ``keep`` is the most bytes of the payload
+    kept in memory for parsing, ``max_bytes`` the longest body as received, ``timeout`` the most seconds of the whole
+    exchange; None means the value in the settings. ``wanted`` gets status and header fields, and returns whether to
+    receive the body; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called
+    before each connection to an address. ``captured_as`` is the URL under which the exchange is archived, empty for
+    ``url``. ``relay`` is given the response while it arrives. When ``until`` is set, a response that is still arriving
+    ends there, as if its time had run out.
     """
 
     url: str
@@ -50,7 +50,7 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin that a connection leads to. ``host`` has no brackets."""
+    """The origin to which a connection leads. ``host`` has no brackets."""
 
     scheme: str
     host: str
@@ -67,12 +67,12 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The whole URL, as a proxy is asked for it (RFC 9112, section 3.2.2)."""
+        """The whole URL, as a proxy expects it (RFC 9112, section 3.2.2)."""
         return f"{self.origin.scheme}://{self.authority}{self.path}"
 
 
 def target_of(url: str) -> Target:
-    """Split a URL without changing its path or query. Raise ``InvalidRequestError`` when it is no http(s) URL."""
+    """Split a URL without changing its path or query. Raises ``InvalidRequestError`` if it is no http(s) URL."""
     if not _VISIBLE.fullmatch(url):
         raise InvalidRequestError(f"not a URL in canonical form (blanks or non-ASCII characters): {url!r}")
     match = _URL.fullmatch(url)
@@ -96,8 +96,8 @@ def target_of(url: str) -> Target:
 def serialise(request: WireRequest, target: Target) -> bytes:
     """Return the bytes of a request: Host first, as browsers do, then the caller's fields.
 
-    Connection and Accept-Encoding are added where the caller gives none; Content-Length is always our own. Raise
-    ``InvalidRequestError`` for a method or field that could not be told apart from the next one.
+    Connection and Accept-Encoding are added if the caller gives none; Content-Length is always computed here. Raises
+    ``InvalidRequestError`` for a method or field that would make the end of the request ambiguous.
     """
     if not _TOKEN.fullmatch(request.method):
         raise InvalidRequestError(f"not a method: {request.method!r}")

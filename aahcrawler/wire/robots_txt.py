@@ -1,4 +1,4 @@
-"""robots.txt: how it is asked for, what it permits, and which of its lines forbids a URL (RFC 9309)."""
+"""robots.txt: fetching it, what it permits, and which of its lines forbids a URL (RFC 9309)."""
 
 import re
 from bisect import bisect_left
@@ -16,14 +16,14 @@ from aahcrawler.wire.errors import WireError, WireReason
 from online_analysis.icd import PRODUCT
 
 LARGEST = 512 * 1024
-"""Bytes of a robots.txt that are read; RFC 9309 asks for at least 500 KiB."""
+"""How many bytes of a robots.txt are read; RFC 9309 requires at least 500 KiB."""
 MAX_NAMED = 20
-"""How many sitemaps that a robots.txt names are asked for."""
+"""How many of the sitemaps in a robots.txt are fetched."""
 MAX_ROBOTS_REDIRECTS: Final = 5
 """How many redirects of a robots.txt are followed (RFC 9309, section 2.3.1.2)."""
 _AGENT_LINE = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)(.*)", re.IGNORECASE)
 _DISALLOW_LINE = re.compile(r"\s*d[ials]{4,6}[ao]w\b", re.IGNORECASE)
-"""Disallow, and the misspellings of it that the parser takes for it."""
+"""Disallow, and the misspellings of it that the parser accepts."""
 _OF_THE_HOST = frozenset(
     {
         WireReason.ADDRESS,
@@ -35,11 +35,11 @@ _OF_THE_HOST = frozenset(
         WireReason.PROXY_UNAVAILABLE,
     }
 )
-"""Errors that a host has with every URL, not only with its robots.txt."""
+"""Errors that concern every URL of a host, not only its robots.txt."""
 
 
 class RobotsDeniedError(Exception):
-    """The host's robots.txt does not let us fetch the URL; ``rule`` is the line that says so, if it was looked up."""
+    """Raised when the host's robots.txt forbids the URL; ``rule`` is the line that forbids it, if it was looked up."""
 
     reason: Final = "robots"
 
@@ -49,9 +49,9 @@ class RobotsDeniedError(Exception):
 
 
 class RobotsUnreachableError(Exception):
-    """The host's robots.txt could not be had: nothing may be fetched now (RFC 9309, section 2.3.1.4).
+    """Raised when the host's robots.txt cannot be fetched: nothing may be fetched now (RFC 9309, section 2.3.1.4).
 
-    ``cause`` is a ``WireReason`` where the host did not answer at all, else empty.
+    ``cause`` is a ``WireReason`` if the host did not respond at all, else empty.
     """
 
     def __init__(self, message: str, cause: str = "") -> None:
@@ -60,15 +60,15 @@ class RobotsUnreachableError(Exception):
 
     @property
     def reason(self) -> str:
-        """The word for why nothing was fetched, as ``WireError`` has one."""
+        """The word for why nothing was fetched, as for ``WireError``."""
         return self.cause or "robots.txt"
 
 
 async def ask(origin: str, fetch: Callable[[str], Awaitable[Page]]) -> Page | None:
-    """Return the robots.txt of an origin, where its redirects lead; None where there is none, so all is allowed.
+    """Fetch the robots.txt of an origin, following its redirects; return None if there is none, so that all is allowed.
 
-    ``fetch`` returns the answer to a URL, ``LARGEST`` bytes of it. Raise ``RobotsUnreachableError``, and the
-    ``WireError`` of a host that cannot be talked to at all.
+    ``fetch`` returns the response for a URL, with at most ``LARGEST`` bytes of its body. Raises
+    ``RobotsUnreachableError``, and the ``WireError`` of a host that cannot be reached at all.
     """
     url: str | None = f"{origin}/robots.txt"
     for hop in range(MAX_ROBOTS_REDIRECTS + 1):
@@ -97,32 +97,32 @@ class Rules:
 
     @classmethod
     def read(cls, body: bytes, expires: float) -> "Rules":
-        """Read a robots.txt, or as much of it as is read of any."""
+        """Parse the beginning of a robots.txt, at most ``LARGEST`` bytes."""
         return cls(Protego.parse("\n".join(_lines(body))), expires)
 
     def allow(self, url: str) -> bool:
-        """Say whether we may fetch a URL."""
+        """Return whether the crawler may fetch a URL."""
         return self.parsed is None or bool(self.parsed.can_fetch(url, PRODUCT))
 
     @property
     def delay(self) -> float:
-        """The Crawl-delay in seconds, 0 where none is given."""
+        """The Crawl-delay in seconds; 0 if none is given."""
         return float((self.parsed and self.parsed.crawl_delay(PRODUCT)) or 0.0)
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """The first sitemaps that are named, as they are written."""
+        """The URLs of the first ``MAX_NAMED`` sitemaps, as written in the file."""
         return () if self.parsed is None else tuple(islice(self.parsed.sitemaps, MAX_NAMED))
 
 
 def denial(body: bytes, url: str) -> str:
-    r"""Return the line by which a robots.txt forbids us a URL, with its number; empty where it does not.
+    r"""Return the line by which a robots.txt forbids the crawler a URL, with its number; empty if none does.
 
     >>> denial(b"User-agent: *\nDisallow: /private", "http://a.test/private/a")
     'line 2, Disallow: /private'
 
-    The parser does not tell, so it is asked with the first Disallow lines alone, in about as many steps as their
-    number has digits in base two: more of them never forbid less. Of several lines that suffice, it is the first.
+    The parser does not tell, so it is asked with the first Disallow lines alone, in about as many steps as their number
+    has digits in base two: more of them never forbid less. Of several lines that suffice, it is the first.
     """
     lines = _lines(body)
     candidates = [number for number, line in enumerate(lines) if _DISALLOW_LINE.match(line)]
@@ -141,10 +141,10 @@ def denial(body: bytes, url: str) -> str:
 
 
 def _lines(body: bytes) -> list[str]:
-    """Return the lines of a robots.txt in which all other agents are one.
+    """Return the lines of a robots.txt, with all other crawlers' names replaced by one.
 
-    The parser gives each rule of a group to each of its agents, and thousands of both would take all memory; and it
-    takes the beginning of a product's name for the whole, where RFC 9309 does not (section 2.2.1).
+    The parser copies each rule of a group for each of its crawlers, so thousands of both would exhaust memory. It also
+    accepts the beginning of a product's name for the whole, which RFC 9309 does not (section 2.2.1).
     """
     return [_with_our_agent(line) for line in body[:LARGEST].decode("utf-8-sig", "replace").splitlines()]
 

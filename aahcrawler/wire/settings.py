@@ -10,7 +10,7 @@ from aahcrawler.wire.request import Origin
 
 
 class ProxyKind(StrEnum):
-    """The protocol spoken to a proxy; ``socks5`` is given IP addresses, the others names of hosts."""
+    """The protocol spoken to a proxy; ``socks5`` is given IP addresses, the others host names."""
 
     HTTP = "http"
     SOCKS5 = "socks5"
@@ -19,7 +19,10 @@ class ProxyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy. With ``forwards``, it is sent http requests as they are; else they go through a tunnel as https does."""
+    """A proxy.
+
+    With ``forwards``, http requests are sent to it as they are; otherwise they use a tunnel, as https does.
+    """
 
     kind: ProxyKind
     host: str
@@ -36,16 +39,16 @@ class Proxy:
 
     @property
     def resolves(self) -> bool:
-        """Whether the proxy resolves host names, so that their IP addresses are not known here."""
+        """Whether the proxy resolves host names, so that their IP addresses are unknown here."""
         return self.kind is not ProxyKind.SOCKS5
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The certificates used with a host. ``accepts_invalid`` accepts those that do not verify, and records why.
+    """The certificates used with a host. ``accepts_invalid`` accepts those that do not verify, and records the reason.
 
-    ``ca_file`` holds certificates to trust beside the system's. ``certificate`` and ``key`` identify the client; the
-    key may be in the certificate's file.
+    ``ca_file`` has certificates to trust besides the system's. ``certificate`` and ``key`` identify the client; the key
+    may be in the certificate's file.
     """
 
     accepts_invalid: bool = False
@@ -67,7 +70,7 @@ class Route:
 class Routes:
     """The route to each host: the entry of ``hosts`` with the longest name that is the host or a parent domain of it.
 
-    Other hosts have the general route.
+    Hosts without an entry have the ``general`` route.
     """
 
     general: Route = field(default_factory=Route)
@@ -89,9 +92,9 @@ class Routes:
 
 
 def forwarding_proxy(routes: Routes, origin: Origin) -> Proxy | None:
-    """Return the proxy that requests for an origin are sent to.
+    """Return the proxy to which requests for an origin are sent.
 
-    None where they go to the site itself, even if through a tunnel.
+    None if they go to the site itself, even if through a tunnel.
     """
     proxy = routes.to(origin.host).proxy
     return proxy if proxy is not None and proxy.forwards and origin.scheme == "http" else None
@@ -116,10 +119,10 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most bytes of a response that are taken.
+    """The most bytes of a response that are received.
 
-    ``head_bytes`` and ``head_lines`` bound its head, ``body_bytes`` its body on the wire. ``payload_bytes`` of the
-    payload are kept in memory for parsing, ``memory_bytes`` of the capture before it goes to the spool folder.
+    ``head_bytes`` and ``head_lines`` limit its head, ``body_bytes`` its body as received. ``payload_bytes`` of the
+    payload are kept in memory for parsing, and ``memory_bytes`` of the capture before it goes to the spool folder.
     """
 
     head_bytes: int = 256 * 1024
@@ -142,8 +145,8 @@ class KeepAlive:
 class WireSettings:
     """The settings of a ``WireClient``.
 
-    ``spool`` is a folder for temporary files, made when needed. ``routes`` say how hosts are reached. ``dns_seconds``
-    caps how long an answer of the name service is used.
+    ``spool`` is a folder for temporary files, created when needed. ``routes`` say how hosts are reached.
+    ``dns_seconds`` limits how long a resolved name is used.
     """
 
     spool: Path

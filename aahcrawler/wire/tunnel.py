@@ -20,11 +20,11 @@ from aahcrawler.wire.reception import HEAD_END, parse_head
 from aahcrawler.wire.settings import Proxy, ProxyKind
 
 HEAD_BYTES = 16_384
-"""The longest head of an answer to CONNECT."""
+"""The most bytes of the head of a response to CONNECT."""
 LOGIN = 407
 LOGIN_PROBLEM = "asks for a user and a password, or does not take those it is given (407)"
 _UNREACHED = frozenset({408, 500, 502, 503, 504})
-"""Statuses by which HTTP proxies say that they could not reach a site."""
+"""Statuses by which HTTP proxies report that they could not reach a site."""
 _VERSION, _NO_LOGIN, _BY_PASSWORD, _CONNECT = 5, 0, 2, 1
 _REPLIES = {
     1: "general failure",
@@ -42,9 +42,8 @@ _REFUSALS = frozenset({2, 7, 8})
 async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -> None:
     """Ask the proxy at the other end of a socket to connect it to a host, which may be an IP address.
 
-    Raises ``ProxyUnavailableError`` where the proxy rejects this client, ``ProxyRefusedError`` where it refuses to
-    connect to that host, ``ConnectError`` where it could not connect, and ``ProxyError`` where its reply breaks the
-    protocol.
+    Raises ``ProxyUnavailableError`` if the proxy rejects this client, ``ProxyRefusedError`` if it refuses to connect to
+    that host, ``ConnectError`` if it could not connect, and ``ProxyError`` if its reply breaks the protocol.
     """
     ends = _Ends(sock, proxy, f"{host} through {proxy}")
     try:
@@ -54,7 +53,7 @@ async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -
 
 
 class _Ends:
-    """Both ends of a connection to a proxy, and the name of what goes over it."""
+    """Both ends of a connection to a proxy, and a name for the connection in messages."""
 
     def __init__(self, sock: socket.socket, proxy: Proxy, name: str) -> None:
         self.proxy = proxy
@@ -94,7 +93,7 @@ class _Ends:
 
 
 def authorization(proxy: Proxy) -> str:
-    """Return the value of Proxy-Authorization, empty where no user is set for the proxy."""
+    """Return the value of Proxy-Authorization; empty if no user is set for the proxy."""
     if not proxy.user:
         return ""
     return "Basic " + b64encode(f"{proxy.user}:{proxy.password}".encode()).decode("ascii")

@@ -1,4 +1,4 @@
-"""Makes expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
+"""Make expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from aahcrawler.wrapper_induction.samples import Sample, text_of
 from knowledge_base.model import Field, FieldKind
 
 MAX_CUT_LENGTH = 20
-"""Constant characters that are taken on each side of a value."""
+"""How many constant characters on each side of a value are used at most."""
 
 MAX_LOOKED_AT = 40
 
@@ -58,7 +58,7 @@ def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
 
 
 def _constant(texts: Sequence[str]) -> str:
-    """Return the common beginning of texts, without numbers and without a last word that only begins alike.
+    """Return the common beginning of texts, without numbers, and without a last word that differs later.
 
     Such words and numbers belong to the values.
 

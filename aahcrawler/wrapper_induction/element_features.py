@@ -1,8 +1,8 @@
-"""Finds features of a template's elements, with the probability that each will last: names, not numbers or states.
+"""Find features of a template's elements, ordered by the probability that each will last: names, not numbers or states.
 
-The costs order features by how much a template would have to change to lose them, in the spirit of the robustness of
-Dalvi, Bohannon and Sha ("Robust web extraction", SIGMOD 2009): names of content outlive names of layout, those outlive
-bare tags, and features that differ from page to page or from row to row do not count at all.
+The costs order features by how much a template would have to change to lose them, following the robustness of Dalvi,
+Bohannon and Sha ("Robust web extraction", SIGMOD 2009): names of content outlive names of layout, those outlive bare
+tags, and features that differ from page to page or from row to row do not count at all.
 """
 
 import re
@@ -22,16 +22,16 @@ BARE_TAG: Final = 3.5
 TELLING_TAG: Final = 1.6
 NAMED_BY_DATA: Final = 0.4
 OPAQUE: Final = 3.2
-"""The cost of a name that means nothing, as programs make them: it may be another one after the next change."""
+"""The cost of a meaningless name as made by programs, which may differ after the next change."""
 
 MAX_WORDS = 16
 """The most class names of one element that are used."""
 
 MAX_REMEMBERED = 4_096
-"""Words whose meaning is remembered."""
+"""How many words' meanings are cached."""
 
 MAX_VALUE_LENGTH = 2_000
-"""An attribute of more characters names nothing."""
+"""A longer attribute is no name."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{1,39}")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -42,7 +42,7 @@ _PARTICULAR = re.compile(
     r"(?:^|[-_])(?:category|cat|tag|term|tax|author|user|by|group|rank|forum|topic|depth|level|format|status)[-_]",
     re.IGNORECASE,
 )
-"""Beginnings of names that mostly describe one object, not all objects of a template."""
+"""Beginnings of names that mostly describe one object rather than all objects of a template."""
 
 _TURNS = re.compile(r"(?:odd|even|alt)(?:box|row|line|item|post|comment|bg)?", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
@@ -52,7 +52,7 @@ _SAID = re.compile(r"author|user|name|title|lang|tag|categor|status|state|time|d
 
 _HREF_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}[/=.?]")
 _PROGRAMS = frozenset({"php", "html", "htm", "asp", "aspx", "jsp", "cgi", "index", "www"})
-"""Words that URLs of all kinds contain."""
+"""Words that occur in URLs of all kinds."""
 
 _ADDRESS_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}")
 _ABBREVIATION = 4
@@ -223,7 +223,7 @@ def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[F
 
 
 def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
-    """Yield the features of a data attribute: words of its name, more specific than its presence or a value."""
+    """Yield the features of a data attribute: words in its value, then its presence or value, which say less."""
     words = [] if _SAID.search(name) else [word for word in written.split()[:MAX_WORDS] if is_name(word)]
     named = [word for word in words if not _is_foreign(word, foreign)]
     yield from ((Feature(name, Match.WORD, word), NAMED_BY_DATA + cost_of_word(word)) for word in named)
@@ -231,7 +231,7 @@ def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[F
 
 
 def _is_opaque(word: str) -> bool:
-    """Return whether a class of letters and digits may be a name: no state, no measure of a grid."""
+    """Return whether a class of letters and digits may be a name, rather than a state or a measure of a grid."""
     if not _OPAQUE_NAME.fullmatch(word) or word.casefold() in _STATES:
         return False
     spoken = {piece.lower() for piece in pieces_of(word)}
@@ -260,7 +260,7 @@ def _reference(written: str, foreign: Collection[str]) -> Iterator[tuple[Feature
 
 @lru_cache(MAX_REMEMBERED)
 def is_name(word: str) -> bool:
-    """Return whether a class or id is a name that a template gives: no number, no state, no hash.
+    """Return whether a class or id is a name given by a template, rather than a number, a state or a hash.
 
     >>> [is_name(word) for word in ("post-body", "odd", "post-12", "css-1x9k", "bdVaJa", "threadItem", "hQyTzWk")]
     [True, False, False, False, False, True, False]
@@ -284,7 +284,7 @@ def _is_foreign(word: str, foreign: Collection[str]) -> bool:
 
 
 def words_of_pages(urls: Collection[str]) -> frozenset[str]:
-    """Return the words that URLs of pages do not share, as these name the subjects of pages.
+    """Return the words that the URLs of pages do not share, because these name the subjects of pages.
 
     >>> sorted(words_of_pages(["http://a.test/post/ice.html", "http://a.test/post/ferry.html"]))
     ['ferry', 'ice']
@@ -296,7 +296,7 @@ def words_of_pages(urls: Collection[str]) -> frozenset[str]:
 
 
 def pieces_of(word: str) -> tuple[str, ...]:
-    """Return the words that a name is made of.
+    """Return the words of which a name is made.
 
     >>> pieces_of("post-bodyText")
     ('post', 'body', 'Text')
@@ -306,7 +306,7 @@ def pieces_of(word: str) -> tuple[str, ...]:
 
 @lru_cache(MAX_REMEMBERED)
 def cost_of_word(word: str) -> float:
-    """Return the cost of a name: the cheapest describe content, the dearest layout.
+    """Return the cost of a name: names of content are the cheapest, names of layout the most expensive.
 
     >>> cost_of_word("post-body"), cost_of_word("shoutbox"), cost_of_word("panel-inner")
     (1.0, 1.6, 4.0)
@@ -319,13 +319,13 @@ def cost_of_word(word: str) -> float:
 
 
 def is_beside(element: Element) -> bool:
-    """Return whether an element's own name marks it as an addition to a text, and not as the text."""
+    """Return whether an element's own name marks it as an addition to a text rather than the text."""
     names = (*(element.get("class") or "").split(), element.get("id") or "")
     return any(piece.lower() in _BESIDE for name in names for piece in pieces_of(name))
 
 
 def numbered_stem(written: str) -> str:
-    """Return the text before the number at the end of an identifier; empty if it is not of that form.
+    """Return the text before the number at the end of an identifier; empty if it has no number there.
 
     >>> numbered_stem("post_12"), numbered_stem("p7"), numbered_stem("post"), numbered_stem("12")
     ('post_', 'p', '', '')
@@ -335,7 +335,7 @@ def numbered_stem(written: str) -> str:
 
 
 def cost_of_tag(tag: str) -> float:
-    """Return the cost of a step with nothing but a tag name."""
+    """Return the cost of a step that has only a tag name."""
     return TELLING_TAG if tag in TELLING_TAGS else BARE_TAG
 
 

@@ -14,7 +14,7 @@ class Method(StrEnum):
     """The ways in which the objects of an example are found."""
 
     MEMORY = "memory"
-    """The objects formerly extracted at this URL were found again (ARCOMEM, section 4.1, recrawl)."""
+    """The objects extracted earlier at this URL were found again (ARCOMEM, section 4.1, recrawl)."""
     RELAXED = "relaxed"
     """Relaxed expressions of the knowledge base (ARCOMEM, section 4.1, new crawl)."""
     INDUCED = "induced"
@@ -49,10 +49,10 @@ class LabelledObject:
 
 @dataclass(frozen=True, slots=True)
 class LabelledExample:
-    """A page with all objects of one action on it, in document order, as they were found by one method.
+    """A page with all objects of one action on it, in document order, as found by one method.
 
     No objects means that the content is certainly absent. ``confidence`` and that of the runner-up are in [0, 1]; the
-    latter is 0 without a rival.
+    latter is 0 if there was no rival.
     """
 
     page: Page

@@ -19,17 +19,17 @@ from knowledge_base.model import Field, FieldKind
 
 MAX_ALTERNATIVES = 4
 MAX_TRIED = 90
-"""Expressions of one field that are tried for one part of the objects."""
+"""How many expressions of one field are tried for one part of the objects."""
 
 MAX_CLEARER = 24
 LITTLE_DEARER = 1.5
-"""The additional cost of an expression that finds only the value."""
+"""The additional cost that is accepted for an expression that finds only the value."""
 
 DEAREST_OF_MANY = 3.0
-"""The cost of an expression for a field of many values of which examples give one: its other results are unknown."""
+"""The highest cost of an expression for a field with many values of which examples give one."""
 
 FEW = 12
-"""Objects on which each expression is tried first."""
+"""How many objects each expression is tried on first."""
 
 TOLERATED = 0.25
 """The share of bodies that may be wrong: their surroundings differ most, and an action needs a body."""
@@ -49,7 +49,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One expression with the settings that a field needs."""
+    """One expression with the settings that its field needs."""
 
     expression: Expression
     page: bool = False
@@ -76,8 +76,8 @@ class _Tally:
 class FieldInduction:
     """Induces the expressions of one field.
 
-    ``wanted`` are the fields with this field's name in the schema, the action to be replaced. ``others`` holds,
-    parallel to ``samples``, the elements of each object outside of its item.
+    ``wanted`` are the schema's fields with this name, that is, the fields of the action to be replaced. ``others``
+    holds, parallel to ``samples``, the elements of each object outside of its item.
     """
 
     wanted: Sequence[Field]
@@ -87,7 +87,7 @@ class FieldInduction:
     budget: SearchBudget
 
     def run(self) -> Located:
-        """Return the induced field; a field that would be wrong for any object of the examples is left out."""
+        """Return the induced field; it is left out if it would be wrong for any object of the examples."""
         if not any(sample.label for sample in self.samples):
             return Located(tuple(self.wanted), Agreement(self._name))
         kept = self._as_before()
@@ -131,7 +131,7 @@ class FieldInduction:
 
     @cached_property
     def _is_of_first(self) -> bool:
-        """Return whether the value is the page's, and given to the first of several objects only."""
+        """Return whether the value is the page's, and given only to the first of several objects."""
         others = [sample for sample in self.samples if not sample.first]
         return bool(others) and self._is_of_page and all(sample.label is None for sample in others)
 
@@ -181,7 +181,7 @@ class FieldInduction:
     def _clearer(self, best: _Tally, samples: Sequence[Sample]) -> _Tally:
         """Return an expression that reads as many values and finds nothing else, if it costs hardly more.
 
-        An expression of which only the first result is the value fails on a page with another order.
+        An expression whose first result alone is the value fails on a page with another order.
         """
         if self._base.many or best.form.join or not self._is_vague(best.form, samples):
             return best
@@ -233,7 +233,7 @@ class FieldInduction:
         )
 
     def _forms(self, samples: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
-        """Yield expressions that could read the field, the cheapest of each sort first, plain ones before others."""
+        """Yield expressions that could read the field: the cheapest of each sort first, plain ones before others."""
         given = [sample for sample in samples if sample.label is not None and sample.label.elements]
         if not given:
             return
@@ -266,7 +266,7 @@ class FieldInduction:
                 yield from self._cut(path, attribute, chosen)
 
     def _target(self, sample: Sample) -> HtmlElement | None:
-        """Return the element that a value is, or that holds all elements that it is."""
+        """Return the element that a value is, or that contains all elements of the value."""
         label = sample.label
         if label is None or not label.elements:
             return None
@@ -296,7 +296,7 @@ class FieldInduction:
         return next((each for each in (sample.item, *self._places[sample]) if each in above), None)
 
     def _joined(self, given: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
-        """Yield expressions that find all elements of values that consist of several."""
+        """Yield expressions that find all elements of values made of several elements."""
         if not self._several or self._base.many:
             return
         pairs = [
@@ -341,7 +341,7 @@ class FieldInduction:
 
 
 def joined(of_items: Located, of_page: Located) -> Located:
-    """Return a field that is read within objects and, for the first object, also from the page; objects come first."""
+    """Return a field that is read within objects, and for the first object also from the page if needed."""
     one, other = of_items.agreement, of_page.agreement
     agreement = replace(one, right=one.right + other.right, missing=one.missing + other.missing)
     return Located((*of_items.fields, *of_page.fields), agreement, of_items.note or of_page.note)
@@ -350,7 +350,7 @@ def joined(of_items: Located, of_page: Located) -> Located:
 def _groups(
     given: Sequence[Sample], targets: Sequence[HtmlElement | None]
 ) -> list[list[tuple[Sample, HtmlElement | None]]]:
-    """Return all samples together, then groups whose targets are named alike, the most frequent first.
+    """Return all samples together, then groups whose targets have the same name, the most frequent first.
 
     Targets of one name are grouped by the names of the elements around them.
     """
@@ -379,7 +379,7 @@ def _names_around(element: HtmlElement) -> tuple[tuple[str, str], tuple[str, str
 def _same_manner(
     forms: Iterable[_Form],
 ) -> list[tuple[tuple[bool, bool, tuple[Expression, ...]], list[Expression]]]:
-    """Group expressions that one field can hold, in their order."""
+    """Group expressions that one field can have together, in their order."""
     gathered: list[tuple[tuple[bool, bool, tuple[Expression, ...]], list[Expression]]] = []
     for form in forms:
         manner = (form.page, form.join, form.without)
@@ -409,10 +409,10 @@ MAX_CONDITIONS = 6
 MAX_NARROWED = 12
 MAX_INNER = 40
 TELLING = 2.0
-"""The cost of names up to which the content of a part serves to distinguish it."""
+"""The highest cost of names for which the content of a part can distinguish it."""
 
 FEWEST = 3
-"""The number of objects from which a part of only one of them is no evidence for the template."""
+"""From this many objects on, a part of only one of them is no evidence for the template."""
 
 _ENDS = ("following-sibling", "preceding-sibling")
 _TEXTUAL = frozenset(
@@ -454,7 +454,7 @@ def _only(
     allowed: Sequence[frozenset[HtmlElement]],
     known: Features,
 ) -> Expression | None:
-    """Return the first expression that finds only parts that may be left out, else the best one with few exceptions."""
+    """Return the first expression that finds only parts that may be left out, or the best one with few exceptions."""
     paths = leading_to(pairs, known)
     best: tuple[int, Expression] | None = None
     named = [path for path in paths if _is_apart(path) and any(step.features for step in path.steps)]
@@ -474,7 +474,7 @@ def _only(
 
 
 def _narrowed(paths: Sequence[Path], parts: Sequence[HtmlElement], known: Features) -> Iterator[Path]:
-    """Yield paths with one more condition: a feature that all parts contain, or that they are first or last."""
+    """Yield paths with one more condition: that all parts contain a feature, or are first or last."""
     conditions = [f"descendant::{test}" for test in _held(parts, known)]
     conditions += [
         f"not({axis}::*)" for axis in _ENDS if not any(map(Expression(xpath=f"{axis}::*").selector.holds, parts))

@@ -1,4 +1,4 @@
-"""Finds where a template stores the numbers of objects, from which the fragments of their URLs are made."""
+"""Find where a template has the numbers of objects, from which the fragments of their URLs are made."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _FOREIGN = re.compile(r"user|author|member|profile|avatar|forum|board|topic|thre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbered:
-    """An item whose number is to be found; ``fragment`` is the expected fragment, None if it is unknown."""
+    """An item whose number is to be found; ``fragment`` is the expected fragment, None if unknown."""
 
     item: HtmlElement
     page: int
@@ -39,13 +39,13 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A place of numbers: an expression relative to the item, and the text before the number."""
+    """Where numbers are: an expression relative to the item, and the text before the number."""
 
     expression: Expression
     trim: str
     cost: float
     of: tuple[str, ...] = ()
-    """The text read: sources that read the same one are missing together."""
+    """The text that is read: sources with the same text are missing together."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class IdentityInduction:
     fields: Sequence[str] = ()
     """The names of the fields that were induced."""
     spare: bool = True
-    """Whether to look for other places as well that number all items, for pages that lack the best one."""
+    """Whether to find other places that number all items, for pages that lack the best one."""
     _sizes: dict[HtmlElement, list[HtmlElement]] = field(default_factory=dict)
 
     def run(self) -> Identity | None:
@@ -84,7 +84,7 @@ class IdentityInduction:
             if numbers is not None and (alternatives or len(numbers) > 0.5 * len(left)):
                 alternatives.append(source)
                 left = [each for each in left if each not in numbers]
-        composed = self.schema.fields or self._composed()
+        composed = self.schema.fields or tuple(name for name in FALLBACK if name in self.fields)
         if left and not composed:
             return None
         if not alternatives:
@@ -94,23 +94,20 @@ class IdentityInduction:
         return Identity(compiled(source.expression for source in alternatives), trims, prefix, fields)
 
     def _spare(self, source: _Source, alternatives: Sequence[_Source]) -> list[_Source]:
-        """Return a source that also numbers all items, as buttons and edit marks are missing on other pages."""
+        """Return another source that numbers all items, because buttons and edit marks are missing on some pages."""
         if any(source.of == other.of for other in alternatives):
             return []
         numbers = self._read(source, self.items)
         return [source] if numbers is not None and len(numbers) == len(self.items) else []
 
-    def _composed(self) -> tuple[str, ...]:
-        return tuple(name for name in FALLBACK if name in self.fields)
-
     def _prefix(self) -> str:
-        """Return the prefix of fragments: that of the known ones, else that of the schema."""
+        """Return the prefix of the known fragments, or else that of the schema."""
         fragments = [each.fragment for each in self.items if each.fragment]
         stems = {numbered_stem(fragment) for fragment in fragments}
         return stems.pop() if len(stems) == 1 and "" not in stems else self.schema.prefix
 
     def _as_before(self) -> Identity | None:
-        """Return the former identity, if it still gives all items different numbers."""
+        """Return the former identity if it still gives all items different numbers."""
         if not self.schema.selectors:
             return None
         found: set[tuple[int, str]] = set()
@@ -171,7 +168,7 @@ class IdentityInduction:
                 yield _Source(written, stem, _cost(attribute, stem) + 1.5, ("before", attribute))
 
     def _within(self, sampled: Sequence[Numbered]) -> Iterator[_Source]:
-        """Yield attributes of elements within the items, each by the stem before its numbers."""
+        """Yield attributes of elements within the items, grouped by the text before their numbers."""
         groups: dict[tuple[str, str, str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
         for each in sampled:
             seen: set[tuple[str, str, str, str]] = set()

@@ -1,4 +1,4 @@
-"""Finds expressions for the items of an action that match exactly the wanted elements on every page."""
+"""Find expressions for the items of an action that match exactly the wanted elements on every page."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from knowledge_base.selectors import Selector
 
 MAX_ALTERNATIVES = 3
 MAX_ABOVE = 3
-"""The most levels by which an item may lie above the element of its object, if it contains no other object."""
+"""The most levels between the element of an object and an item above it that contains no other object."""
 
 HIGHER = 1.2
 """The cost of using the parent element as the item."""
@@ -23,7 +23,7 @@ NO_DEARER = 1.2
 """The factor by which an alternative may cost more than its expression."""
 
 TELLING = 2.5
-"""The cost of features up to which the content of an item serves to distinguish it."""
+"""The highest cost of features for which the content of an item can distinguish it."""
 
 MIN_AGREEING = 0.75
 """The share of pages with objects that an expression must find exactly."""
@@ -32,7 +32,7 @@ MAX_JOINED = 5
 """Expressions that find a part of the items each and are joined."""
 
 MIN_FIT = 0.6
-"""The fit (the harmonic mean of precision and recall) from which on an expression is worth proposing."""
+"""The smallest fit (harmonic mean of precision and recall) for which an expression is proposed."""
 
 MAX_GROUPS = 4
 PATHS_OF_PART = 12
@@ -54,7 +54,7 @@ class SearchBudget:
 
 @dataclass(frozen=True, slots=True)
 class ItemPage:
-    """A page on which items are searched for. ``items`` are the wanted elements, in document order."""
+    """A page on which to find items. ``items`` are the wanted elements, in document order."""
 
     root: HtmlElement
     size: int
@@ -65,7 +65,7 @@ class ItemPage:
 class Items:
     """Expressions for items, the best first; ``pages`` have the items found, ``agreeing`` whether each page agrees.
 
-    ``fit`` is the harmonic mean of precision and recall over all pages, 1 where all agree.
+    ``fit`` is the harmonic mean of precision and recall over all pages, 1 if all agree.
     """
 
     expressions: tuple[Expression, ...]
@@ -81,7 +81,7 @@ class _Tried:
     path: Path
     expression: Expression
     level: int
-    """The level of elements, as items, on which it was tried."""
+    """The number of levels above the objects' elements at which items were searched."""
     cost: float
     missed: tuple[frozenset[HtmlElement], ...]
     extra: tuple[tuple[HtmlElement, ...], ...]
@@ -102,10 +102,10 @@ class ItemInduction:
     _tried: dict[Expression, _Tried] = field(default_factory=dict)
 
     def run(self, first: Iterable[Selector] = (), least_fit: float = 1.0) -> Items | None:
-        """Return the best expressions; None if none finds exactly what it should.
+        """Return the best expressions; None if none finds exactly the wanted elements.
 
-        An expression that finds anything on a page without items is never used. ``first`` are tried before others.
-        Below a ``least_fit`` of 1, the expression that fits best is used if none is exact, and all pages count as
+        An expression that finds anything on a page without items is never used. ``first`` are tried before others. With
+        a ``least_fit`` below 1, the expression that fits best is used if none is exact, and all pages count as
         agreeing.
         """
         levels = tuple(self._levels())
@@ -129,7 +129,7 @@ class ItemInduction:
     def _levels(self) -> Iterator[tuple[ItemPage, ...]]:
         """Yield the pages with the items themselves, then with their parents, while each contains one object.
 
-        If pages differ in the level of these elements, the level that is alike on most pages comes first.
+        If these elements are at different levels on different pages, the level that most pages share comes first.
         """
         pages = self.pages
         aligned = self._aligned(pages)
@@ -212,7 +212,7 @@ class ItemInduction:
         return tried
 
     def _mended(self, levels: Sequence[tuple[ItemPage, ...]]) -> tuple[_Tried, ...] | None:
-        """Exclude superfluous results, combine expressions that find parts and, last, let a few pages disagree."""
+        """Exclude superfluous results, combine expressions that find parts or, last, let a few pages disagree."""
         tried = sorted(self._tried.values(), key=lambda each: each.cost)
         whole = [each for each in tried if not any(each.missed) and each.path.steps]
         for each in sorted(whole, key=lambda each: (sum(map(len, each.extra)), each.cost))[:NEAR_MISSES]:
@@ -243,7 +243,7 @@ class ItemInduction:
                 yield each.feature.xpath
 
     def _held(self, items: Sequence[HtmlElement], extra: Sequence[HtmlElement]) -> Iterator[str]:
-        """Yield features that an element in each item has, and no element in the superfluous elements."""
+        """Yield features that an element within each item has, but no element within superfluous results."""
         sample = items[0]
         counted: Counter[str] = Counter()
         for inner in list(sample.iterdescendants())[:SAMPLES]:
@@ -258,7 +258,7 @@ class ItemInduction:
                 yield f"descendant::{test}"
 
     def _joined(self, tried: Sequence[_Tried], pages: Sequence[ItemPage]) -> _Tried | None:
-        """Combine the fewest expressions that find nothing but items, those that find most first."""
+        """Combine the fewest expressions that find only items, preferring those that find most."""
         left = {item for page in pages for item in page.items}
         chosen: list[_Tried] = []
         while left and len(chosen) < MAX_JOINED:
@@ -298,7 +298,7 @@ def _all(parts: Iterable[frozenset[HtmlElement]]) -> frozenset[HtmlElement]:
 
 
 def _candidates(levels: Sequence[tuple[ItemPage, ...]], known: Features) -> list[tuple[Path, int]]:
-    """Return paths to the items of each level, by cost, and after them those that fit a part of the items only."""
+    """Return paths to the items of each level, by cost, followed by paths to only some of the items."""
     found: list[tuple[Path, int]] = []
     parts: list[tuple[Path, int]] = []
     for level, pages in enumerate(levels):
@@ -331,14 +331,14 @@ def _alike(
 
 
 def _differs(path: Path, chosen: Iterable[_Tried]) -> bool:
-    """Return whether an expression needs no feature of the chosen ones, so that it may work where they do not."""
+    """Return whether an expression needs none of the chosen expressions' features, so that it may work if they fail."""
     own = {feature for step in path.steps for feature in step.features}
     taken = {feature for each in chosen for step in each.path.steps for feature in step.features}
     return bool(own) and own.isdisjoint(taken)
 
 
 def _choices(page: ItemPage) -> Iterator[ItemPage]:
-    """Yield a page with its items, then with the elements around them."""
+    """Yield a page with its items, then with the elements around them as items."""
     current: ItemPage | None = page if page.items else None
     for _ in range(MAX_ABOVE + 1):
         if current is None:

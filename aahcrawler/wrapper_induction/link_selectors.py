@@ -1,4 +1,4 @@
-"""Learns navigation actions from pages whose links were found by other means than the actions of the file."""
+"""Learn navigation actions from pages whose links were found in another way than by the actions of the file."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from knowledge_base.selectors import BadExpressionError
 
 MIN_PAGES = 2
 MAX_TARGETS = 12
-"""The most links of one page from which expressions are made; all are used when these are tried."""
+"""From how many links of one page expressions are made; they are tried on all links."""
 MAX_TRIED = 40
 MAX_COST = 6.0
-"""The cost of an expression (see `aahcrawler.wrapper_induction.robust_paths.Path`) beyond which it is too vague."""
+"""An expression with a higher cost (`aahcrawler.wrapper_induction.robust_paths.Path`) is too vague."""
 
 ANY = Expression(css="a[href]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledLinks:
-    """The wanted links of one page to pages of a level; ``counted`` selects, among any links, those that count."""
+    """The wanted links of one page to pages of a level; ``counted`` returns the URL of a link if it counts."""
 
     url: str
     tree: HtmlElement
@@ -42,10 +42,10 @@ class LabelledLinks:
 
 
 def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tuple[Expression, bool] | None:
-    """Return an expression that finds the links of all examples and no others, None if there is none.
+    """Return an expression that finds the links of all examples and no others; None if there is none.
 
-    If ``documented`` URLs identify the level, the last resort is any link with such a URL; the second value
-    is True then.
+    If ``documented`` URLs identify the level, the last resort is any link with such a URL; the second value is True
+    then.
     """
     if len(examples) < MIN_PAGES or any(not example.links for example in examples):
         return None
@@ -59,8 +59,8 @@ def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tupl
 def find_links(links: Sequence[HtmlElement], tree: HtmlElement) -> tuple[Expression, float] | None:
     """Return the expression that best finds the given links of a page, and its fit; None if none finds most of them.
 
-    The fit is the harmonic mean of precision and recall, at least `MIN_FIT`; of several with the same fit, the one that
-    will probably last longest is returned.
+    The fit is the harmonic mean of precision and recall, at least `MIN_FIT`; among expressions with the same fit, the
+    one that will probably last longest is returned.
     """
     wanted = frozenset(links)
     best: tuple[Expression, float] | None = None
@@ -73,7 +73,7 @@ def find_links(links: Sequence[HtmlElement], tree: HtmlElement) -> tuple[Express
 
 
 def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[Expression]:
-    """Yield expressions that find all targets in their trees, the likeliest to stay first."""
+    """Yield expressions that find all targets in their trees, those that will probably last longest first."""
     known = Features()
     paths = (path for path in leading_to(targets, known) if path.steps and path.cost <= MAX_COST and _is_place(path))
     found = dict.fromkeys(path.written() for path in paths)
@@ -83,7 +83,7 @@ def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[
 def _is_place(path: Path) -> bool:
     """Return whether a path describes the place of links, not their URLs.
 
-    URLs are described by the knowledge base itself.
+    The knowledge base itself describes URLs.
     """
     return all(feature.attribute != "href" for step in path.steps for feature in step.features)
 

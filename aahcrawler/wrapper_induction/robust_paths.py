@@ -1,4 +1,4 @@
-"""Makes expressions for elements of a template from their features, the most robust first."""
+"""Make expressions for elements of a template from their features, the most robust first."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ MAX_ABOVE = 9
 """The most ancestors of an element that are searched for a name."""
 
 MAX_OWN = 7
-"""Features of one element that are tried together."""
+"""How many features of one element are combined."""
 
 MAX_PATHS = 160
-"""Expressions that are tried for one purpose."""
+"""How many expressions are tried for one purpose."""
 
 STEP = 0.8
 TOGETHER = 0.3
@@ -43,14 +43,14 @@ class Expression:
         return cls(selector.css, "" if selector.css else selector.source, selector.attribute)
 
     def attributes(self) -> dict[str, str]:
-        """Return the XML attributes with which a file writes the expression."""
+        """Return the XML attributes for the expression in a file."""
         given = {"css": self.css, "xpath": self.xpath, "attribute": self.attribute}
         return {name: value for name, value in given.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class RobustStep:
-    """An element by its tag and features; ``child`` if it must be a child of the one before."""
+    """An element by its tag and features; ``child`` if it must be a child of the previous one."""
 
     tag: str
     features: tuple[Feature, ...] = ()
@@ -80,12 +80,12 @@ class Path:
     steps: tuple[RobustStep, ...]
     cost: float
     start: str = ""
-    """The start of the path, if not the current element, in XPath: ``following-sibling::tr[1]``."""
+    """The start of the path in XPath, if it is not the current element: ``following-sibling::tr[1]``."""
     turn: str = ""
-    """The way on from the element at the end of the steps, in XPath: ``ancestor::tr[1]``."""
+    """A further step in XPath from the element at the end of the steps: ``ancestor::tr[1]``."""
 
     def written(self, attribute: str = "") -> Expression:
-        """Return the expression, in CSS if possible, which is easier for people to read."""
+        """Return the expression, in CSS if possible, because that is easier for people to read."""
         parts = [step.css for step in self.steps]
         if not self.start and not self.turn and None not in parts and self.steps and not self.steps[0].child:
             css = "".join((" > " if step.child else " ") + str(step.css) for step in self.steps).strip()
@@ -99,9 +99,9 @@ class Path:
 def leading_to(
     targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features, start: str = ""
 ) -> tuple[Path, ...]:
-    """Return paths from roots down to their targets, as (root, target) pairs, that fit all of them; cheapest first.
+    """Return paths from roots down to their targets that fit all (root, target) pairs; cheapest first.
 
-    Each of the paths leads to the targets, and possibly to other elements as well.
+    Each path finds the targets, and possibly other elements as well.
     """
     if all(root is target for root, target in targets):
         return (Path((), 0.5, start),)
@@ -136,7 +136,7 @@ def _steps(tag: str, own: Sequence[Weighed]) -> list[tuple[RobustStep, float]]:
 
 
 def _holders(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features) -> list[tuple[RobustStep, float]]:
-    """Return steps to elements that are above all targets and below their roots, each by one of its features."""
+    """Return steps to elements above all targets and below their roots, each by one of its features."""
     common: dict[tuple[str, Weighed], int] | None = None
     for root, target in targets:
         here: dict[tuple[str, Weighed], int] = {}
@@ -154,7 +154,7 @@ def _holders(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features
 
 
 def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features, start: str) -> Iterator[Path]:
-    """Yield paths that name the tags of all elements between a target and one above it that has a name, or the root."""
+    """Yield paths with the tags of all elements between a target and a named element above it, or the root."""
     root = targets[0][0]
     lines = [[target, *_above(root, target)] for root, target in targets]
     shortest = min(map(len, lines))
@@ -173,7 +173,7 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
         if len(here) > 1:
             return
         tags.append(here.pop())
-    if all(len(line) == shortest for line in lines) and shortest <= MAX_ABOVE and tags and not _is_document(root):
+    if all(len(line) == shortest for line in lines) and shortest <= MAX_ABOVE and tags and root.getparent() is not None:
         steps = tuple(RobustStep(tag, child=True) for tag in reversed(tags))
         yield Path(steps, 2.0 + (CHILD + 1.0) * shortest, start)
         counted = [{_ordinal(line[height]) for line in lines} for height in range(shortest)]
@@ -188,10 +188,6 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
 def _ordinal(element: HtmlElement) -> int:
     """Return the position of an element among its siblings of the same tag, counted from one."""
     return 1 + sum(1 for _ in element.itersiblings(name_of(element), preceding=True))
-
-
-def _is_document(root: HtmlElement) -> bool:
-    return root.getparent() is None
 
 
 def _above(root: HtmlElement, target: HtmlElement) -> list[HtmlElement]:
@@ -209,7 +205,7 @@ def beside(
 ) -> tuple[tuple[str, float], ...]:
     """Return XPath steps from items to their siblings ``others``, with their costs; cheapest first.
 
-    A step leads to the nearest sibling with a common feature, or counts if all are equally far away.
+    A step leads to the nearest sibling with a common feature, or counts siblings if all are equally far away.
     """
     distances = {_distance(item, other) for item, other in zip(items, others, strict=True)}
     if 0 in distances or not distances or len({distance > 0 for distance in distances}) > 1:
@@ -224,7 +220,7 @@ def beside(
 
 
 def _distance(item: HtmlElement, other: HtmlElement) -> int:
-    """Return how many siblings an element is after another (negative: before it); 0 if they are not siblings."""
+    """Return how many siblings another element is after an element (negative: before); 0 if they are not siblings."""
     parent = item.getparent()
     if parent is None or other.getparent() is not parent:
         return 0

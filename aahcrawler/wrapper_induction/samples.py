@@ -1,4 +1,4 @@
-"""Compares the results of an expression for a field with the labelled value of each object."""
+"""Compare the results of an expression for a field with the labelled value of each object."""
 
 import re
 from collections import Counter
@@ -28,10 +28,10 @@ MAX_LINE_LENGTH = 300
 TITLE = "title"
 
 NEAR = 0.8
-"""The share of its words that a text must have in common with another to be nearly the same."""
+"""The share of words that two texts must have in common to be nearly the same."""
 
 MIN_NEAR_LENGTH = 30
-"""Texts of fewer characters are the same or they are not."""
+"""Shorter texts are either the same or different."""
 
 _NEAR_DIGITS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
 _DIGITS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
@@ -42,7 +42,7 @@ class SampleOutcome(Enum):
 
     RIGHT = auto()
     NEAR = auto()
-    """A text was read that is a little longer or shorter; the example may have included too much of it."""
+    """The text read is a little longer or shorter; the example may have included too much of it."""
     WRONG = auto()
     MISSING = auto()
     """Nothing was read, but the example has a value."""
@@ -54,7 +54,7 @@ class SampleOutcome(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleReading:
-    """A page for reading fields; ``number`` identifies it. ``owners`` is None without nested items."""
+    """A page for reading fields, identified by ``number``. ``owners`` is None without nested items."""
 
     page: Page
     reader: FieldReader
@@ -64,7 +64,7 @@ class SampleReading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """One object and the place of one of its fields, None if the example does not have it.
+    """One object and the place of one of its fields; ``label`` is None if the example does not have the field.
 
     ``size`` is the number of elements in the item.
     """
@@ -80,7 +80,7 @@ class Sample:
         return expected_at(self.label, wanted, self.reading.page) if self.label is not None else None
 
     def outcome(self, wanted: Field) -> SampleOutcome:
-        """Read a field that has one expression, and compare."""
+        """Read a field that has one expression, and compare the result with the example."""
         target = self.target
         if target is not None and not wanted.join and not wanted.without and self._finds(wanted, target):
             return SampleOutcome.RIGHT if self.reads(wanted) else SampleOutcome.MISSING
@@ -95,7 +95,7 @@ class Sample:
 
     @property
     def target(self) -> HtmlElement | None:
-        """The one element whose whole text is the value, None if the value has another form."""
+        """The one element whose whole text is the value; None if the value has another form."""
         label = self.label
         if label is None or label.attribute or label.without or len(label.elements) != 1:
             return None
@@ -112,7 +112,7 @@ class Sample:
         return stripped(text, wanted.strip) == self.expected(wanted)
 
     def _finds(self, wanted: Field, target: HtmlElement) -> bool:
-        """Return whether the target is the first element that the expression finds as the item's own."""
+        """Return whether the target is the first of the item's own elements that the expression finds."""
         context = self.reading.page.tree if wanted.page else self.item
         owners = None if wanted.page else self.reading.owners
         selector = wanted.selectors[0]
@@ -129,7 +129,7 @@ class Sample:
         return False
 
     def values(self, wanted: Field) -> tuple[Value, ...]:
-        """Return the values that the field reads, text instead of markup."""
+        """Return the values that the field reads, with text instead of markup."""
         reader = self.reading.reader
         reader.budget = max(reader.budget, 1)
         plain = replace(wanted, kind=FieldKind.TEXT) if wanted.kind is FieldKind.HTML else wanted
@@ -149,7 +149,7 @@ class Sample:
 
 
 def expected_at(label: Label, wanted: Field, page: Page) -> object:
-    """Return the expected value of a field at a label: the value shown if it can be read, else that of the label.
+    """Return the expected value of a field at a label: the value shown if it can be read, else the label's own.
 
     Markup is compared by its text.
     """
@@ -162,9 +162,9 @@ def expected_at(label: Label, wanted: Field, page: Page) -> object:
 
 
 def refined(example: LabelledExample, schema: Extract) -> LabelledExample:
-    """Return an example with those parts of its values removed that the schema leaves out.
+    """Return an example without those parts of its values that the schema leaves out.
 
-    The element of the title is removed from a body as well, since a body may contain its title.
+    The element of the title is also removed from a body that contains it.
     """
     if schema.run is not None:
         return example
@@ -220,7 +220,7 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
 
 
 def page_location(page: Page) -> PageLocation:
-    """Return the location of a page as if it were the first page of its thread, named by its own URL."""
+    """Return the location of a page as if it were the first page of its thread, identified by its own URL."""
     return PageLocation(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
 
 
@@ -235,7 +235,7 @@ _GOOD = (SampleOutcome.WRONG, SampleOutcome.NEAR, SampleOutcome.RIGHT)
 
 
 def outcome_of(values: Sequence[Value], expected: object) -> SampleOutcome:
-    """Return how well the best of some values agrees with the expected one."""
+    """Return how well the best of the values agrees with the expected one."""
     return max((compared(value, expected) for value in values), key=_GOOD.index, default=SampleOutcome.MISSING)
 
 
@@ -259,7 +259,7 @@ def _is_near(one: str, other: str) -> bool:
 
 
 def comparable(value: Value) -> object:
-    """Return a form that is equal for values that mean the same: a person's name, text in one line."""
+    """Return a form that is equal for values with the same meaning: a person's name, text in one line."""
     match value:
         case Person():
             return fold(value.name)

@@ -1,4 +1,4 @@
-"""The result of induction: an extraction action with the evidence for it, and its form in a file."""
+"""The result of induction: an extraction action with the evidence for it, and its XML form."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from knowledge_base.selectors import Selector
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The counts of agreement between a field of the induced action and the examples.
+    """How often a field of the induced action agrees with the examples.
 
     ``right`` and ``wrong`` count objects; ``near`` those with a text that is a little longer or shorter than in the
     example; ``missing`` those with no value read but one in the example; ``beyond`` those with a value read but none in
@@ -31,8 +31,8 @@ class Agreement:
 class Support:
     """The examples of an action, and how far it agrees with them.
 
-    ``pages`` are examples with objects on which exactly these were found, ``absent`` examples without any on which none
-    was found, ``dissenting`` the URLs of pages on which it found others; ``objects`` counts objects.
+    ``pages`` counts examples with objects on which exactly these were found, ``absent`` examples without objects on
+    which none was found; ``dissenting`` has the URLs of pages on which it found others; ``objects`` counts objects.
     """
 
     pages: int = 0
@@ -46,7 +46,7 @@ class Support:
 class Wrapper:
     """An induced extraction action with its support; ``notes`` tell people which parts could not be induced.
 
-    Two are equal if they are written alike and have the same support.
+    Two are equal if they have the same XML form and the same support.
     """
 
     action: Extract

@@ -1,1 +1,1 @@
-"""Definitions of collections about events, made from the pages that Wikipedia has on them."""
+"""Definitions of collections about events, made from Wikipedia's pages about them."""

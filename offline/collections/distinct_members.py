@@ -1,6 +1,6 @@
-"""Members of a collection that say what an earlier member says: mirrors, copies, the same page under two URLs.
+"""Members of a collection that repeat an earlier member: mirrors, copies, the same page under two URLs.
 
-Two pages are near duplicates where the simhashes of their contents differ in three bits at most (Manku, Jain and Das
+Two pages are near duplicates if the simhashes of their contents differ in at most three bits (Manku, Jain and Das
 Sarma, "Detecting near-duplicates for Web crawling", WWW 2007).
 """
 
@@ -16,16 +16,16 @@ from aahcrawler.tallies import plural
 from aahcrawler.traps.sketch import distance, sketch
 
 MAX_BITS: Final = 3
-"""Bits in which the fingerprints of near duplicates differ at most."""
+"""The most bits in which the fingerprints of near duplicates differ."""
 LEAST: Final = 20
-"""Shingles of the shortest content that is compared: what is shorter says too little to be a copy of anything."""
+"""The fewest shingles of content that is compared: shorter content says too little to be a copy of anything."""
 _BLOCKS: Final = MAX_BITS + 1
 _WIDTH: Final = 64 // _BLOCKS
 
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicate:
-    """A member that says what an earlier one says: its row, and the URL of that."""
+    """A member that repeats an earlier one: its row, and the URL of the earlier one."""
 
     row: PageRow
     like: str
@@ -33,7 +33,7 @@ class NearDuplicate:
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicateRow:
-    """The same as a row of a table: ``captured`` is ISO 8601."""
+    """A near duplicate as a row of a table: ``captured`` is ISO 8601."""
 
     url: str
     like: str
@@ -44,11 +44,11 @@ class NearDuplicateRow:
 
 @dataclass(frozen=True, slots=True)
 class Distinctness:
-    """A collection with near duplicates among its members, and without them.
+    """A collection with and without the near duplicates among its members.
 
-    ``relevance`` is what the scores of members add up to, ``precision`` the share of members among pages, None where
-    there is no page; ``distinct_relevance`` and ``distinct_precision`` are without the members that are near duplicates
-    of an earlier one. ``unread`` counts members without enough content to be compared.
+    ``relevance`` is the sum of the members' scores, ``precision`` the share of members among pages, None if there is no
+    page; ``distinct_relevance`` and ``distinct_precision`` leave out members that are near duplicates of an earlier
+    one. ``unread`` counts members with too little content to compare.
     """
 
     pages: int
@@ -59,14 +59,14 @@ class Distinctness:
 
     @property
     def rows(self) -> Iterator[NearDuplicateRow]:
-        """The near duplicates as rows of a table, in the order in which they were got."""
+        """The near duplicates as rows of a table, in the order in which they were fetched."""
         for each in self.duplicates:
             row = each.row
             yield NearDuplicateRow(row.url, each.like, row.fetched_at, archive_of(row), row.score or 0.0)
 
     @property
     def told(self) -> Iterator[str]:
-        """All figures in words."""
+        """Lines with all figures in words."""
         few = f"; {self.unread:,} have too little text to be compared" if self.unread else ""
         yield f"{len(self.duplicates):,} of {plural(self.members, 'member')} say what an earlier one says{few}"
         yield f"relevance gathered: {self.relevance:.2f}, without them {self.distinct_relevance:.2f}"
@@ -75,7 +75,7 @@ class Distinctness:
 
     @property
     def distinct_relevance(self) -> float:
-        """What the scores of distinct members add up to."""
+        """The sum of the scores of distinct members."""
         return self.relevance - sum(each.row.score or 0.0 for each in self.duplicates)
 
     @property
@@ -85,16 +85,16 @@ class Distinctness:
 
     @property
     def distinct_precision(self) -> float | None:
-        """The share of distinct members among all pages but their near duplicates."""
+        """The share of distinct members among all pages without their near duplicates."""
         pages = self.pages - len(self.duplicates)
         return (self.members - len(self.duplicates)) / pages if pages else None
 
 
 def distinctness(crawl: Path, rows: Iterable[PageRow]) -> Distinctness:
-    """Compare the members among the pages of a crawl, each with those that were got before it.
+    """Compare the members among the pages of a crawl, each with those fetched before it.
 
-    Time is linear in the members, but for those that share a quarter of their fingerprint. Raise ``ArchiveError`` and
-    ``SegmentError``.
+    Time is linear in the members, except for those that share a quarter of their fingerprint. Raises ``ArchiveError``
+    and ``SegmentError``.
     """
     pages = sorted((row for row in rows if row.is_page), key=lambda row: (got_at(row), row.url))
     members = [row for row in pages if row.relevant]
@@ -117,7 +117,7 @@ def distinctness(crawl: Path, rows: Iterable[PageRow]) -> Distinctness:
 
 
 def _fingerprints(crawl: Path, wanted: Collection[str]) -> Mapping[str, int]:
-    """Return the fingerprint of the content of each capture with enough of it, by the id of its record."""
+    """Return the fingerprint of the content of each capture with enough content, by the id of its record."""
     found: dict[str, int] = {}
     with ArchivedCaptures(crawl) as captures:
         for capture in captures.captures():
@@ -131,7 +131,7 @@ def _fingerprints(crawl: Path, wanted: Collection[str]) -> Mapping[str, int]:
 
 
 def _blocks(fingerprint: int) -> Iterator[tuple[int, int]]:
-    """Yield the quarters of a fingerprint: of two that differ in three bits, one quarter is the same."""
+    """Yield the quarters of a fingerprint: two fingerprints that differ in three bits have an equal quarter."""
     for place in range(_BLOCKS):
         yield place, fingerprint >> (place * _WIDTH) & (1 << _WIDTH) - 1
 

@@ -1,4 +1,4 @@
-"""Writes the definition of a collection about an event, with where each value comes from.
+"""Write the definition of a collection about an event, with the source of each value.
 
 The values are those of Klein, Balakireva and Van de Sompel (WebSci 2018, sections 3.2 to 3.6): the event lasts until
 the change point of its page's edits, its half-life afterwards is a quarter of that, the grace period is how long
@@ -26,15 +26,15 @@ from online_analysis.topic import Topic
 
 SPLITS: Final = 10
 TRAINED: Final = 0.6
-"""The share of references that the event vector is made of; the others tell what relevant pages reach."""
+"""The share of references from which the event vector is made; the others show what relevant pages reach."""
 MIN_REFERENCES: Final = 3
-"""References with a text without which there is no threshold: some on each side of a split."""
+"""The fewest references with a text for a threshold: some on each side of a split."""
 ALIKE: Final = 0.999
-"""References that reach so much of the topic on average say the same as one another: there is nothing to learn."""
+"""References with at least this mean similarity say the same, so nothing can be learned from them."""
 MIN_WORDS: Final = 50
-"""Words of a text from which on it tells its language surely enough to leave a reference out for it."""
+"""The fewest words of a text that show its language surely enough to leave out a reference because of it."""
 MAX_SEED_CHARACTERS: Final = 3_000_000
-"""Characters of all seeds of a definition, which has to stay a file that people can open."""
+"""The most characters of all seeds of a definition, which must stay a file that people can open."""
 
 Dates = Literal["gossen", "klein"]
 
@@ -58,9 +58,9 @@ def thresholds(
 ) -> Thresholds | None:
     """Return the mean relevance of references over ten random splits; None for fewer than ``MIN_REFERENCES``.
 
-    Of each split 60 % are reference documents beside the text of the event's page. The relevance of the others to them
-    is that of the topic, the nearness of the 60 % that have a date that of time (sections 3.4.3 and 3.5.3). Equal
-    ``seed``, equal splits.
+    In each split 60 % are reference documents besides the text of the event's page. The others' relevance to them is
+    the topic's, and the nearness of the 60 % that have a date is the time's (sections 3.4.3 and 3.5.3). An equal
+    ``seed`` gives equal splits.
     """
     if len(references) < MIN_REFERENCES:
         return None
@@ -83,7 +83,7 @@ def thresholds(
 
 
 def _dated(reference: HadReference) -> Document:
-    """Return the document of a reference; where it tells no date of publication, with that of the reference."""
+    """Return the document of a reference; if it gives no date of publication, with that of the reference."""
     told, document = reference.cited.published, reference.document
     return document if told is None or document.published else replace(document, published=_midnight(told))
 
@@ -96,7 +96,7 @@ def _is_foreign(reference: HadReference, language: str) -> bool:
 
 
 def mean_distance(days: Sequence[datetime]) -> timedelta | None:
-    """Return how far apart moments are on average, each from each other; None for fewer than two."""
+    """Return the mean distance of all pairs of moments; None for fewer than two."""
     if len(days) < 2:
         return None
     ordered = sorted(days)
@@ -107,9 +107,9 @@ def mean_distance(days: Sequence[datetime]) -> timedelta | None:
 
 
 def mean_delay(references: Sequence[HadReference]) -> timedelta | None:
-    """Return how long after their dates references were archived, on average; None where none tells both.
+    """Return how long after their dates references were archived, on average; None if none gives both.
 
-    A capture before the date of a reference shows that one of both is wrong, and does not count.
+    A capture before the date of its reference is not counted, because one of both is wrong.
     """
     delays = [
         times.captured - _midnight(told)
@@ -121,7 +121,7 @@ def mean_delay(references: Sequence[HadReference]) -> timedelta | None:
 
 
 def readable(duration: timedelta) -> timedelta:
-    """Return a duration in whole days, one of less than two days in whole seconds.
+    """Return a duration in whole days, or in whole seconds if it is less than two days.
 
     >>> readable(timedelta(days=9, hours=13)), readable(timedelta(hours=30, seconds=0.6))
     (datetime.timedelta(days=10), datetime.timedelta(days=1, seconds=21601))
@@ -136,7 +136,7 @@ def _midnight(day: date) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a definition is asked to be: for whom, with the date of pages in which order, with which references."""
+    """What a definition is requested to be: for whom, by which order of dates, with which references."""
 
     contact: str
     dates: Dates = "klein"
@@ -146,10 +146,10 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Materials:
-    """What a definition is made of.
+    """What a definition is made from.
 
-    ``change`` is the change point of the edits, None where there is none; ``latest`` the last version that is known.
-    ``references`` are those that were had, out of ``page.references``; ``archive`` names where from, empty for the
+    ``change`` is the change point of the edits, None if there is none; ``latest`` the last known version.
+    ``references`` are those of ``page.references`` that could be obtained; ``archive`` names where from, empty for the
     live web.
     """
 
@@ -162,7 +162,7 @@ class Materials:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition and what goes with it: ``name`` and YAML, texts by the names of their files, and what is missing."""
+    """A definition and what belongs to it: name and YAML, texts by the names of their files, and what is missing."""
 
     name: str
     yaml: str
@@ -171,12 +171,15 @@ class Definition:
 
 
 def define(materials: Materials, sought: Sought) -> Definition:
-    """Return the definition of a collection. What could not be found out is left to its default, and told."""
+    """Return the definition of a collection.
+
+    Values that could not be determined keep their defaults and are reported.
+    """
     return _Writing(materials, sought).definition()
 
 
 def event_of(materials: Materials, dates: Dates, missing: list[str]) -> tuple[Event | None, str]:
-    """Return the event as far as it is known, and where its end comes from; what is missing is added to a list."""
+    """Return the event as far as it is known, and the source of its end; what is missing is added to a list."""
     told, change, latest = materials.page.time, materials.change, materials.latest
     if told is None:
         missing.append("event: no infobox tells its date; add it to the definition")
@@ -194,7 +197,7 @@ def event_of(materials: Materials, dates: Dates, missing: list[str]) -> tuple[Ev
 
 
 def name_of(title: str) -> str:
-    """Return a short name for a collection: letters and digits of the title, ``event`` where it has none of ASCII.
+    """Return a short name for a collection: ASCII letters and digits of the title, or ``event`` if it has none.
 
     >>> name_of("2015 San Bernardino attack"), name_of("Überschwemmung (2013)"), name_of("洪水")
     ('2015-san-bernardino-attack', 'uberschwemmung-2013', 'event')
@@ -204,7 +207,7 @@ def name_of(title: str) -> str:
 
 
 class _Writing:
-    """Works out the values of one definition, and notes what is missing."""
+    """Computes the values of one definition, and notes what is missing."""
 
     def __init__(self, materials: Materials, sought: Sought) -> None:
         self._page = materials.page
@@ -228,7 +231,7 @@ class _Writing:
         return Definition(self._name, "\n".join(lines) + "\n", texts, tuple(self._missing))
 
     def _chosen_seeds(self) -> Sequence[CitedPage]:
-        """Return the references that are seeds, as many as a definition may hold."""
+        """Return the references that become seeds, as many as a definition may have."""
         references = self._page.references
         chosen = [each for each in references if self._sought.all_references or not self._is_other(each)]
         if not chosen:
@@ -245,11 +248,11 @@ class _Writing:
         return kept
 
     def _is_other(self, cited: CitedPage) -> bool:
-        """Return whether a reference is in another language or format, as it tells or as its text shows."""
+        """Return whether a reference is in another language or format, as it says or as its text shows."""
         return bool(cited.other) or cited.url in self._foreign
 
     def _with_grace(self, event: Event) -> Event:
-        """Return the event with the grace period that references tell (section 3.5.1)."""
+        """Return the event with the grace period that follows from the references (section 3.5.1)."""
         if self._from.archive:
             grace = mean_delay(self._had)
             self._grace_from = "the mean time from the date of a reference to its capture in the archive"
@@ -363,5 +366,5 @@ def _moment(moment: datetime) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a text that may stand in a comment: one line, without signs that end it."""
+    """Return a text that is safe in a comment: one line of printable characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]

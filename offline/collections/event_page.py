@@ -1,8 +1,8 @@
-"""Reads the page of a wiki on an event: its text, the time of the event, and the pages that it refers to.
+"""Read the page of a wiki about an event: its text, the time of the event, and the pages to which it refers.
 
-It takes what MediaWiki makes of a page, saved from a browser or as the answer of its API (``action=parse``). The time
-is that of the infobox: by the microformat hCalendar (``dtstart``), by ``time`` elements, or in words. What is not told
-is left out: nothing here guesses.
+It reads HTML made by MediaWiki, saved from a browser or returned by its API (``action=parse``). The time comes from the
+infobox: by the microformat hCalendar (``dtstart``), by ``time`` elements, or in words. What is not given is left out:
+nothing here guesses.
 """
 
 import json
@@ -23,11 +23,11 @@ from offline.enrichment.text_dates import TextDate, dates_in
 from online_analysis.media_types import type_by_url
 
 MAX_REFERENCES: Final = 5_000
-"""Pages that are read of a list of references; a longer one is cut, in its order."""
+"""How many pages of a list of references are read, in its order."""
 MAX_ROWS: Final = 500
-"""Rows of an infobox that are looked at."""
+"""How many rows of an infobox are examined."""
 _MAX_VALUE: Final = 500
-"""Characters of a row, or of a reference, that are looked at."""
+"""How many characters of a row, or of a reference, are examined."""
 _ONE_SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)
 
@@ -36,14 +36,14 @@ _DATE_ROWS: Final = (
     "period дата даты коли dato tid aika ajankohta päivämäärä pvm dátum időpont tarih ημερομηνία datumi kuupäev",
     "datums tanggal ngày 日付 日期 日時 発生日 時間 时间 날짜 일시 วันที่ تاريخ التاريخ תאריך تاریخ तिथि দিন tarehe",
 )
-"""What infoboxes call the row with the date of an event, in the languages of the larger Wikipedias."""
+"""The names in infoboxes of the row with the date of an event, in the languages of the larger Wikipedias."""
 _DATE_WORDS: Final = frozenset(word for words in _DATE_ROWS for word in words.split())
 _ACCESSED: Final = re.compile(
     r"retrieved|accessed|archived|abgerufen|zugriff|archiv|consult|geraadpleegd|hämtad|hentet|läst|dostęp|viitattu|"
     r"citováno|hozzáférés|erişim|ανακτήθηκε|проверено|архив|дата обращения|accesso|acesso|閲覧|查閱|查阅|확인함",
     re.IGNORECASE,
 )
-"""Words before the day on which somebody looked at a reference, which is not its date."""
+"""Words before the day on which somebody read a reference, which is not its date."""
 _BEFORE_DATE: Final = 40
 _BOX: Final = "contains(@class, 'infobox') or contains(@class, 'infoboks') or contains(@class, 'sinottico')"
 _DROPPED: Final = (
@@ -59,13 +59,13 @@ _CONTENT: Final = (
     "//*[@id='mw-content-text']",
     "//*[@id='bodyContent']",
 )
-"""Where a page of MediaWiki has its content: within what its parser made, or what skins of older versions call it."""
+"""Where a page of MediaWiki has its content: within its parser's output, or an element of older skins."""
 _REFERENCE: Final = re.compile(r"\b(?:citation|references|reflist|refbegin)\b")
 _NO_REFERENCE: Final = re.compile("infobox|infoboks|sinottico|navbox|catlinks")
 _ITEMS: Final = frozenset({"cite", "li", "p", "dd"})
-"""Elements that hold one reference."""
+"""Elements that contain one reference."""
 _NEAR: Final = 50
-"""Elements above a link, and within a reference, that are looked at: enough for all that wikis write."""
+"""How many elements above a link, and within a reference, are examined: enough for anything that wikis write."""
 _WIKIS: Final = re.compile(
     r"(?:^|\.)(?:wikipedia|wikimedia|wikidata|wiktionary|wikisource|wikinews|wikiquote|wikivoyage|mediawiki)\.org$"
 )
@@ -79,15 +79,15 @@ _IN_LANGUAGE: Final = re.compile(r"\(in [A-Z][a-z]+(?:[ ,](?:and )?[A-Z][a-z]+)*
 
 
 class EventPageError(Exception):
-    """Raised for what is no page of a wiki; the message completes the sentence that begins with its name."""
+    """Raised for something that is not a wiki page; the message continues a sentence that begins with its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """The time of an event, both ends included, aware and in UTC. ``source`` names where the page tells it.
+    """The time of an event, including both ends, aware and in UTC. ``source`` names where on the page it is given.
 
     Without a time of day the first day begins at 00:00:01 (Klein et al. 2018, section 3.2) and the last one ends at
-    23:59:59; ``timed`` says that the first moment is told with its time of day and its distance from UTC.
+    23:59:59; ``timed`` means that the first moment is given with its time of day and offset from UTC.
     """
 
     start: datetime
@@ -98,12 +98,12 @@ class EventTime:
 
 @dataclass(frozen=True, slots=True)
 class CitedPage:
-    """A page that the references of an event's page lead to.
+    """A page to which the references of an event's page lead.
 
-    ``url`` is canonical, and that of the page itself where the reference leads to an archive. ``published`` is the day
-    of its publication and ``archived`` the moment of the archive's capture, None where the reference does not tell.
-    ``other`` says why it is no HTML page in the language of the event's page, as far as the reference tells; empty
-    where it is.
+    ``url`` is canonical; if the reference leads to an archive, it is that of the archived page. ``published`` is the
+    day of its publication and ``archived`` the moment of the archive's capture, None if the reference does not give
+    them. ``other`` says why it is no HTML page in the language of the event's page, as far as the reference shows;
+    empty if it is.
     """
 
     url: str
@@ -114,10 +114,10 @@ class CitedPage:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """What the page of a wiki on an event tells. ``revision`` is None, and texts are empty, where it does not tell.
+    """What the page of a wiki says about an event. ``revision`` is None, and texts are empty, if it does not give them.
 
-    ``text`` has a line for each paragraph, without infobox, references and what leads elsewhere. ``is_cited`` is False
-    where the page has no list of references: these are all links to other sites then.
+    ``text`` has a line for each paragraph, without infobox, references and navigation. ``is_cited`` is False if the
+    page has no list of references: then ``references`` are all links to other sites.
     """
 
     title: str
@@ -131,9 +131,9 @@ class EventPage:
 
 
 def read_event_page(body: bytes, url: str = "") -> EventPage:
-    """Read a page of a wiki, or an answer of its API; ``url`` is that of the page where it is known.
+    """Read a page of a wiki, or a response of its API; ``url`` is that of the page if it is known.
 
-    Takes time linear in the length. Raises ``EventPageError`` for what holds no text.
+    Takes time linear in the length. Raises ``EventPageError`` if there is no text.
     """
     markup, told = _markup(body)
     page = Page(
@@ -162,7 +162,7 @@ def read_event_page(body: bytes, url: str = "") -> EventPage:
 
 
 def _markup(body: bytes) -> tuple[bytes, Mapping[str, Any]]:
-    """Return the HTML of what was saved, and what an answer of the API tells beside it."""
+    """Return the HTML of what was saved, and the other fields of an API response."""
     if body.lstrip()[:1] != b"{":
         return body, {}
     try:
@@ -187,7 +187,7 @@ def _title(tree: HtmlElement) -> str:
 
 
 def _language(tree: HtmlElement, content: HtmlElement, url: str) -> str:
-    """Return the code of the page's language: as its content says, else its document, else the wiki's host."""
+    """Return the code of the page's language, given by its content, else by its document, else by the wiki's host."""
     declared = (content.get("lang"), tree.get("lang"), *content.xpath("ancestor::*/@lang"))
     host = urlsplit(url).hostname or ""
     wiki = host.partition(".")[0] if _WIKIS.search(host) else ""
@@ -201,7 +201,7 @@ def _revision(markup: bytes) -> int | None:
 
 
 def _time(content: HtmlElement, language: str) -> EventTime | None:
-    """Return the time of the event that the first infobox with a date tells."""
+    """Return the time of the event in the first infobox with a date."""
     for box in content.xpath(f"descendant::*[{_BOX}]")[:10]:
         found = _of_microformat(box) or _of_rows(box, language)
         if found is not None:
@@ -225,7 +225,7 @@ def _classed(box: HtmlElement, name: str) -> Iterator[HtmlElement]:
 
 
 def _moment(element: HtmlElement) -> datetime | date | None:
-    """Return what a microformat or a ``time`` element says, a day where no time of day with a zone is told."""
+    """Return the value of a microformat or a ``time`` element; a day if it has no time of day with a zone."""
     values = (element.get("datetime"), element.get("title"), excerpt(element, _MAX_VALUE))
     for found in (_MOMENT.search(value) for value in values if value):
         if found is None:
@@ -240,7 +240,7 @@ def _moment(element: HtmlElement) -> datetime | date | None:
 
 
 def _of_rows(box: HtmlElement, language: str) -> EventTime | None:
-    """Return what the row of an infobox tells that is named after dates, with the time of day that rows tell."""
+    """Return the value of an infobox row named after dates, with the time of day from other rows."""
     rows = [tuple(row.xpath("th | td"))[:2] for row in islice(box.iter("tr"), MAX_ROWS)]
     told = [(excerpt(row[0], 60), row[1]) for row in rows if len(row) == 2]
     for name, value in told:
@@ -265,7 +265,7 @@ def names_date(name: str) -> bool:
 
 
 def days_in(text: str, language: str) -> tuple[date, date] | None:
-    """Return the first and the last day that a date in words spans, None where it names no day.
+    """Return the first and the last day of a date in words; None if it names no day.
 
     English leaves the year out before a dash: "May 30 – June 25, 2013".
     """
@@ -283,14 +283,14 @@ def days_in(text: str, language: str) -> tuple[date, date] | None:
 
 
 def _end(text: str, found: Sequence[TextDate]) -> date:
-    """Return the last day of the first date, or of the second one where only a dash stands between them."""
+    """Return the last day of the first date, or of the second one if only a dash is between them."""
     if len(found) > 1 and _DASH.fullmatch(text[found[0].end : found[1].start]):
         return found[1].last
     return found[0].last
 
 
 def clock_in(text: str, day: date) -> datetime | None:
-    """Return the moment of a day that a text tells with its distance from UTC; None without that."""
+    """Return the moment of a day if a text gives its time with the offset from UTC; else None."""
     clock, offset = _CLOCK.search(text), _OFFSET.search(text)
     if clock is None or offset is None:
         return None
@@ -309,7 +309,7 @@ def clock_in(text: str, day: date) -> datetime | None:
 
 
 def event_time(start: datetime | date, end: datetime | date | None, source: str) -> EventTime | None:
-    """Return the time from a day or moment to another, or of the first alone; None for days that go backwards."""
+    """Return the time from one day or moment to another, or of the first alone; None if they are in the wrong order."""
     timed = isinstance(start, datetime)
     first = start if isinstance(start, datetime) else _midnight(start) + _ONE_SECOND
     if end is None:
@@ -323,7 +323,7 @@ def _midnight(day: date) -> datetime:
 
 
 def _references(content: HtmlElement, url: str, language: str) -> tuple[tuple[CitedPage, ...], bool]:
-    """Return the pages that references lead to, each once, and whether the page has a list of references."""
+    """Return the pages to which references lead, each once, and whether the page has a list of references."""
     links: list[HtmlElement] = []
     cited: list[HtmlElement] = []
     around: dict[HtmlElement, list[HtmlElement]] = {}
@@ -360,7 +360,7 @@ def _is_external(href: str) -> bool:
 
 
 def _cited(citation: HtmlElement, links: Sequence[HtmlElement], base: str, language: str) -> CitedPage | None:
-    """Return the page that a reference leads to: by its first link, or by one to an archive where that is all."""
+    """Return the page to which a reference leads: by its first link, or by one to an archive if it has no other."""
     original, archived = original_of([link.get("href") or "" for link in links], base)
     if original is None:
         return None
@@ -370,9 +370,9 @@ def _cited(citation: HtmlElement, links: Sequence[HtmlElement], base: str, langu
 
 
 def original_of(links: Sequence[str], base: str) -> tuple[str | None, datetime | None]:
-    """Return the page that a reference leads to by its links, and when an archive captured it that one leads to.
+    """Return the page to which a reference's links lead, and when an archive captured it if one leads to an archive.
 
-    The page is that of the first link, or the one that a copy in an archive is of, where there is no other.
+    The page is that of the first link, or the original of an archived copy if there is no other link.
     """
     original, archived = None, None
     for link in links:
@@ -398,7 +398,7 @@ def _classes(element: HtmlElement) -> str:
 
 
 def _coins(citation: HtmlElement) -> Mapping[str, Sequence[str]]:
-    """Return what a reference says to machines (COinS: Z39.88 in the title of a hidden element beside or in it)."""
+    """Return the machine-readable fields of a reference (COinS: Z39.88 in the title of a hidden element)."""
     near = (*islice(citation.iter("span"), _NEAR), *islice(citation.itersiblings("span"), _NEAR))
     title = next((each.get("title") or "" for each in near if "Z3988" in _classes(each)), "")
     try:
@@ -408,14 +408,14 @@ def _coins(citation: HtmlElement) -> Mapping[str, Sequence[str]]:
 
 
 def _published(citation: HtmlElement, fields: Mapping[str, Sequence[str]], language: str) -> date | None:
-    """Return the day of publication that a reference tells; the day on which somebody looked at it is none."""
+    """Return the day of publication that a reference gives, ignoring the day on which somebody read it."""
     inner = islice(citation.iter("span"), _NEAR)
     hidden = frozenset(each for each in inner if "accessdate" in _classes(each) or "Z3988" in _classes(each))
     return published_in((*fields.get("rft.date", ()), excerpt(citation, _MAX_VALUE, hidden)), language)
 
 
 def published_in(texts: Iterable[str], language: str) -> date | None:
-    """Return the first day that texts on a page tell, but for days on which somebody looked at it."""
+    """Return the first day in texts on a page, ignoring days on which somebody read something."""
     for text in texts:
         for each in dates_in(text, language, None):
             if each.precision == "day" and not _ACCESSED.search(text[max(0, each.start - _BEFORE_DATE) : each.start]):
@@ -424,7 +424,7 @@ def published_in(texts: Iterable[str], language: str) -> date | None:
 
 
 def type_of_file(url: str) -> str:
-    """Return the media type that an address tells where that is not HTML, else nothing."""
+    """Return the media type that a URL shows if that is not HTML, else an empty text."""
     media_type = type_by_url(url)
     return "" if media_type is None or media_type.endswith(("html", "xhtml+xml")) else media_type
 
@@ -432,7 +432,7 @@ def type_of_file(url: str) -> str:
 def _other(
     citation: HtmlElement, links: Sequence[HtmlElement], fields: Mapping[str, Sequence[str]], url: str, language: str
 ) -> str:
-    """Return why a reference leads to no HTML page in the language of the page with it, empty where it may."""
+    """Return why a reference leads to no HTML page in the language of its page; empty if it may."""
     if media_type := type_of_file(url):
         return media_type
     inner = tuple(islice(citation.iter("*"), _NEAR))

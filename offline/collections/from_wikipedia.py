@@ -1,4 +1,4 @@
-"""From the page of an event to the definition of a collection: gets what it takes, and writes the files."""
+"""Make the definition of a collection from an event's page: obtain what is needed, and write the files."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -25,19 +25,19 @@ from offline.collections.wikitext import read_wikitext, wikitext_of
 from online_analysis.icd import Politeness
 
 MAX_PAGE_BYTES: Final = 50_000_000
-"""Bytes of a page's file; a longer one is refused."""
+"""The most bytes of a page's file; a longer one is refused."""
 Tell = Callable[[str], object]
 
 
 class DefinitionExistsError(Exception):
-    """Raised where a file would be written that is there already; the message names it."""
+    """Raised when a file to be written already exists; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a definition is to be made from: the file or, to be fetched, the URL of a page; files of its history.
+    """What a definition is made from: the file of a page or, to be fetched, its URL, and files of its history.
 
-    References are taken from an ``archive``, a folder of a crawl or an import, else fetched where that is allowed.
+    References are taken from an ``archive``, a folder of a crawl or an import, or else fetched if that is allowed.
     """
 
     page: str
@@ -48,7 +48,7 @@ class Given:
 
 
 def materials_for(given: Given, sought: Sought, tell: Tell, politeness: Politeness | None = None) -> Materials:
-    """Return what a definition is made of; ``tell`` is told what is asked for and what does not fit together.
+    """Return what a definition is made from; ``tell`` is called with what is fetched and what is inconsistent.
 
     Raises ``EventPageError``, ``HistoryError``, ``FetchingError``, ``SegmentError``.
     """
@@ -70,7 +70,7 @@ def materials_for(given: Given, sought: Sought, tell: Tell, politeness: Politene
 
 
 async def _fetched(given: Given, fetched: Fetching, tell: Tell) -> Materials:
-    """Return the version of a page that was current at the change point, from the wiki where no file has it."""
+    """Return the version of a page that was current at the change point, fetched from the wiki unless a file has it."""
     page = None if "://" in given.page else _read_page(given.page)
     address = given.page if page is None else page.url
     history = read_history(given.history) if given.history else EditHistory(())
@@ -91,7 +91,7 @@ def _version(history: EditHistory) -> tuple[datetime | None, Revision | None]:
 
 
 def _of_version(page: EventPage, history: EditHistory, tell: Tell) -> Materials:
-    """Return a page that was saved with what its history tells; say where it is another version than it should be."""
+    """Return a saved page with what its history shows; report if it is another version than it should be."""
     change, version = _version(history)
     if history.unread:
         tell(f"{history.unread} versions of the history have no time that can be read, and are left out")
@@ -121,7 +121,7 @@ def _read_page(name: str) -> EventPage:
 
 
 def _with_archive(materials: Materials, given: Given, sought: Sought, tell: Tell) -> Materials:
-    """Return materials with the references that the archive holds, where there is one."""
+    """Return materials with the references found in the archive, if there is one."""
     if given.archive is None:
         return materials
     time, wanted = materials.page.time, _wanted(materials.page, sought)
@@ -138,10 +138,10 @@ def _wanted(page: EventPage, sought: Sought) -> Sequence[CitedPage]:
 
 
 def write_definition(definition: Definition, folder: Path, *, overwrite: bool = False) -> Path:
-    """Write a definition and its texts into a folder; return the definition's file, which is written last.
+    """Write a definition and its texts to a folder; return the definition's file, which is written last.
 
-    Raises ``DefinitionExistsError`` where one of the files exists, unless they may be overwritten; nothing is written
-    then.
+    Raises ``DefinitionExistsError``, having written nothing, if one of the files exists, unless they may be
+    overwritten.
     """
     files = {**definition.texts, f"{definition.name}.yaml": definition.yaml}
     if not overwrite:

@@ -1,4 +1,4 @@
-"""Counts the pairs of words in the pages of archives."""
+"""Count the pairs of words in the pages of archives."""
 
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from online_analysis.terms import Lexicon
 def count_pairs(
     archives: Iterable[Path], pages: int, seen: Callable[[], object] = lambda: None
 ) -> tuple[PairFrequencies, int]:
-    """Count pairs in at most so many pages with a text, the first capture of each URL; return the number of pages.
+    """Count pairs in at most ``pages`` pages with a text, the first capture of each URL; return the number of pages.
 
     ``seen`` is called for each page. Raises ``SegmentError``.
     """

@@ -1,12 +1,12 @@
-"""Gets what a definition is made of: versions and histories from a wiki's API, and the pages that are referred to.
+"""Obtain what a definition is made from: versions and histories from a wiki's API, and the pages referred to.
 
-References come from an archive or from the live web. On the web each site's robots.txt is obeyed and one page is asked
-for after the other. The API of a wiki is made for programs and no part of what its robots.txt speaks of: of that its
-etiquette is kept, a User-Agent with a contact, one request at a time, ``maxlag``.
+References come from an archive or from the live web. On the web each site's robots.txt is obeyed and one page is
+requested after the other. A wiki's API is made for programs, and its robots.txt does not concern it; its etiquette is
+followed: a User-Agent with a contact, one request at a time, ``maxlag``.
 
-Klein, Balakireva and Van de Sompel (WebSci 2018, section 3.1) take the version at the change point of the edit
-frequency for the one that describes the event: later ones tell what came of it, and of others like it. Histories are
-answers of MediaWiki's API (``action=query&prop=revisions``), in either of its JSON formats.
+Klein, Balakireva and Van de Sompel (WebSci 2018, section 3.1) use the version at the change point of the edit frequency
+as the one that describes the event: later versions tell of its consequences and of similar events. Histories are
+responses of MediaWiki's API (``action=query&prop=revisions``), in either of its JSON formats.
 """
 
 import json
@@ -36,18 +36,18 @@ from online_analysis.document import Document
 from online_analysis.icd import Politeness, user_agent
 
 MAX_BYTES: Final = 500_000_000
-"""Bytes of a file of revisions; a longer one is refused."""
+"""The most bytes of a file of revisions; a longer one is refused."""
 MIN_DAYS: Final = 4
-"""Days of the shortest history in which a change can be told: two on each side, as their variance is needed."""
+"""The fewest days of a history that can show a change: two on each side, whose variance is needed."""
 LEAST_VARIANCE: Final = 1 / 12
-"""The variance of what rounding leaves open: edits a day are whole numbers, so that no days are exactly alike."""
+"""The variance due to rounding: edits a day are whole numbers, so no two days are exactly alike."""
 _FIRST: Final = datetime(1995, 1, 1, tzinfo=UTC)
-"""No wiki has edits before the first one began (WikiWikiWeb, 1995)."""
+"""No wiki has edits before the first wiki began (WikiWikiWeb, 1995)."""
 _DAY: Final = timedelta(days=1)
 
 
 class HistoryError(Exception):
-    """Raised for a file that holds no revisions; the message names the file and says what to do."""
+    """Raised for a file without revisions; the message names the file and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,7 +66,7 @@ class EditHistory:
     unread: int = 0
 
     def change_point(self) -> datetime | None:
-        """Return the moment after which the page was edited less: the end of a day; None where there is none yet."""
+        """Return the moment after which the page was edited less: the end of a day; None if there is none yet."""
         if not self.revisions:
             return None
         first = self.revisions[0].saved.date()
@@ -79,15 +79,15 @@ class EditHistory:
         return midnight + before * _DAY - timedelta(seconds=1)
 
     def current_at(self, moment: datetime) -> Revision | None:
-        """Return the version that readers saw at a moment, None before the first one."""
+        """Return the version that readers saw at a moment; None before the first one."""
         return next((each for each in reversed(self.revisions) if each.saved <= moment), None)
 
 
 def change_of(values: NDArray[np.float64]) -> int | None:
-    """Return how many values come before the one change in mean and variance of a normal series; None without one.
+    """Return how many values precede the one change in mean and variance of a normal series; None without a change.
 
     This is ``cpt.meanvar`` of R's package *changepoint* (Killick and Eckley 2014) for at most one change, with the
-    modified Bayesian information criterion (Zhang and Siegmund 2007): the likelihood has to gain ``3 ln n`` and the
+    modified Bayesian information criterion (Zhang and Siegmund 2007): the likelihood must gain ``3 ln n`` and the
     logarithms of both lengths. Linear in the number of values.
     """
     n = len(values)
@@ -106,13 +106,13 @@ def change_of(values: NDArray[np.float64]) -> int | None:
 
 
 def _cost(total: NDArray[np.float64], squares: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return twice the negative log-likelihood of series, without what all have in common."""
+    """Return twice the negative log-likelihood of series, without the terms that all have in common."""
     variance = np.maximum(squares / n - (total / n) ** 2, LEAST_VARIANCE)
     return np.asarray(n * np.log(variance), np.float64)
 
 
 def read_history(files: Iterable[Path]) -> EditHistory:
-    """Read answers of the API, one or several JSON values in each file, in any order. Raises ``HistoryError``."""
+    """Read API responses, one or several JSON values in each file, in any order. Raises ``HistoryError``."""
     return read_histories({str(file): _content(file) for file in files})
 
 
@@ -136,14 +136,14 @@ def read_histories(contents: Mapping[str, bytes]) -> EditHistory:
 
 
 def history_of(answers: Iterable[object]) -> EditHistory:
-    """Return the history that answers of the API tell; it may be empty."""
+    """Return the history in API responses; it may be empty."""
     found = [_revision(written) for answer in answers for written in revisions_in(answer)]
     usable = {each.number: each for each in found if each is not None}
     return EditHistory(tuple(sorted(usable.values())), found.count(None))
 
 
 def revisions_in(answer: object) -> Iterator[dict[str, Any]]:
-    """Yield the revisions of an answer of the API, as it wrote them; nothing of what is no answer with revisions."""
+    """Yield the revisions in an API response as written there; none if it has none."""
     if isinstance(answer, list):
         for each in answer:
             yield from revisions_in(each)
@@ -195,30 +195,30 @@ def _answers(name: str, content: bytes) -> Iterator[object]:
 
 PAGE_BYTES: Final = 10_000_000
 HISTORY_ANSWERS: Final = 2_000
-"""Answers of 500 versions each that are asked for; no page of Wikipedia has as many."""
+"""How many responses of 500 versions each are requested; no page of Wikipedia has as many."""
 _TIMEOUTS: Final = Timeouts(connect=15.0, first_byte=30.0, idle=20.0, total=90.0)
 
 
 class FetchingError(Exception):
-    """Raised where a wiki cannot be asked; the message names the address and says what to do."""
+    """Raised when a wiki cannot be queried; the message names the URL and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class HadReference:
-    """A page that is referred to, as it was had: ``document`` has its text and dates, in the state of its capture."""
+    """A reference that could be obtained: ``document`` has its text and dates as of its capture."""
 
     cited: CitedPage
     document: Document
 
 
 class ReferenceReader:
-    """Reads pages as a crawl does, with the knowledge base of the user, so that their scores can be compared."""
+    """Reads pages as a crawl does, with the user's knowledge base, so that scores are comparable."""
 
     def __init__(self) -> None:
         self._helper = ApplicationAwareHelper(load(*folders_for(Path()))).comparing_drafts()
 
     def document(self, page: Page) -> Document | None:
-        """Return the document of an HTML page with some text, None for others."""
+        """Return the document of an HTML page with some text; None for other pages."""
         if page.status != 200 or not page.is_html:
             return None
         document = understand(page, self._helper, lambda url: url).document
@@ -228,7 +228,7 @@ class ReferenceReader:
 def archived_references(
     archive: Path, cited: Sequence[CitedPage], event: datetime, read: ReferenceReader
 ) -> Iterator[HadReference]:
-    """Yield those references that an archive holds: the first capture after the event began, else the last before.
+    """Yield the references that an archive has: the first capture after the event began, else the last before.
 
     The archive is the folder of a crawl or an import. Raises ``SegmentError``.
     """
@@ -246,7 +246,7 @@ def archived_references(
 
 @dataclass(frozen=True, slots=True)
 class WikiAddress:
-    """The page of a wiki whose API is where Wikipedia has it: beside ``/wiki/TITLE`` at ``/w/api.php``."""
+    """The URL of a wiki page and its wiki's API, at the same place as Wikipedia's: ``/w/api.php``."""
 
     url: str
     api: str
@@ -254,7 +254,7 @@ class WikiAddress:
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        """Return the address of a page; raise ``FetchingError`` for what is none."""
+        """Return the address of a wiki page. Raises ``FetchingError`` for any other URL."""
         address = canonicalize(url) or ""
         parts = urlsplit(address)
         title = unquote(parts.path.removeprefix("/wiki/")) if parts.path.startswith("/wiki/") else ""
@@ -266,7 +266,7 @@ class WikiAddress:
 
 
 class Fetching:
-    """Fetches from wikis and from the sites that they refer to, one page at a time. ``tell`` is told what is asked."""
+    """Fetches from wikis and from the sites to which they refer, one page at a time. ``tell`` is called before each."""
 
     def __init__(self, api: PoliteClient, sites: PoliteClient, tell: Callable[[str], object]) -> None:
         self._api = api
@@ -290,13 +290,13 @@ class Fetching:
         return history_of(answers)
 
     async def version(self, wiki: WikiAddress, revision: Revision | None) -> EventPage:
-        """Return a version of a page, the present one for None. Raises ``FetchingError`` and ``EventPageError``."""
+        """Return a version of a page, the current one for None. Raises ``FetchingError`` and ``EventPageError``."""
         which = {"page": wiki.title} if revision is None else {"oldid": str(revision.number)}
         answer = await self._ask(wiki, {"action": "parse", "prop": "text|revid", **which})
         return read_event_page(json.dumps(answer).encode(), wiki.url)
 
     async def references(self, cited: Iterable[CitedPage], read: ReferenceReader) -> Sequence[HadReference]:
-        """Return those references that sites still have, where their robots.txt allows to ask for them."""
+        """Return the references that sites still have, as far as their robots.txt allows fetching them."""
         found = []
         for each in cited:
             self._tell(each.url)
@@ -332,7 +332,7 @@ class Fetching:
 async def fetching(
     contact: str, politeness: Politeness, tell: Callable[[str], object], *, allow_private: bool = False
 ) -> AsyncIterator[Fetching]:
-    """Open what fetches, for as long as the block lasts. ``contact`` is told to everyone who is asked."""
+    """Open a ``Fetching`` for the duration of the block. ``contact`` is sent to every server."""
     headers = {"User-Agent": user_agent(contact), "Accept": "text/html,application/json;q=0.9,*/*;q=0.8"}
     manners = Manners(headers, PAGE_BYTES)
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:

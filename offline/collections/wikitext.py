@@ -1,7 +1,7 @@
-"""Reads the page of an event from its wikitext, as far as it stands in the text: what templates would add is not known.
+"""Read an event's page from its wikitext, without what templates would add, which is unknown.
 
-It is scanned from one end to the other, in time linear in its length however it is written; templates within more than
-twenty others are passed over.
+The text is scanned once, in time linear in its length however it is written; templates within more than twenty others
+are skipped.
 """
 
 import html
@@ -32,7 +32,7 @@ from online_analysis.terms import Lexicon
 
 _DEEPEST: Final = 20
 _MAX_VALUE: Final = 1_000
-"""Characters of a parameter, or of a reference, that are looked at."""
+"""How many characters of a parameter, or of a reference, are examined."""
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\[\[|\]\]|\|")
 _NAME: Final = re.compile(r"\s*([^=\n{}\[\]|]{1,80}?)\s*=")
 _REF: Final = re.compile(r"<ref\b[^<>]{0,300}>|</ref\s{0,9}>", re.IGNORECASE)
@@ -49,7 +49,7 @@ _LANGUAGES: Final = frozenset(_LANGUAGE_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template as it is called, from ``start`` to ``end``: parameters by name in small letters, else by number."""
+    """A call of a template, from ``start`` to ``end``: parameters by name in lower case, or by number."""
 
     name: str
     parameters: Mapping[str, str]
@@ -96,7 +96,7 @@ def _template(text: str, start: int, bars: Sequence[int], end: int) -> Template:
 
 
 def wikitext_of(body: bytes) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the wikitext that was saved, by itself or in an answer of the API, and what that tells; else None."""
+    """Return saved wikitext, alone or in an API response, and that response's other fields; else None."""
     text = body.decode("utf-8-sig", "replace")
     if text.lstrip().startswith("{") and not text.lstrip().startswith(("{{", "{|")):
         return _of_answer(text)
@@ -132,9 +132,9 @@ def _title_of(answer: Mapping[str, Any]) -> str:
 
 
 def read_wikitext(text: str, told: Mapping[str, Any], title: str = "") -> EventPage:
-    """Read an event's page from its wikitext; ``title`` is its title where the answer does not tell it.
+    """Read an event's page from its wikitext; ``title`` is its title if the response does not give it.
 
-    Raises ``EventPageError`` for what holds no text.
+    Raises ``EventPageError`` if there is no text.
     """
     text = _without_comments(text)
     templates = templates_in(text)
@@ -209,7 +209,7 @@ def _label(link: re.Match[str]) -> str:
 
 
 def _time(templates: Sequence[Template], language: str) -> EventTime | None:
-    """Return the time that the infobox tells: by templates for dates, which have numbers, or in words."""
+    """Return the time in the infobox: in templates for dates, which contain numbers, or in words."""
     for box in templates:
         if "infobox" not in box.name and "infoboks" not in box.name:
             continue
@@ -229,7 +229,7 @@ def _time(templates: Sequence[Template], language: str) -> EventTime | None:
 
 
 def _numbered(template: Template) -> Iterator[date]:
-    """Yield the days that a template for dates has in numbers: ``{{Start date|2015|12|02}}``, or two of them."""
+    """Yield the days given as numbers in a date template: ``{{Start date|2015|12|02}}``, or two of them."""
     given = (template.parameters.get(str(n), "") for n in range(1, 7))
     numbers = [int(each) for each in given if each.isdecimal() and len(each) < 5]
     for place in (0, 3):
@@ -244,7 +244,7 @@ def _numbered(template: Template) -> Iterator[date]:
 def _cited_pages(
     text: str, templates: Sequence[Template], references: Sequence[tuple[int, int]], language: str
 ) -> Iterator[CitedPage]:
-    """Yield the pages that references lead to, each once: by a template with an address, or by a plain link."""
+    """Yield the pages to which references lead, each once: by a template with a URL, or by a plain link."""
     found: dict[str, CitedPage] = {}
     by_place = sorted((each for each in templates if each.parameters.get("url")), key=lambda each: each.start)
     at = 0

@@ -1,1 +1,1 @@
-"""Compares crawls by the relevance of their pages (ARCOMEM, section 5.2)."""
+"""Compare crawls by the relevance of their pages (ARCOMEM, section 5.2)."""

@@ -1,7 +1,7 @@
-"""Judgements as tables: written for spreadsheets and other programs, and read from what people filled in elsewhere.
+"""Judgements as tables: written for spreadsheets and other programs, and read from those that people filled in.
 
-Tables are read as they come: with tabs, commas or semicolons, their columns in any order under the names of several
-tools. Those of Gossen, Risse and Demidova (columns ``url``, ``timestamp``, ``vote``, ``comment``) are among them.
+Tables may be separated by tabs, commas or semicolons, with columns in any order under the names of several tools. Those
+of Gossen, Risse and Demidova (columns ``url``, ``timestamp``, ``vote``, ``comment``) are among them.
 """
 
 import csv
@@ -47,7 +47,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "record": ("record", "capture"),
     "sample": ("sample",),
 }
-"""Names of columns, letters and digits alone, the first that a table has counts."""
+"""Names of columns, only letters and digits; the first one in a table counts."""
 _GRADES: Final[Mapping[str, Grade]] = {
     **{re.sub("[^a-z]", "", each): each for each in Grade},
     "irrelevant": Grade.NOT_RELEVANT,
@@ -60,9 +60,9 @@ _FORMULA: Final = re.compile(r"'[=+\-@\t\r]")
 
 @dataclass(frozen=True, slots=True)
 class JudgementRow:
-    """A judgement as a row of a table. Times are ISO 8601, ``sample`` is the number of the sample, empty for none.
+    """A judgement as a row of a table. Times are ISO 8601; ``sample`` is the number of the sample, empty for none.
 
-    ``grade`` is empty for a page that is still to be judged.
+    ``grade`` is empty for a page not yet judged.
     """
 
     url: str
@@ -76,7 +76,7 @@ class JudgementRow:
 
 
 def judgement_rows(judgements: Iterable[Judgement], samples: Sequence[Sample]) -> Iterator[JudgementRow]:
-    """Yield judgements as rows; of a page judged in several samples the last one is named."""
+    """Yield judgements as rows; a page judged in several samples has the last one's number."""
     numbers = {each.id: number for number, each in enumerate(samples, 1)}
     for each in judgements:
         sample = max((numbers[name] for name in each.samples if name in numbers), default="")
@@ -88,7 +88,7 @@ def judgement_rows(judgements: Iterable[Judgement], samples: Sequence[Sample]) -
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """The pages of a sample as rows without a grade, the number of the sample, and whether it was drawn just now."""
+    """The pages of a sample as rows without a grade, the number of the sample, and whether it is new."""
 
     rows: Sequence[JudgementRow]
     number: int
@@ -96,7 +96,7 @@ class DrawnRows:
 
 
 def draw_rows(crawl: Path, wanted: Wanted, by: str) -> DrawnRows:
-    """Draw pages of the last crawl of a folder, and keep the sample, unless one was drawn that is the same.
+    """Draw pages of the last crawl of a folder, and store the sample, unless an equal one was drawn before.
 
     Raises ``AnnotationFileError``, ``EvaluationError`` and ``ReadError``.
     """
@@ -118,7 +118,7 @@ def draw_rows(crawl: Path, wanted: Wanted, by: str) -> DrawnRows:
 
 
 def take_in(crawl: Path, table: Path, by: str) -> str:
-    """Add what a table says to the judgements of a crawl, all of it or nothing, and say how much that was.
+    """Add the judgements in a table to those of a crawl, all or none; return a text that says how many were added.
 
     It also says how many rows are of pages that the crawl never had. Raises ``AnnotationFileError``,
     ``EvaluationError`` and ``ReadError``.
@@ -136,16 +136,16 @@ def take_in(crawl: Path, table: Path, by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadLabels:
-    """What a table says, by judge, and how many of its rows have no grade."""
+    """The judgements in a table, by judge, and how many of its rows have no grade."""
 
     said: Mapping[str, Sequence[Said]]
     empty: int
 
 
 def read_labels(file: Path, by: str, samples: Sequence[Sample]) -> ReadLabels:
-    """Read a table of judgements, those of rows that name no judge as ``by``. Raises ``EvaluationError``.
+    """Read a table of judgements; rows that name no judge are by ``by``. Raises ``EvaluationError``.
 
-    The message names the lines that are wrong; then nothing of the table is to be taken.
+    The message names the lines with mistakes; none of the table may be used then.
     """
     found: dict[str, list[Said]] = {}
     first: dict[tuple[str, str], tuple[Grade | None, str]] = {}
@@ -179,7 +179,7 @@ def _judge(place: str, row: Mapping[str, str], by: str) -> str:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rows of a table by the names that their columns have here, each with its place."""
+    """Yield the rows of a table by the names that their columns have in this module, each with its place."""
     try:
         if file.stat().st_size > _LARGEST:
             raise EvaluationError(f"{file}: is larger than {_LARGEST:,} bytes; it is no table of judgements")
@@ -202,7 +202,7 @@ def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(cell: str | None) -> str:
-    """Return the text of a cell, without the apostrophe that keeps a spreadsheet from taking it for a formula."""
+    """Return the text of a cell, without the apostrophe that keeps a spreadsheet from reading it as a formula."""
     text = (cell or "").strip()
     return text[1:] if _FORMULA.match(text) else text
 
@@ -237,7 +237,7 @@ def _moment(place: str, text: str) -> str:
 
 
 def new_among(labels: ReadLabels, known: Iterable[Judgement]) -> Mapping[str, Sequence[Said]]:
-    """Return what a table says that is not known already, by judge."""
+    """Return the judgements of a table that are not known yet, by judge."""
     there = {(each.by, each.page.url): each for each in known}
 
     def is_new(who: str, said: Said) -> bool:
@@ -253,7 +253,7 @@ def new_among(labels: ReadLabels, known: Iterable[Judgement]) -> Mapping[str, Se
 def judgement_quads(judgements: Iterable[Judgement]) -> Iterator[bytes]:
     """Yield judgements as N-Quads in the Web Annotation vocabulary, each as the graph of its annotation.
 
-    There are no blank nodes, so that the same judgements may be loaded twice.
+    There are no blank nodes, so the same judgements may be loaded twice.
     """
     for each in judgements:
         yield quads(list(_triples(each)), iri(each.id))

@@ -1,4 +1,4 @@
-"""Measures the pages of a crawl in one pass, in the order of capture, and writes the measures."""
+"""Measure the pages of a crawl in one pass, in the order of capture, and write the measures."""
 
 import hashlib
 import math
@@ -28,12 +28,12 @@ from online_analysis.document import Document
 from online_analysis.terms import Lexicon
 
 MAX_POINTS = 400
-"""The least number of points kept of the course over time, given as many pages; at most twice as many are kept."""
+"""How many points of the course over time are kept at least, given as many pages; at most twice as many are."""
 
 
 @dataclass(slots=True)
 class Similarity:
-    """The similarities to one topic, accumulated (Welford's method).
+    """The similarities of documents to one topic, accumulated (Welford's method).
 
     ``matching`` counts documents with any of the topic's terms; average, maximum and standard deviation are those of
     these documents, as in the paper. ``relevant`` counts documents that reach the threshold.
@@ -63,7 +63,10 @@ class Similarity:
 
 @dataclass(slots=True)
 class Course:
-    """The number of relevant pages after each number of pages, at regular distances that double when too many."""
+    """The number of relevant pages after each number of pages, at regular distances.
+
+    The distances double when there are too many points.
+    """
 
     points: list[tuple[int, int]] = field(default_factory=list)
     _stride: int = 1
@@ -79,14 +82,14 @@ class Course:
             self.points = [point for point in self.points if point[0] % self._stride == 0]
 
     def whole(self) -> tuple[tuple[int, int], ...]:
-        """Return the points, from nothing to the last page."""
+        """Return the points, from zero to the last page."""
         last = () if self.points and self.points[-1] == self._last else (self._last,)
         return tuple(dict.fromkeys(((0, 0), *self.points, *last)))
 
 
 @dataclass(slots=True)
 class Measured:
-    """The measures of a crawl. ``similarities`` are by topic, ``keywords`` count the documents with each."""
+    """The measures of a crawl. ``similarities`` are by topic; ``keywords`` counts the documents with each keyword."""
 
     crawl: str
     documents: int
@@ -97,9 +100,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How similar a document is to each topic, the keywords it contains, and the stages of reading it that failed.
+    """How similar a document is to each topic, which keywords it contains, and which stages of reading it failed.
 
-    ``url`` is empty where there is no document: a response that is no HTML page, or has an error status.
+    ``url`` is empty if there is no document: a response that is no HTML page, or has an error status.
     """
 
     url: str = ""
@@ -113,7 +116,7 @@ _NOTES: Final = TypeAdapter(Likeness)
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """The step that measures the documents of a crawl, read with a knowledge base."""
+    """The job step that measures the documents of a crawl, read with a knowledge base."""
 
     crawl: Path
     folders: tuple[Path, ...]
@@ -155,7 +158,7 @@ def _read(capture: Capture, helper: ApplicationAwareHelper) -> Assistance | None
 
 @contextmanager
 def _documents(crawl: Path, number: int | None) -> Iterator[Iterator[Capture]]:
-    """Yield the captures of a crawl that may hold documents, in the order of time.
+    """Yield the captures of a crawl that may be documents, in the order of time.
 
     Pages are those described in the crawl's RDF. A folder of WARC files of another crawler has none: there, each HTML
     response counts as a page. With ``number``, only pages of that crawl of the folder. A payload that was captured
@@ -203,9 +206,9 @@ def measure(
     processes: int = 1,
     seen: Callable[[int], object] = abs,
 ) -> Measured:
-    """Measure the documents of a crawl, or of crawl ``number`` of its folder; memory use does not depend on how many.
+    """Measure the documents of a crawl, or of crawl ``number`` of its folder, in bounded memory.
 
-    ``tally`` is told of stages of reading that failed. Raises ``EvaluationError``, ``JobError``, ``LoadError``,
+    Stages of reading that failed are added to ``tally``. Raises ``EvaluationError``, ``JobError``, ``LoadError``,
     ``ReadError`` and ``SegmentError``.
     """
     topics = step.terms.topics(Lexicon())
@@ -233,7 +236,7 @@ def _add(measured: Measured, likeness: Likeness, threshold: float) -> None:
 
 
 def _find_pages(crawl: Path, number: int | None, source: ArchivedCaptures, known: sqlite3.Connection) -> None:
-    """Store the captures that hold the pages in a temporary table on disk, deleted with its connection."""
+    """Store the captures of pages in a temporary table on disk, deleted with its connection."""
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
     for row in page_rows(crawl, number):
         if row.is_page:
@@ -251,9 +254,9 @@ Json = dict[str, "Json | list[Json] | list[list[int]] | str | int | float"]
 
 
 def as_json(crawls: Sequence[Measured], threshold: float, failed_stages: Mapping[str, int]) -> Json:
-    """Return everything measured; shares are of 1, the course is of pages and relevant pages.
+    """Return all measures; shares are of 1, the course has pairs of pages and relevant pages.
 
-    ``failed_stages`` counts the pages of all crawls that were read without a stage which failed.
+    ``failed_stages`` counts the pages of all crawls for which a stage of reading failed, by stage.
     """
     told: Json = {"relevant_at": threshold, "crawls": [_crawl(measured) for measured in crawls]}
     return {**told, "failed_stages": dict(failed_stages)}

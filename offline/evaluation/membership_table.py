@@ -1,4 +1,4 @@
-"""Membership of a collection by people as tables: written, taken in from lists and tables, and taken back."""
+"""People's decisions on the members of a collection as tables: written, read from lists and tables, and undone."""
 
 import csv
 import re
@@ -39,7 +39,7 @@ _COLUMNS: Final = {
     "at": ("at",),
 }
 _MOST_TOLD: Final = 10
-"""URLs that are told by name."""
+"""How many URLs are named in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +54,19 @@ class MemberRow:
 
 
 def member_rows(crawl: Path) -> Iterator[MemberRow]:
-    """Yield the decisions that count, by URL. Raise ``AnnotationFileError``."""
+    """Yield the decisions in force, by URL. Raises ``AnnotationFileError``."""
     for url, each in sorted(membership_of(crawl).items()):
         answer = MemberAnswer.MEMBER if each.is_member else MemberAnswer.NOT_MEMBER
         yield MemberRow(url, answer, each.by, each.at, each.reason)
 
 
 def take_in(crawl: Path, file: Path, by: str, answer: MemberAnswer | None, reason: str = "") -> str:
-    """Decide on the pages of a list or table, on all of them or none, and say how many that are.
+    """Add the decisions in a list or table, all or none, and return a text that says how many they are.
 
-    A list has a URL a line, all with the same ``answer``; a table has columns ``url`` and ``member``, and perhaps
-    ``reason``. Where nobody is named ``by``, its columns ``by`` and ``at`` say who decided and when, as ``MemberRow``
-    has them. Pages that the crawl does not have are left out, and told. Raise ``EvaluationError`` where the crawl has
-    none of them, ``AnnotationFileError`` and ``ReadError``.
+    A list has one URL per line, all with the same ``answer``; a table has columns ``url`` and ``member``, and perhaps
+    ``reason``. If ``by`` is empty, its columns ``by`` and ``at`` say who decided and when, as in ``MemberRow``. Pages
+    that the crawl does not have are left out and reported. Raises ``EvaluationError`` if the crawl has none of them,
+    ``AnnotationFileError`` and ``ReadError``.
     """
     if by:
         checked_name(by)
@@ -91,9 +91,9 @@ def _named(pages: Collection[str]) -> str:
 
 
 def undo(crawl: Path, by: str) -> str:
-    """Take the last act of decisions back: what was said of its pages before counts again. Raise as ``take_in``.
+    """Undo the last act of decisions, so that earlier decisions on its pages apply again. Raises as ``take_in``.
 
-    That is an act of its own: a second call takes the first one back.
+    This is an act of its own: a second call undoes the first one.
     """
     name = checked_name(by)
     before, whose = before_last_act(crawl)
@@ -105,7 +105,10 @@ def undo(crawl: Path, by: str) -> str:
 
 
 def keep_one(crawl: Path, duplicates: Iterable[NearDuplicate], by: str) -> str:
-    """Take near duplicates out of a collection, and say how many that are; what is like them stays. Raise as above."""
+    """Remove near duplicates from a collection, keeping what they repeat; return a text that says how many.
+
+    Raises as above.
+    """
     name = checked_name(by)
     decided = {
         each.row.url: Decided(MemberAnswer.NOT_MEMBER, f"near duplicate of {each.like}"[:MAX_REASON])
@@ -116,7 +119,7 @@ def keep_one(crawl: Path, duplicates: Iterable[NearDuplicate], by: str) -> str:
 
 
 def checked_name(by: str) -> str:
-    """Return the name of who decides. Raise ``EvaluationError`` where it is none."""
+    """Return the name of the person who decides. Raises ``EvaluationError`` if it is invalid."""
     if not by:
         raise EvaluationError("say who decides: --by NAME")
     if not by.isprintable() or len(by) > _LONGEST_NAME:
@@ -126,7 +129,7 @@ def checked_name(by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableDecision:
-    """What a list or table says of a page; ``by`` and ``at`` (ISO 8601) are empty where it does not tell these."""
+    """A decision in a list or table; ``by`` and ``at`` (ISO 8601) are empty if it does not give them."""
 
     answer: MemberAnswer
     reason: str = ""
@@ -135,7 +138,7 @@ class TableDecision:
 
 
 def read_decisions(file: Path, answer: MemberAnswer | None, reason: str) -> Mapping[str, TableDecision]:
-    """Return what a list or table says of each URL. Raise ``EvaluationError`` that names all lines which are wrong."""
+    """Return the decision on each URL in a list or table. Raises ``EvaluationError`` naming all lines with mistakes."""
     found: dict[str, TableDecision] = {}
     first: dict[str, str] = {}
     mistakes: list[str] = []
@@ -164,7 +167,7 @@ def read_decisions(file: Path, answer: MemberAnswer | None, reason: str) -> Mapp
 
 
 def _moment(written: str) -> str | None:
-    """Return a moment (ISO 8601) as it is written; None for what is none, has no zone, or is still to come."""
+    """Return a moment (ISO 8601) as written; None if it is invalid, has no zone, or is in the future."""
     if not written:
         return ""
     try:
@@ -175,7 +178,7 @@ def _moment(written: str) -> str | None:
 
 
 def _rows(file: Path, answer: MemberAnswer | None) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rows of a list or table by the names that their columns have here, each with its place."""
+    """Yield the rows of a list or table by the names that their columns have in this module, each with its place."""
     try:
         if file.stat().st_size > _LARGEST:
             raise EvaluationError(f"{file}: is larger than {_LARGEST:,} bytes; it is no list of pages")

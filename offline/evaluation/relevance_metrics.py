@@ -17,19 +17,19 @@ from online_analysis.topic import Topic
 from online_analysis.topic_learning import TopicState
 
 SEED_TERMS = (10, 50, 100)
-"""The numbers of terms of the seed pages that are compared with, as in the paper's tables 4 and 5."""
+"""How many terms of the seed pages are compared with, as in the paper's tables 4 and 5."""
 BY_DEFINITION = "ICD"
 
 
 class EvaluationError(Exception):
-    """Raised where a crawl cannot be evaluated; the message tells the cause and the remedy."""
+    """Raised when a crawl cannot be evaluated; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """The topics of a crawl. ``relevant`` is the score from which a page counts as relevant.
 
-    ``texts`` are the reference documents; ``missing`` names those whose text is not known.
+    ``texts`` are the reference documents; ``missing`` names those whose text is unknown.
     """
 
     words: tuple[str, ...]
@@ -42,7 +42,7 @@ class Reference:
 def kept_reference(crawl: Path) -> Reference:
     """Return the topics of the definition in a crawl's folder. Raises ``EvaluationError``.
 
-    Texts of reference documents on the web are kept there, those of files are not.
+    The folder has the texts of reference documents from the web, but not those of files.
     """
     if not (crawl / DEFINITION).exists():
         raise EvaluationError(f"{crawl}: holds no definition ({DEFINITION}); name one with --icd FILE")
@@ -79,7 +79,7 @@ def _reference(icd: Icd, crawl: Path) -> Reference:
 
 @dataclass(frozen=True, slots=True)
 class TopicTerms:
-    """What documents are compared with: the definition's words and texts, and the most telling words of its seeds."""
+    """What documents are compared with: the definition's words and texts, and the most distinctive seed words."""
 
     words: tuple[str, ...]
     texts: tuple[str, ...]
@@ -87,12 +87,12 @@ class TopicTerms:
 
     @classmethod
     def of(cls, reference: Reference, seeds: Iterable[Document]) -> Self:
-        """Return those of a definition, given the documents of its seeds."""
+        """Return the terms of a definition, given the documents of its seeds."""
         telling = telling_words(seeds, Lexicon(), max(SEED_TERMS))
         return cls(tuple(dict.fromkeys(reference.words)), reference.texts, telling)
 
     def topics(self, lexicon: Lexicon) -> dict[str, Topic]:
-        """Return the topics by their names, that of the definition first, where it has one."""
+        """Return the topics by their names; that of the definition comes first, if it has one."""
         own = {BY_DEFINITION: Topic(self.words, self.texts, lexicon)} if self.words or self.texts else {}
         counts = SEED_TERMS if self.telling else ()
         return own | {f"Seeds, {count} terms": Topic(self.telling[:count], (), lexicon) for count in counts}
@@ -113,7 +113,7 @@ class RelevanceMetrics:
         return {name: analyser.analyse(alone).document or 0.0 for name, analyser in self._analysers.items()}
 
     def held(self, document: Document) -> tuple[bool, ...]:
-        """Return, for each keyword, whether a document holds it, inflected forms of its language included."""
+        """Return, for each keyword, whether a document contains it, also in an inflected form of its language."""
         language = self._lexicon.language(document.language)
         if language.code not in self._phrases:
             self._phrases[language.code] = tuple(f" {' '.join(language.terms(word))} " for word in self.words)

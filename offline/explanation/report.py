@@ -16,7 +16,7 @@ from online_analysis.aggregation import Reason
 _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 _NUMBER = "{:.4f}"
 _WIDTH = 4 * MAX_LENGTH
-"""Characters of a line where it is written to no terminal."""
+"""Characters of a line if the output is no terminal."""
 
 
 def write_json(explained: Explanation, out: TextIO) -> None:
@@ -44,7 +44,7 @@ def write_json(explained: Explanation, out: TextIO) -> None:
 
 
 def write_tables(explained: Explanation, out: TextIO) -> None:
-    """Write the most important first: the state and score of the URL, the parts of the score, and the events."""
+    """Write the most important facts first: the state and score of the URL, the parts of the score, and the events."""
     console = Console(file=out, highlight=False)
     if not console.is_terminal:
         # In a file or a pipe a URL can be searched for and copied if it is on one line.
@@ -123,15 +123,15 @@ def _history(explained: Explanation) -> Table:
 
 
 def _common(numbers: Iterable[float | None]) -> str:
-    """Return the number that all events have, empty where they differ."""
+    """Return the number that all events share; empty if they differ."""
     first, *others = map(_number, numbers)
     return first if all(each == first for each in others) else ""
 
 
 def _folded(events: Sequence[Event]) -> Iterable[Sequence[Event]]:
-    """Return events in order; refusals of one crawl for one reason are together where the first of them was.
+    """Return events in order; refusals of one crawl for one reason are grouped at the place of the first.
 
-    A URL that is in the menu of a site is refused once for each of its pages.
+    A URL in the menu of a site is refused once for each of the site's pages.
     """
     groups: dict[tuple[object, ...], list[Event]] = {}
     for at, event in enumerate(events):
@@ -199,5 +199,5 @@ def _number(value: float | None) -> str:
 
 
 def _row(table: Table, *cells: str) -> None:
-    """Add a row of cells, none of which is markup or reaches the terminal as a command."""
+    """Add a row of cells as plain text: no markup, and no control characters that reach the terminal."""
     table.add_row(*(Text(cell.translate(_CONTROLS)) for cell in cells))

@@ -41,7 +41,7 @@ from online_analysis.ranking import LearningRanker, link_ranker
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The parts and the weight of the ranker's prediction; no reasons where it knows nothing of a URL."""
+    """The parts and the weight of the ranker's prediction; no reasons if it knows nothing about a URL."""
 
     weight: float = 0.0
     reasons: tuple[Reason, ...] = ()
@@ -53,9 +53,9 @@ class Ranked:
 
 
 def ranked(crawl: Crawl, url: str) -> Ranked:
-    """Return the ranker's part for a queued URL, or for a fetched one as it was when it was fetched.
+    """Return the ranker's prediction for a queued URL, or for a fetched one as of its fetch.
 
-    Takes a millisecond or two for each page of the crawl. Raise ``DamageError`` where the log is damaged.
+    Takes a millisecond or two for each page of the crawl. Raises ``DamageError`` if the log is damaged.
     """
     log = crawl.folder / SCORES
     begin = max(begins(log, crawl.number), key=lambda begin: begin.at, default=None)
@@ -76,7 +76,7 @@ def _scoring(begin: Begin) -> Scoring:
 
 
 BLACKLISTED = "blacklisted"
-"""The web service's note for a URL that is not to be fetched."""
+"""The note of the web service for a URL that must not be fetched."""
 
 
 class Happened(StrEnum):
@@ -89,17 +89,17 @@ class Happened(StrEnum):
     REDIRECTED = "redirected"
     """``source`` redirects to it."""
     REFUSED = "refused"
-    """A page links to it, and the crawl does not want it, for the reason in ``note``."""
+    """A page links to it, but the crawl does not follow the link, for the reason in ``note``."""
     POSTED = "posted"
     """Posted to the crawl from outside; ``note`` gives the outcome."""
     BATCHED = "scored in a batch"
-    """Pages that link to it were looked at together; ``note`` says how many."""
+    """Pages that link to it were scored together; ``note`` says how many."""
     RESCORED = "re-scored"
-    """The ranker thought otherwise of it."""
+    """The ranker's prediction for it changed."""
     REWEIGHED = "re-weighed"
     """The definition gave the analysers other weights."""
     FETCHED = "fetched"
-    """Fetched: ``score`` is the document score of its page, None where it has none; ``note`` has the status."""
+    """Fetched: ``score`` is the document score of its page, None if it has none; ``note`` has the status."""
     ENDED = "ended"
     """It will not be fetched: ``state`` is failed or blocked, ``note`` the cause."""
 
@@ -117,8 +117,8 @@ class Part:
 class Event:
     """An event of a URL.
 
-    ``score`` is the offered or assigned score, ``queued`` the score that it was then queued with, None where it was not
-    queued. ``state`` is its state after that, None where the event does not tell.
+    ``score`` is the offered or assigned score, ``queued`` the score with which it was then queued, None if it was not
+    queued. ``state`` is its state after that, None if the event does not show it.
     """
 
     at: datetime
@@ -133,7 +133,7 @@ class Event:
     immediate: bool = False
     state: State | None = None
     is_unscored: bool = False
-    """Whether it was queued without a score, which was to be worked out with those of other pages."""
+    """Whether it was queued without a score, to be scored together with others."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """The weights of the analysers when its score was set."""
 
@@ -154,7 +154,7 @@ class Event:
 def history(folder: Path, url: str) -> tuple[Event, ...]:
     """Return the events of a canonical URL in all crawls of a folder, in order.
 
-    Raise ``DamageError`` where the log is damaged.
+    Raises ``DamageError`` if the log is damaged.
     """
     logged = [event for found in read_scores(folder / SCORES, about=url) for event in events_of(found, url)]
     events = sorted((*logged, *posted_events(folder / POSTED, url)), key=lambda event: (event.crawl, event.at))
@@ -231,7 +231,7 @@ def _positions(urls: Sequence[str], url: str) -> Iterator[int]:
 
 
 def posted_events(file: Path, url: str) -> Iterator[Event]:
-    """Yield the posts of a URL noted by the web service; torn lines and lines of another kind are skipped."""
+    """Yield the posts of a URL recorded by the web service; torn lines and lines of another kind are skipped."""
     needle = json.dumps(url, ensure_ascii=False)
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
@@ -267,7 +267,7 @@ def _moment(at: int) -> datetime:
 
 
 def queued_events(events: Sequence[Event]) -> Iterator[Event]:
-    """Yield each event with the score that the URL was then queued with, as far as the log tells."""
+    """Yield each event with the score with which the URL was then queued, as far as the log shows it."""
     crawl, total, offers, update = 0, 0.0, 0, "max"
     for event in events:
         if event.crawl != crawl:
@@ -281,16 +281,16 @@ def queued_events(events: Sequence[Event]) -> Iterator[Event]:
 
 
 class UnknownUrlError(Exception):
-    """A crawl has never met a URL, or followed no link to it; the message says so."""
+    """Raised if a crawl has never met a URL, or followed no link to it; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The known facts of a URL.
+    """The known facts about a URL.
 
-    ``present`` is None where the frontier does not know it or cannot be asked; ``unasked`` then gives the cause.
-    ``events`` are those of all crawls of the folder. ``parts`` make up its score in the latest crawl, or did when it
-    was fetched; ``reasons`` make up the ranker's part, empty where it knows nothing of the URL.
+    ``present`` is None if the frontier does not know it or cannot be queried; ``unasked`` then gives the cause.
+    ``events`` are those of all crawls of the folder. ``parts`` make up its score in the latest crawl, at the time of
+    its fetch if it was fetched; ``reasons`` make up the ranker's part, empty if it knows nothing about the URL.
     """
 
     url: str
@@ -303,7 +303,7 @@ class Explanation:
 
     @property
     def state(self) -> str:
-        """The state of the URL, by the frontier or else by the log."""
+        """The state of the URL according to the frontier, or else to the log."""
         if self.present is not None:
             return str(self.present.state)
         states = [event.state for event in self._own if event.state is not None]
@@ -312,7 +312,7 @@ class Explanation:
 
     @property
     def score(self) -> float | None:
-        """The score that it has in the frontier, or had last by the log; None while it waits for its first one."""
+        """The score that it has in the frontier, or had last according to the log; None before its first score."""
         if self.present is not None and self.present.offer is not None:
             score = self.present.offer.score
             return score if score >= 0 else None
@@ -320,7 +320,7 @@ class Explanation:
 
     @property
     def fetched(self) -> Event | None:
-        """The last fetch of it in the latest crawl, None where it was not fetched."""
+        """The last fetch of it in the latest crawl; None if it was not fetched."""
         return next((event for event in reversed(self._own) if event.what is Happened.FETCHED), None)
 
     @property
@@ -329,9 +329,9 @@ class Explanation:
 
 
 def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
-    """Explain a URL of a crawl; ``quick`` leaves out the ranker's part, for which the ranker has to be trained.
+    """Explain a URL of a crawl; ``quick`` leaves out the ranker's part, for which the ranker must be trained.
 
-    Raise ``NoCrawlError`` for a folder without a crawl, ``DamageError`` for a damaged log, and ``UnknownUrlError``.
+    Raises ``NoCrawlError`` for a folder without a crawl, ``DamageError`` for a damaged log, and ``UnknownUrlError``.
     """
     crawl = crawl_of(folder)
     canonical = urls.canonicalize(url)
@@ -350,8 +350,8 @@ def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
 def made_of(events: Sequence[Event], ranked: Ranked) -> tuple[Part, ...]:
     """Return the parts of the score of a URL after the events of one crawl.
 
-    They are the analysers' scores of the link at the event which changed its score last. Where that event set the
-    score, they are the average scores of all links to it, with the weights of that time, and the ranker's prediction.
+    They are the analysers' scores of the link at the event that changed its score last. If that event set the score,
+    they are the average scores of all links to it, with the weights of that time, and the ranker's prediction.
     """
     changing, before = None, None
     for event in events:
@@ -372,7 +372,7 @@ def _mean(analyser: str, parts: Sequence[Part], weights: Mapping[str, float]) ->
 
 
 def _refused(folder: Path, crawl: Crawl, url: str) -> str:
-    """Say why the links to a URL were not followed, empty where there were none."""
+    """Return why the links to a URL were not followed; empty if there were none."""
     each = next((each for each in read_refusals(folder / REFUSED, crawl.number) if each.offer.url == url), None)
     if each is None:
         return ""
@@ -387,10 +387,10 @@ def _ask(crawl: Crawl, url: str) -> tuple[UrlStatus | None, str]:
 
 
 def status(crawl: Crawl, url: str) -> UrlStatus | None:
-    """Return the state of a canonical URL, None where it was never offered.
+    """Return the state of a canonical URL; None if it was never offered.
 
-    Where the crawl is not running, the frontier's own server is started for this. Raises ``FrontierUnavailableError``
-    where the frontier cannot be queried; the message gives the cause.
+    If the crawl is not running, the frontier's own server is started for this. Raises ``FrontierUnavailableError``,
+    with the cause, if the frontier cannot be queried.
     """
     with server_of(crawl.folder) as address:
         name = frontier_name(crawl.id, crawl.number)

@@ -1,1 +1,1 @@
-"""Writes what crawls hold as packages that other programs show."""
+"""Write the content of crawls as packages that other programs can show."""

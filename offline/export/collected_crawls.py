@@ -1,4 +1,4 @@
-"""Which crawls somebody names, as folders or as collections, and what they are described by together."""
+"""Determine which crawls are meant by folders and collections, and what describes them together."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +9,10 @@ from offline.export.wacz_file import ExportError
 
 
 def described_crawls(paths: Sequence[Path]) -> tuple[Sequence[Path], Described, Sequence[str]]:
-    """Return the folders of crawls, what describes them, and what is said of those that are gone.
+    """Return the folders of crawls, their description, and messages about those that are gone.
 
-    One collection alone describes what it holds; so does one crawl. Raises ``CollectionError``, and ``ExportError``
-    where no crawl is left.
+    A single collection describes its content; so does a single crawl. Raises ``CollectionError``, and ``ExportError``
+    if no crawl is left.
     """
     folders: list[Path] = []
     missing: list[str] = []

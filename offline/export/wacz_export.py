@@ -1,4 +1,4 @@
-"""Exports crawls, or selected pages, as one WACZ package: unchanged records, an index, and lists of pages.
+"""Export crawls, or selected pages, as one WACZ package: unchanged records, an index, and lists of pages.
 
 The same folders give the same bytes: all times in the package are those of captures.
 """
@@ -52,10 +52,10 @@ from online_analysis.icd import Icd
 INDEX: Final = "index.cdx.gz"
 _PIECE: Final = 1 << 20
 _ROLES: Final = {"creator": "author", "contributor": "contributor", "publisher": "publisher"}
-"""What a data package calls those whom Dublin Core names so."""
+"""The roles in a data package for Dublin Core's terms for people."""
 
 Seen = Callable[[str, int], object]
-"""Is told how many more there are of ``CAPTURES_FOUND``, ``PAGES_READ`` or ``BYTES_WRITTEN``."""
+"""Called with ``CAPTURES_FOUND``, ``PAGES_READ`` or ``BYTES_WRITTEN``, and how many more there are."""
 CAPTURES_FOUND: Final = "captures found"
 PAGES_READ: Final = "pages read"
 BYTES_WRITTEN: Final = "bytes written"
@@ -66,9 +66,9 @@ COUNTED: Final = (CAPTURES_FOUND, PAGES_READ, BYTES_WRITTEN)
 class WantedPages:
     """What is exported of each crawl: everything, or the pages that meet criteria or whose records are named.
 
-    ``records`` are the ids of response and revisit records, such as a search finds; None where none were named.
-    Selected pages come with the records that ``aah select`` takes with them. ``text`` says whether the texts of pages
-    are included, ``annotations`` whether what enrichment says of the captures is.
+    ``records`` are the ids of response and revisit records, such as those a search finds; None if none were named.
+    Selected pages are exported with the records that ``aah select`` selects with them. ``text`` says whether to include
+    the texts of pages, ``annotations`` whether to include those that enrichment made of the captures.
     """
 
     criteria: Criteria = field(default_factory=Criteria)
@@ -143,7 +143,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """An entry of the list of pages: URL, time of capture, title and text; the URL is empty where there is no page."""
+    """An entry of the list of pages: URL, time of capture, title and text; the URL is empty if there is no page."""
 
     url: str = ""
     at: datetime = EPOCH
@@ -156,7 +156,7 @@ _NOTES: Final = TypeAdapter(PageText)
 
 @dataclass(frozen=True, slots=True)
 class ReadingTexts:
-    """The step that reads titles and texts of pages."""
+    """The job step that reads titles and texts of pages."""
 
     crawl: Path
     with_text: bool
@@ -199,9 +199,9 @@ def export(
     processes: int = 1,
     seen: Seen = lambda _what, _more: None,
 ) -> Exported:
-    """Write a package of crawls, which appears whole or not at all.
+    """Write a package of crawls, which appears as a whole or not at all.
 
-    Raises ``ExportError`` where it cannot be written, would hold no capture, or something is taken down meanwhile;
+    Raises ``ExportError`` if it cannot be written, would contain no capture, or something is taken down meanwhile;
     ``SegmentError`` for a damaged archive, ``ReadError``, ``JobError``, and the errors of ``chosen``.
     """
     folders = list(dict.fromkeys(crawl.resolve() for crawl in crawls))
@@ -273,7 +273,7 @@ class _Export:
             self.newest = max(self.newest, newest)
 
     def nothing(self, crawls: Sequence[Path]) -> ExportError:
-        """Return the error to raise where nothing is left to be written."""
+        """Return the error to raise if nothing is left to be written."""
         names = ", ".join(map(str, crawls))
         if self.left_out:
             return ExportError(f"{names}: all of it was fetched under a session; --with-sessions takes it")
@@ -401,7 +401,7 @@ class _Pages:
         (self._seeds if is_seed else self._others).write(_line(said))
 
     def main(self) -> Mapping[str, JsonValue]:
-        """Return the fields of ``datapackage.json`` that tell the page to begin with."""
+        """Return the fields of ``datapackage.json`` that name the page to begin with."""
         if self._main is None:
             return {}
         return {"mainPageUrl": self._main.url, "mainPageDate": rfc3339(self._main.at)}
@@ -449,10 +449,10 @@ def _taken_down(crawl: Path) -> bytes:
 
 
 def exported_annotations(crawl: Path, captures: Names) -> Iterator[bytes]:
-    """Yield the gzip members of the annotations that count and that rest on exported captures alone.
+    """Yield the gzip members of current annotations that are based only on exported captures.
 
-    What was made of many captures together goes along where all captures do that were annotated: elsewhere it may tell
-    of others. Raises ``DamageError``, ``OSError`` and ``sqlite3.Error``.
+    Annotations of many captures together are exported only if all annotated captures are: they might otherwise tell of
+    others. Raises ``DamageError``, ``OSError`` and ``sqlite3.Error``.
     """
     if not (crawl / ANNOTATIONS).is_dir():
         return
@@ -483,9 +483,9 @@ def _rests_on(unit: CaptureAnnotations, captures: Names) -> bool:
 
 @dataclass(slots=True)
 class WholeArchive:
-    """All records of an archive except the excluded ones, known by the ids of the responses that they belong to.
+    """All records of an archive except excluded ones, identified by the ids of the responses to which they belong.
 
-    ``left_out`` counts the responses fetched under a session, where those are not wanted.
+    ``left_out`` counts the responses fetched under a session, if those are not wanted.
     """
 
     source: ArchivedCaptures

@@ -1,4 +1,4 @@
-"""Writes a WACZ package (WACZ 1.1.1): the members of a ZIP file, the digest of each, and their list.
+"""Write a WACZ package (WACZ 1.1.1): the members of a ZIP file, the digest of each, and their list.
 
 The signed value is the digest of ``datapackage.json``, which contains the digests of all members.
 """
@@ -46,7 +46,7 @@ class EcdsaKey:
 
     @classmethod
     def read(cls, file: Path) -> Self:
-        """Read a key in PEM, without a password. Raises ``ExportError``."""
+        """Read a PEM key without a password. Raises ``ExportError``."""
         try:
             key = load_pem_private_key(file.read_bytes(), None)
         except OSError as error:
@@ -58,7 +58,7 @@ class EcdsaKey:
         return cls(key)
 
     def signed(self, digest: str, created: str) -> Mapping[str, str]:
-        """Return the ``signedData`` of a digest. The same digest has the same signature."""
+        """Return the ``signedData`` of a digest. The same digest gives the same signature."""
         made = self.key.sign(digest.encode(), ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
         # Web Crypto wants both numbers one after the other, and not in ASN.1.
         raw = b"".join(number.to_bytes(_HALF, "big") for number in decode_dss_signature(made))
@@ -78,27 +78,30 @@ VERSION: Final = "1.1.1"
 PACKAGE: Final = "datapackage.json"
 PACKAGE_DIGEST: Final = "datapackage-digest.json"
 INDEX_LINES: Final = 1024
-"""Lines of a gzip member of the index: what replay software has to load to look one URL up."""
+"""Lines in a gzip member of the index, which replay software loads to look up one URL."""
 _COMPRESSION: Final = 6
 _PART: Final = ".part"
 _FILE_MODE: Final = 0o644 << 16
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _FIRST_MOMENT: Final = datetime(1980, 1, 1, tzinfo=UTC)
-"""The first moment that a ZIP file can tell."""
+"""The earliest moment that a ZIP file can represent."""
 _SURELY_SMALL: Final = 1 << 30
 _TIMESTAMP: Final = 0x5455
 """The field of ZIP files for a time in seconds since 1970."""
 
 
 class ExportError(Exception):
-    """Raised where a package cannot be written; the message tells cause and remedy. No file is left under its name."""
+    """Raised when a package cannot be written; the message gives the cause and the remedy.
+
+    No file is left under its name.
+    """
 
 
 class Signer(Protocol):
     """Signs packages."""
 
     def signed(self, digest: str, created: str) -> Mapping[str, str]:
-        """Return the ``signedData`` of a digest that was made at a time."""
+        """Return the ``signedData`` of a digest made at the time ``created``."""
 
 
 class Member(NamedTuple):
@@ -121,7 +124,7 @@ class Finished:
 class WaczFile:
     """Writes the members of a package one by one; ``finish`` adds their list.
 
-    Memory use does not depend on their sizes. The same members make the same bytes.
+    Memory use does not depend on their sizes. The same members give the same bytes.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -134,8 +137,8 @@ class WaczFile:
     ) -> Member:
         """Add a member with a modification time in UTC. Raises ``OSError``.
 
-        Members that are compressed already (``is_packed``), such as WARC files, are stored as they are, so that replay
-        software can request any part of them. ``size`` is that of all pieces, None where it is not known in advance.
+        Members that are already compressed (``is_packed``), such as WARC files, are stored unchanged, so that replay
+        software can request any part of them. ``size`` is that of all pieces; None if it is not known in advance.
         """
         moment = max(at.astimezone(UTC), _FIRST_MOMENT)
         info = ZipInfo(path, moment.timetuple()[:6])
@@ -158,7 +161,7 @@ class WaczFile:
         return self.members[-1]
 
     def abandon(self) -> None:
-        """Stop writing and leave the file as it is; no effect on a finished one."""
+        """Stop writing and leave the file as it is; has no effect on a finished one."""
         self._zip.fp = None
 
     @contextmanager
@@ -195,8 +198,8 @@ class WaczFile:
 def writing_wacz(target: Path) -> Iterator[WaczFile]:
     """Yield a package that appears as a whole or not at all, and replaces no other file.
 
-    It is written under another name, so that a kill leaves nothing under its own. Raises ``ExportError`` where it
-    cannot be written, where another process writes it, and where a file of that name appears meanwhile.
+    It is written under another name, so that a kill leaves nothing under its own. Raises ``ExportError`` if it cannot
+    be written, another process writes it, or a file of that name appears meanwhile.
     """
     refuse(target)
     part = target.with_name(target.name + _PART)
@@ -232,7 +235,7 @@ def writing_wacz(target: Path) -> Iterator[WaczFile]:
 
 
 def refuse(target: Path) -> None:
-    """Raise ``ExportError`` where no package can be written to the target."""
+    """Raise ``ExportError`` if no package can be written to the target."""
     if target.suffix != EXTENSION:
         raise ExportError(f"{target}: give it a name that ends in {EXTENSION}")
     if target.exists():
@@ -268,7 +271,7 @@ def packed_index(lines: Iterable[bytes], name: str, blocks: list[bytes]) -> Iter
 
 
 def rfc3339(at: datetime) -> str:
-    """Return a time as RFC 3339 writes it, in UTC and to the second.
+    """Return a time in the format of RFC 3339, in UTC and to the second.
 
     >>> rfc3339(datetime(2026, 1, 2, 3, 4, 5, 600, tzinfo=UTC))
     '2026-01-02T03:04:05Z'

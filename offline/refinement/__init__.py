@@ -1,1 +1,1 @@
-"""Refines a definition by what a reference crawl has found, as approved by the archivist (ARCOMEM, section 3)."""
+"""Refine a definition by what a reference crawl has found, as approved by the archivist (ARCOMEM, section 3)."""

@@ -1,4 +1,4 @@
-"""Proposes words, names and seeds that a definition lacks, in a file in which an archivist reviews them."""
+"""Propose words, names and seeds that a definition lacks, in a file that an archivist reviews."""
 
 import json
 import re
@@ -29,7 +29,7 @@ from online_analysis.topic_learning import ReferencePages, TopicState
 
 
 class RefinementError(Exception):
-    """Raised where a definition cannot be refined; the message tells cause and remedy."""
+    """Raised when a definition cannot be refined; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ReferencePage:
 
 
 def topic_of(icd: Icd, crawl: Path) -> Topic:
-    """Return the topic of a definition; the texts of its documents on the web are those that the crawl has kept.
+    """Return the topic of a definition, with the texts that the crawl has stored of its documents on the web.
 
     Raises ``RefinementError``.
     """
@@ -60,7 +60,7 @@ def topic_of(icd: Icd, crawl: Path) -> Topic:
 
 
 def reference_pages(crawl: Path, topic: Topic, reader: Reader) -> Iterator[ReferencePage]:
-    """Yield the pages that a crawl has archived, each URL once, as the reader reads them today.
+    """Yield the pages that a crawl has archived, each URL once, as the reader reads them now.
 
     Their worth is the score of their text by the topic. Pages without words, and those that repeat others, are left
     out. Raises ``ReadError`` and ``SegmentError``.
@@ -110,7 +110,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """What a reference crawl of ``pages`` pages, of which ``relevant`` ones, proposes for a definition.
+    """What a reference crawl of ``pages`` pages, ``relevant`` of them relevant, proposes for a definition.
 
     ``outcome`` is the result if the crawl itself refined its topic.
     """
@@ -131,8 +131,8 @@ class Proposals:
 def propose(icd: Icd, topic: Topic, seeds: Iterable[str], pages: Iterable[ReferencePage]) -> Proposals:
     """Return what pages propose for a definition; ``seeds`` are its seeds as canonical URLs.
 
-    Keywords are what the crawl itself would learn from these pages (``online_analysis.refinement``). Of other
-    sites that content links to, the page to which most of the relevant pages link is proposed as a seed.
+    Keywords are those that the crawl itself would learn from these pages (``online_analysis.refinement``). For each
+    other site to which content links, the page with links from the most relevant pages is proposed as a seed.
     """
     kept, names, sites = ReferencePages(), _Holders(), _Holders()
     linked: Counter[str] = Counter()
@@ -179,7 +179,7 @@ class _Holders:
                 self._best[value] = note
 
     def of(self, value: str, about: str = "") -> Proposal:
-        """Return what is known of a value that is on a page at least."""
+        """Return the proposal of a value that is on at least one page."""
         return Proposal(value, self._relevant[value], self._others[value], self._best[value].url, about)
 
     def telling(self, relevant: int, pages: int) -> Iterator[Proposal]:
@@ -200,7 +200,7 @@ def _keywords(found: Refinement, notes: Sequence[PageNote], topic: Topic, least:
 
 
 def _entrances(sites: Iterable[Proposal], linked: Counter[str]) -> Iterator[Proposal]:
-    """Yield for each site the URL that most of the relevant pages link to, of several the shortest."""
+    """Yield for each site the URL with links from the most relevant pages; of several, the shortest."""
     best: dict[str, str] = {}
     for url, _ in sorted(linked.items(), key=lambda item: (-item[1], len(item[0]), item[0])):
         best.setdefault(queue_of(url), url)
@@ -209,7 +209,7 @@ def _entrances(sites: Iterable[Proposal], linked: Counter[str]) -> Iterator[Prop
 
 
 def suggestions_of(found: Proposals) -> Suggestions:
-    """Return proposals as suggestions: their counts are relevant pages, their snippets the URL of the best page."""
+    """Return proposals as suggestions: their counts are of relevant pages, their snippets the URL of the best page."""
     return Suggestions(
         keywords=_suggested(found.keywords, found),
         entities=_suggested(found.entities, found),
@@ -235,12 +235,12 @@ def _note(each: Proposal, found: Proposals) -> str:
 
 FIELDS = ("keywords", "entities", "seeds")
 _PLAIN = re.compile(r"[^\W\d_][\w'’./:?=&+~%-]*(?: [\w'’./:?=&+~%-]+)*")
-"""Scalars that need no quotes, wherever they stand in YAML, unless they are words with a meaning of their own."""
+"""Scalars that need no quotes anywhere in YAML, unless they are words with a meaning of their own."""
 _LARGEST = 1_000_000
 
 
 def scalar(text: str) -> str:
-    """Return a text as YAML reads it back, in quotes where it needs them.
+    """Return a text in a form that YAML reads as this text, quoted if necessary.
 
     >>> scalar("solar power"), scalar("yes"), scalar("a: b")
     ('solar power', '"yes"', '"a: b"')
@@ -356,7 +356,7 @@ def _new(values: Sequence[str], had: Sequence[str]) -> list[str]:
 
 
 def _check(path: Path, merged: bytes, wanted: Mapping[str, Sequence[str]], before: Icd) -> None:
-    """Raise where the merged file does not have the wanted meaning, or has lost anything of its former meaning."""
+    """Raise ``RefinementError`` unless the merged file has the wanted meaning and keeps its former one."""
     after = Icd.parse(merged, path)
     topic = before.topic.model_copy(update={name: tuple(wanted[name]) for name in ("keywords", "entities")})
     expected = before.model_copy(update={"topic": topic, "seeds": after.seeds})

@@ -1,1 +1,1 @@
-"""Selects pages from a crawl's archive (ARCOMEM, sections 3.3 and 4)."""
+"""Select pages from a crawl's archive (ARCOMEM, sections 3.3 and 4)."""

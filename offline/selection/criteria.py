@@ -1,4 +1,4 @@
-"""Criteria for selecting pages, as a person writes them."""
+"""Criteria for selecting pages, as written by a person."""
 
 import operator
 import re
@@ -32,7 +32,7 @@ _COARSE = re.compile(r"(\d{4})(?:-(\d\d))?", re.ASCII)
 
 
 class CriteriaError(Exception):
-    """Raised for criteria that cannot be understood; the message tells what to write instead."""
+    """Raised for invalid criteria; the message says what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Threshold:
 
     @classmethod
     def parse(cls, text: str) -> "Threshold":
-        """Read a bound; a number alone means at least that much. Raises ``CriteriaError``.
+        """Parse a bound; a number alone means at least that much. Raises ``CriteriaError``.
 
         >>> str(Threshold.parse("0.3"))
         '>=0.3'
@@ -68,13 +68,13 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """The criteria for a page, all of which it has to meet. Empty criteria admit every page.
+    """The criteria for a page, all of which it must meet. Empty criteria admit every page.
 
     ``begin`` is the first moment included, ``end`` the first one excluded, both in UTC. ``applications`` are names in
-    any case, of which one has to match; ``level`` names a page level or a role. ``sites`` are hosts, including their
-    subdomains, of which one has to match. ``urls`` are canonical; None where no list was given. ``sparql`` is a SELECT
-    query for captures or URLs of pages. ``members`` wants those that belong to the collection: relevant ones, unless
-    people decided otherwise.
+    any case, one of which must match; ``level`` names a page level or a role. ``sites`` are hosts, including their
+    subdomains, one of which must match. ``urls`` are canonical; None if no list was given. ``sparql`` is a SELECT query
+    for captures or URLs of pages. ``members`` requires membership in the collection: relevant pages, unless people
+    decided otherwise.
     """
 
     scores: tuple[Threshold, ...] = ()
@@ -103,7 +103,7 @@ class Criteria:
         sparql: str,
         members: bool = False,
     ) -> "Criteria":
-        """Return criteria as somebody writes them; what is empty is none. Raises ``CriteriaError``."""
+        """Return criteria as a person writes them; empty values mean none. Raises ``CriteriaError``."""
         return cls(
             scores=tuple(map(Threshold.parse, scores)),
             begin=moment(begin, "--from") if begin else None,
@@ -124,11 +124,11 @@ class Criteria:
 
     @property
     def by_publication(self) -> bool:
-        """Return whether dates of publication have to be looked up."""
+        """Return whether dates of publication must be looked up."""
         return self.date_of is DateOf.PUBLISHED and (self.begin is not None or self.end is not None)
 
     def admit(self, row: PageRow) -> bool:
-        """Return whether a page meets the criteria on its row, where that has its membership."""
+        """Return whether a page meets the criteria that its row can answer, including its membership."""
         return (
             all(bound.admits(row.score) for bound in self.scores)
             and (not self.members or bool(row.relevant))
@@ -139,7 +139,7 @@ class Criteria:
         )
 
     def within(self, date: str) -> bool:
-        """Return whether an ISO 8601 date is within the time asked for; an unreadable date never is."""
+        """Return whether an ISO 8601 date is within the requested time; an unreadable date never is."""
         if self.begin is None and self.end is None:
             return True
         try:
@@ -172,9 +172,9 @@ class Criteria:
 
 
 def moment(text: str, option: str, *, end: bool = False) -> datetime:
-    """Read a year, month or day, or a time in UTC unless it says otherwise. Raises ``CriteriaError``.
+    """Parse a year, month or day, or a time, in UTC unless it has a zone. Raises ``CriteriaError``.
 
-    As an ``end``, the first moment after the year, month, day or second that is named is returned.
+    As an ``end``, return the first moment after that year, month, day or second.
 
     >>> moment("2026-01-31", "--until", end=True).isoformat()
     '2026-02-01T00:00:00+00:00'
@@ -195,7 +195,7 @@ def moment(text: str, option: str, *, end: bool = False) -> datetime:
 
 
 def read_urls(file: Path) -> frozenset[str]:
-    """Read a list of URLs, one a line; empty lines and lines that begin with # are passed over.
+    """Read a list of URLs, one per line; empty lines and lines that begin with # are skipped.
 
     Raises ``CriteriaError`` for a file that cannot be read and for a line that is no http(s) URL.
     """
@@ -214,7 +214,7 @@ def read_urls(file: Path) -> frozenset[str]:
 
 
 def host(text: str) -> str:
-    """Read the name of a host, in any script. Raises ``CriteriaError``.
+    """Parse the name of a host, in any script. Raises ``CriteriaError``.
 
     >>> host("Forum.Example.ORG")
     'forum.example.org'
@@ -232,7 +232,7 @@ def _is_of(url: str, site: str) -> bool:
 
 
 def _host_of(url: str) -> str:
-    """Return the host that a canonical URL names."""
+    """Return the host in a canonical URL."""
     return (urlsplit(url).hostname or "").rstrip(".")
 
 

@@ -1,7 +1,7 @@
-"""Proposes which pages to keep, each with its reasons, in a file in which an archivist decides (ARCOMEM, section 3.3).
+"""Propose which pages to keep, with reasons, in a file in which an archivist decides (ARCOMEM, section 3.3).
 
-A page is worth more the more relevant it is, and the less is proposed yet of its topics, its voices and its time. The
-page that is worth most is proposed, and the others are weighed again: the same archive gives the same proposals.
+A page is worth more the more relevant it is, and the fewer pages with its topics, its voices and its time are already
+proposed. The page worth most is proposed, then the others are weighed again: the same archive gives the same proposals.
 """
 
 import heapq
@@ -27,19 +27,19 @@ from aahcrawler.objects.reader import Statements
 from offline.selection.criteria import Criteria, CriteriaError
 
 _TOPICS, _VOICES, _TIME = 0.5, 0.25, 0.25
-"""What the novelty of topics, voices and time is worth beside a relevance of 1."""
+"""What the novelty of topics, voices and time is worth, relative to a relevance of 1."""
 _REPEATED = 0.1
-"""The share that a page keeps of its worth where one that says nearly the same is proposed."""
+"""The factor for the worth of a page if one that says nearly the same is already proposed."""
 _LARGEST: Final = 50_000_000
 _ANSWERS: Final = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
 class KeepProposal:
-    """A page that is proposed: its URL, the group that it is decided with, and why.
+    """A proposed page: its URL, the group with which it is decided on, and the reasons.
 
-    ``month`` is that of the first object published on it, else of its capture; ``relevance`` is from 0 to 1, None
-    where no capture of the page has any: nobody said what is relevant.
+    ``month`` is that of the first object published on it, else of its capture; ``relevance`` is from 0 to 1, None if no
+    capture of the page has any, because nobody said what is relevant.
     """
 
     url: str
@@ -51,7 +51,7 @@ class KeepProposal:
 
 @dataclass(slots=True)
 class _Page:
-    """What is known of the page at a URL, by all of its captures; what many pages share is held once."""
+    """What is known about the page at a URL, from all of its captures; texts that many pages share are stored once."""
 
     score: float | None = None
     site: str = ""
@@ -63,7 +63,7 @@ class _Page:
 
 @dataclass(slots=True)
 class _Proposed:
-    """What the pages that are proposed so far are of."""
+    """The topics, voices, months and clusters of the pages proposed so far."""
 
     topics: Counter[str] = field(default_factory=Counter)
     voices: Counter[str] = field(default_factory=Counter)
@@ -71,14 +71,14 @@ class _Proposed:
     clusters: set[str] = field(default_factory=set)
 
     def worth(self, page: _Page) -> float:
-        """Return what a page is worth beside them; it never grows as more are proposed."""
+        """Return what a page is worth beside these; it never grows as more are proposed."""
         found = (page.score or 0.0) + _TIME * (1 / (1 + self.months[page.month]) if page.month else 0.0)
         found += _TOPICS * max((1 / (1 + self.topics[each]) for each in page.topics), default=0.0)
         found += _VOICES * max((1 / (1 + self.voices[each]) for each in page.voices), default=0.0)
         return found * (_REPEATED if page.clusters & self.clusters else 1.0)
 
     def reasons(self, page: _Page) -> Iterator[str]:
-        """Say what a page adds to them. Nobody is named."""
+        """Yield what a page adds to these, without naming people."""
         yield from [*_relevance(page), *self._new(page)] or ["nothing new beside those before it"]
 
     def _new(self, page: _Page) -> Iterator[str]:
@@ -101,11 +101,11 @@ class _Proposed:
 
 
 def keep_proposals(crawl: Path, most: int, decided: Mapping[str, KeepDecision] = {}) -> list[KeepProposal]:
-    """Return up to ``most`` pages to keep, the ones of the greatest worth first; none that was found not relevant.
+    """Return up to ``most`` pages to keep, those worth most first; none that was found not relevant.
 
-    Pages that somebody has decided on come first: those kept, beside which the others are weighed, and after them those
-    rejected, beside which nothing is. Topics and near duplicates are those of ``aah enrich``; without it relevance,
-    voices and time remain. Raises ``AnnotationFileError``, ``ReadError``, ``OSError`` and ``sqlite3.Error``.
+    Pages that somebody has decided on come first: the kept ones, beside which others are weighed, and then the rejected
+    ones, beside which nothing is. Topics and near duplicates come from ``aah enrich``; without it relevance, voices and
+    time remain. Raises ``AnnotationFileError``, ``ReadError``, ``OSError`` and ``sqlite3.Error``.
     """
     pages, proposed = _pages(crawl), _Proposed()
     kept = [url for url in pages if url in decided and decided[url].answer is KeepAnswer.KEEP]
@@ -121,7 +121,7 @@ def _relevance(page: _Page) -> Iterator[str]:
 
 
 def _best(pages: Mapping[str, _Page], urls: Iterable[str], proposed: _Proposed, most: int) -> Iterator[KeepProposal]:
-    """Yield pages, the one that is worth most beside those proposed before it first."""
+    """Yield pages; the one that is worth most beside those proposed before it comes first."""
     waiting = [(-proposed.worth(pages[url]), url) for url in urls]
     heapq.heapify(waiting)
     while waiting and most:
@@ -197,7 +197,7 @@ def _remark(reasons: Sequence[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a text as one line that YAML can hold."""
+    """Return a text as one line that YAML can contain."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
@@ -207,9 +207,9 @@ def as_lines(found: Sequence[KeepProposal]) -> str:
 
 
 def kept_urls(path: Path) -> frozenset[str]:
-    """Return the URLs that a review file keeps, or the file of decisions that people took in the cockpit.
+    """Return the URLs that are kept according to a review file, or to the file of decisions made in the cockpit.
 
-    Raises ``CriteriaError``, which says where it is wrong.
+    Raises ``CriteriaError``, which says where the mistake is.
     """
     if path.name == DECISIONS:
         try:
@@ -233,7 +233,7 @@ def kept_urls(path: Path) -> frozenset[str]:
 
 
 def reviewed(criteria: Criteria, path: Path | None) -> Criteria:
-    """Return criteria that admit, of what they admitted, what a review file keeps; without one the same.
+    """Return criteria that also require a page to be kept in a review file; without one the same criteria.
 
     Raises ``CriteriaError``.
     """

@@ -1,7 +1,7 @@
-"""Writes the selected pages of a crawl, and the records they need, as a self-contained WARC file.
+"""Write the selected pages of a crawl, and the records they need, as a self-contained WARC file.
 
 Records are copied unchanged from the crawl's files, as compressed bytes: ids, dates, digests and blocks stay the same.
-They come in the order of the crawl's files, each once, after a ``warcinfo`` record with the criteria; the ``warcinfo``
+They are in the order of the crawl's files, each once, after a ``warcinfo`` record with the criteria; the ``warcinfo``
 records that they name are copied too.
 """
 
@@ -55,7 +55,7 @@ CREATE TABLE page (number INTEGER PRIMARY KEY, record TEXT);
 class SelectedCaptures:
     """Marks captures of an archive as selected; the marks are in a temporary file.
 
-    Unless ``with_sessions``, captures fetched under a session are skipped by ``take``.
+    Unless ``with_sessions``, ``take`` skips captures fetched under a session.
     """
 
     def __init__(self, source: ArchivedCaptures, *, with_sessions: bool = True) -> None:
@@ -73,16 +73,16 @@ class SelectedCaptures:
         self._marks.close()
 
     def take(self, captures: Iterable[Capture]) -> Iterator[Capture]:
-        """Select captures, each with the records that belong to it; yield those that were not selected before.
+        """Select captures, each with the records that belong to it; yield those not selected before.
 
-        With a revisit, the capture that holds its payload is selected as well.
+        With a revisit, the capture with its payload is selected as well.
         """
         for capture in captures:
             if not self.leaves_aside(capture):
                 yield from self._take(capture)
 
     def leaves_aside(self, capture: Capture | None) -> bool:
-        """Return whether a capture, or the one that holds its payload, is skipped because of its session."""
+        """Return whether a capture, or the one with its payload, is skipped because of its session."""
         if self._with_sessions or capture is None:
             return False
         return bool(capture.session) or self.leaves_aside(self.source.original(capture.record_id))
@@ -108,7 +108,7 @@ class SelectedCaptures:
         self._marks.execute("INSERT INTO page (record) VALUES (?)", (record,))
 
     def pages(self) -> Iterator[str]:
-        """Yield the ids of the records of what was chosen, in its order."""
+        """Yield the ids of the records selected for themselves, in their order."""
         return (record for (record,) in self._marks.execute("SELECT record FROM page ORDER BY number"))
 
     def __len__(self) -> int:
@@ -116,7 +116,7 @@ class SelectedCaptures:
         return int(number)
 
     def copies(self) -> Iterator[bytes]:
-        """Yield the taken records, compressed as they are, in the order of the archive, in pieces of bounded size."""
+        """Yield the selected records, still compressed, in the order of the archive, in pieces of bounded size."""
         for file in self.source.table.files():
             yield from copied(self.source, file, self.spans(file))
 
@@ -126,7 +126,7 @@ class SelectedCaptures:
 
 
 def copied(source: ArchivedCaptures, file: int, spans: Iterable[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield the bytes of spans of a file, by its number, in pieces of bounded size. Raises ``OSError``."""
+    """Yield the bytes of spans of a file, given by its number, in pieces of bounded size. Raises ``OSError``."""
     for begin, end in spans:
         for at in range(begin, end, _PIECE):
             stream = source.table.open(file)
@@ -138,15 +138,15 @@ EXTENSION = f".{WARC}"
 
 
 class SelectionError(Exception):
-    """Raised where the selection cannot be written; the message tells cause and remedy. No file has changed."""
+    """Raised when the selection cannot be written; the message gives the cause and the remedy. No file has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The numbers of pages selected, and of responses in all (requisites, redirects and robots.txt included).
+    """How many pages were selected, and how many responses in all (requisites, redirects and robots.txt included).
 
-    ``left_out`` counts the pages that were left out because they were fetched under a session, and ``raised`` tells of
-    pages whose requisites could not be looked for.
+    ``left_out`` counts the pages that were left out because they were fetched under a session, and ``raised`` names
+    pages whose requisites could not be determined.
     """
 
     pages: int
@@ -157,11 +157,11 @@ class Selection:
 
 
 def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterator[PageRow]:
-    """Yield the pages that fulfil all criteria, in the order of capture.
+    """Yield the pages that meet all criteria, in the order of capture.
 
-    Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
-    crawl found unchanged count as pages. Errors, by status or by what they say, are chosen by lists and SPARQL only.
-    Raises ``AnnotationFileError``, ``ReadError`` and the errors of ``answers``.
+    Redirects are no pages: one that is listed or found by SPARQL stands for the page to which it leads. Pages that a
+    later crawl found unchanged count as pages. Errors, by status or by what they say, are selected only by lists and
+    SPARQL. Raises ``AnnotationFileError``, ``ReadError`` and the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
@@ -187,7 +187,7 @@ def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterato
 class Needed:
     """What a page needs: ``requisites``, the documents ``within`` it, and the stages of finding them that failed.
 
-    ``url`` is that of the page, empty where it cannot be read. It may have been ``rendered`` by a browser.
+    ``url`` is that of the page, empty if it cannot be read. It may have been ``rendered`` by a browser.
     """
 
     url: str = ""
@@ -202,7 +202,7 @@ _NOTES: Final = TypeAdapter(Needed)
 
 @dataclass(frozen=True, slots=True)
 class LookingForNeeded:
-    """The step that determines what pages need."""
+    """The job step that determines what pages need."""
 
     crawl: Path
     with_requisites: bool
@@ -244,9 +244,10 @@ def select(
 ) -> Selection:
     """Write the chosen pages with their requests, redirects that led to them, robots.txt and requisites.
 
-    ``selected`` is of the crawl's archive, with nothing taken yet. The file appears whole or not at all; its CDXJ
-    index is written beside it, under its name and ``.cdxj``. Raises ``SelectionError`` where the target exists, cannot
-    be written or would be empty, ``SegmentError`` for a damaged archive, ``JobError``, and the errors of ``chosen``.
+    ``selected`` is of the crawl's archive, with nothing selected yet. The file appears as a whole or not at all; its
+    CDXJ index is written beside it, with ``.cdxj`` appended to its name. Raises ``SelectionError`` if the target
+    exists, cannot be written or would be empty, ``SegmentError`` for a damaged archive, ``JobError``, and the errors of
+    ``chosen``.
     """
     refuse(target)
     listed = "\n".join((repr(replace(criteria, urls=None)), *sorted(criteria.urls or ())))
@@ -277,7 +278,7 @@ def mark(
 ) -> Selection:
     """Select pages, given by the ids of their records, with everything they need; return how many, with no size.
 
-    ``asked`` has to differ between different sets of records. Raises ``SegmentError`` and ``JobError``.
+    ``asked`` must differ between different sets of records. Raises ``SegmentError`` and ``JobError``.
     """
     pages, left_out, tally = 0, 0, RaisedTally()
     job = Job(
@@ -299,7 +300,7 @@ def mark(
 
 
 def nothing_chosen(crawl: Path, criteria: Criteria, marked: Selection) -> SelectionError:
-    """Return the error to raise where no page was selected."""
+    """Return the error to raise if no page was selected."""
     if marked.left_out:
         said = f"all {marked.left_out} pages that fulfil this were fetched under a session"
         return SelectionError(f"{crawl}: {said}; --with-sessions takes them")
@@ -307,7 +308,7 @@ def nothing_chosen(crawl: Path, criteria: Criteria, marked: Selection) -> Select
 
 
 def refuse(target: Path) -> None:
-    """Raise ``SelectionError`` where a selection cannot be written."""
+    """Raise ``SelectionError`` if a selection cannot be written."""
     if not target.name.endswith(EXTENSION):
         raise SelectionError(f"--to {target}: give it a name that ends in {EXTENSION}")
     for path in (target, _index_of(target)):
@@ -318,7 +319,7 @@ def refuse(target: Path) -> None:
 
 
 def expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
-    """Add to URLs those that they redirect to."""
+    """Add to URLs those to which they redirect."""
     known, waiting = set(names), list(names)
     while waiting:
         name = waiting.pop()
@@ -333,7 +334,7 @@ def expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
 def _take(
     capture: Capture, needed: Needed, selected: SelectedCaptures, tally: RaisedTally, *, with_requisites: bool
 ) -> int:
-    """Take a page and its dependent records; return 0 where it cannot be read and was taken before."""
+    """Select a page and its dependent records; return 0 if it cannot be read and was selected before."""
     taken = list(selected.take((capture,)))
     if not needed.url:
         return int(bool(taken))
@@ -347,7 +348,7 @@ def _take(
 
 
 def _take_redirects(url: str, selected: SelectedCaptures) -> None:
-    """Take the redirects that led to a URL, and those that led to them."""
+    """Select the redirects that led to a URL, and those that led to them."""
     waiting = [url]
     while waiting:
         for capture in selected.source.leading_to(waiting.pop()):
@@ -356,7 +357,7 @@ def _take_redirects(url: str, selected: SelectedCaptures) -> None:
 
 
 def _take_requisites(shown: Needed, selected: SelectedCaptures, tally: RaisedTally) -> list[str]:
-    """Take the captures of requisites and frames, and what their style sheets and frames need; return new URLs."""
+    """Select the captures of requisites and frames, and what their style sheets and frames need; return new URLs."""
     reached: list[str] = []
     tally.add(shown.url, shown.raised)
     frames = set(shown.within)
@@ -378,7 +379,7 @@ def _take_requisites(shown: Needed, selected: SelectedCaptures, tally: RaisedTal
 
 
 def _take_addresses(addresses: Iterable[str], selected: SelectedCaptures) -> list[tuple[Capture, str]]:
-    """Take all captures of URLs and of their redirect targets; return those that were not taken before."""
+    """Select all captures of URLs and of their redirect targets; return those not selected before."""
     taken: list[tuple[Capture, str]] = []
     known: set[str] = set()
     waiting = list(addresses)
@@ -436,7 +437,7 @@ def _index(target: Path) -> None:
 _VARIABLE = "page"
 _BATCH = 10_000
 _PATIENCE = 10.0
-"""The seconds that another command may use the store before this one gives up."""
+"""How many seconds to wait for another command that uses the store."""
 _DATED = f" <{v.DATE}> "
 
 
@@ -448,14 +449,14 @@ class Names:
         self._known.execute("CREATE TABLE name (text TEXT PRIMARY KEY) WITHOUT ROWID")
 
     def add(self, text: str) -> None:
-        """Take in a text."""
+        """Add a text."""
         self._known.execute("INSERT OR IGNORE INTO name VALUES (?)", (text,))
 
     def __contains__(self, text: str) -> bool:
         return self._known.execute("SELECT 1 FROM name WHERE text = ?", (text,)).fetchone() is not None
 
     def close(self) -> None:
-        """Forget everything."""
+        """Delete the file."""
         self._known.close()
 
 

@@ -1,1 +1,1 @@
-"""Simulates crawls of archived pages, to compare the orders in which strategies fetch them (ARCOMEM, section 5.1)."""
+"""Simulate crawls of archived pages, to compare the orders in which strategies fetch them (ARCOMEM, section 5.1)."""

@@ -1,7 +1,7 @@
 """Bandits that learn during a crawl which links lead to relevant pages.
 
-Their arms are places of pages, groups of alike tag paths beside a classifier of URLs (after SB-CLASSIFIER), or the
-leaves of a regression tree over features of links (after TRES).
+Their arms are places on pages, groups of similar tag paths together with a classifier of URLs (after SB-CLASSIFIER), or
+the leaves of a regression tree over features of links (after TRES).
 """
 
 import math
@@ -39,7 +39,7 @@ class _Arm:
 
 
 class TagPathBandit(SeedsFirst):
-    """Fetches the oldest link of the arm with the highest bound; of equal arms, of the one that was met first."""
+    """Fetches the oldest link of the arm with the highest bound; of equal arms, of the one met first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class TagPathBandit(SeedsFirst):
         return (number,)
 
     def fetched(self, visit: Visit) -> None:
-        """Reward the arm that led here, and hand out the links that are new."""
+        """Reward the arm that led here, and distribute the new links over arms."""
         arm = self._chosen.pop(visit.number, None)
         if arm is not None:
             self._trials += 1
@@ -90,7 +90,7 @@ class _GroupArm:
 
 
 class ClassifierBandit(SeedsFirst):
-    """Fetches the most probable target; without any, the oldest link of the group with the highest bound."""
+    """Fetches the most probable target; if there is none, the oldest link of the group with the highest bound."""
 
     def __init__(self, briefing: Briefing) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class ClassifierBandit(SeedsFirst):
         self._probability = np.zeros(len(self._urls))
 
     def begin(self, seeds: Sequence[int]) -> None:
-        """Take the seeds, which are known to be targets."""
+        """Store the seeds, which are known to be targets."""
         super().begin(seeds)
         self._given = frozenset(seeds)
 
@@ -125,7 +125,7 @@ class ClassifierBandit(SeedsFirst):
         return (int(best),)
 
     def fetched(self, visit: Visit) -> None:
-        """Teach the classifier, sort the links that are new into groups, and reward the group that led here."""
+        """Teach the classifier, sort the new links into groups, and reward the group that led here."""
         is_relevant = visit.number in self._given or visit.score >= self._relevant
         if self._classifier.learn(self._urls[visit.number], relevant=is_relevant):
             self._classify(np.flatnonzero(self._arm_of != _NOWHERE).tolist())
@@ -139,7 +139,7 @@ class ClassifierBandit(SeedsFirst):
             arm.rewards += is_relevant + (float(likely.mean()) if new else 0.0)
 
     def _sorted(self, visit: Visit) -> list[int]:
-        """Let the new links of a page wait in their groups; return their targets."""
+        """Queue the new links of a page in their groups; return those that are targets."""
         new = []
         for target, path in zip(visit.targets, visit.tag_paths, strict=True):
             if target not in self._known:
@@ -161,7 +161,7 @@ DIMENSIONS = 2**12
 
 
 class TagPathGroups:
-    """Puts paths of tags into groups, numbered from 0; a path stays in its group.
+    """Groups paths of tags, numbered from 0; a path stays in its group.
 
     A path is the vector of its pairs of neighbouring tags. A new one joins the group whose centroid, the mean of its
     paths, is the nearest by cosine, unless none is near enough: then it founds a group.
@@ -175,7 +175,7 @@ class TagPathGroups:
         return len(self._sums)
 
     def group(self, path: str) -> int:
-        """Return the number of the group that a path is in, or joins, or founds."""
+        """Return the number of the group that a path is in, joins, or founds."""
         known = self._groups.get(path)
         if known is None:
             vector = _vector(path)
@@ -187,7 +187,7 @@ class TagPathGroups:
         return known
 
     def _nearest(self, vector: Floats) -> int:
-        """Return the group nearest to a vector, the number of groups where none is near enough."""
+        """Return the group nearest to a vector; the number of groups if none is near enough."""
         if not len(self._sums):
             return 0
         cosines = self._sums @ vector / (np.linalg.norm(self._sums, axis=1) * np.linalg.norm(vector))
@@ -196,14 +196,14 @@ class TagPathGroups:
 
 
 def _vector(path: str) -> Floats:
-    """Return the shares that pairs of tags have in a path, its beginning and its end counted as tags."""
+    """Return the shares of pairs of tags in a path; its beginning and its end count as tags."""
     tags: Sequence[str] = ("", *path.split("/"), "")
     hashed = [crc32(f"{one}/{other}".encode()) % DIMENSIONS for one, other in pairwise(tags)]
     return np.bincount(hashed, minlength=DIMENSIONS) / len(hashed)
 
 
 BATCH = 10
-"""The number of fetched pages that are learned from together."""
+"""How many fetched pages are learned from together."""
 _PAIRS = 2**13
 _STEP = 10.0
 _STEP_OF_BIAS = 0.01
@@ -215,8 +215,8 @@ Integers = NDArray[np.uint16]
 class UrlClassifier:
     """Logistic regression on pairs of neighbouring characters, by stochastic gradient descent.
 
-    Each page is learned from once. A URL is a vector of length 1, with the same value for each pair that it has.
-    Before pages of both kinds have been learned from, all probabilities are 0.
+    Each page is learned from once. A URL is a vector of length 1, with the same value for each of its pairs. Until
+    pages of both kinds have been learned from, all probabilities are 0.
     """
 
     def __init__(self) -> None:
@@ -228,7 +228,7 @@ class UrlClassifier:
         self._kinds: set[bool] = set()
 
     def learn(self, url: str, *, relevant: bool) -> bool:
-        """Take a fetched page. Return whether a batch was complete, which changes the probabilities."""
+        """Add a fetched page. Return whether a batch was complete, which changes the probabilities."""
         self._batch.append((url, relevant))
         if len(self._batch) < BATCH:
             return False
@@ -239,7 +239,7 @@ class UrlClassifier:
         return True
 
     def probabilities(self, urls: Sequence[str]) -> Floats:
-        """Return the probability of each URL that its page is relevant."""
+        """Return for each URL the probability that its page is relevant."""
         if len(self._kinds) < 2 or not urls:
             return np.zeros(len(urls))
         pairs = [self._pairs(url) for url in urls]
@@ -263,27 +263,27 @@ class UrlClassifier:
 
 
 def _pairs(url: str) -> Integers:
-    """Return the different pairs of neighbouring characters of a URL, hashed; there is one at least."""
+    """Return the distinct pairs of neighbouring characters of a URL, hashed; there is at least one."""
     characters = np.frombuffer(url.encode().ljust(2), np.uint8).astype(np.uint16)
     return np.unique((characters[:-1] * 257 + characters[1:]) % _PAIRS)
 
 
 GROWTH = 1.1
-"""The tree is grown anew when this many times as many pages have been fetched."""
+"""The tree is grown again when this many times as many pages have been fetched."""
 LEAST = 5
-"""The least number of fetched pages in a leaf."""
+"""The fewest fetched pages in a leaf."""
 
 
 @dataclass(slots=True)
 class _Leaves:
-    """The trials of all leaves and the sums of their rewards, and the variance of rewards within leaves."""
+    """How often each leaf was tried, the sum of its rewards, and the variance of rewards within leaves."""
 
     trials: Floats
     rewards: Floats
     variance: float = 0.0
 
     def bounds(self) -> Floats:
-        """Return the upper confidence bound of each leaf; they are equal before anything was tried."""
+        """Return the upper confidence bound of each leaf; all are equal before the first trial."""
         trials = np.maximum(self.trials, 1.0)
         bonus = 2 * self.variance * math.log(max(1.0, float(self.trials.sum()))) / trials
         bounds: Floats = self.rewards / trials + np.sqrt(bonus)
@@ -291,7 +291,7 @@ class _Leaves:
 
 
 class TreeBandit(SeedsFirst):
-    """Fetches the link with the highest score in the leaf with the highest bound among those where links wait."""
+    """Fetches the link with the highest score in the leaf with the highest bound, among leaves with queued links."""
 
     def __init__(self, briefing: Briefing) -> None:
         super().__init__()
@@ -306,7 +306,7 @@ class TreeBandit(SeedsFirst):
         self._fetched, self._grow_at = 0, 0.0
 
     def begin(self, seeds: Sequence[int]) -> None:
-        """Take the seeds, which are known to be relevant."""
+        """Store the seeds, which are known to be relevant."""
         super().begin(seeds)
         self._given = frozenset(seeds)
         self._features.begin(seeds)
@@ -323,7 +323,7 @@ class TreeBandit(SeedsFirst):
         return (best,)
 
     def fetched(self, visit: Visit) -> None:
-        """Reward the leaf that led here, and put the links of the page into leaves."""
+        """Reward the leaf that led here, and sort the links of the page into leaves."""
         self._fetched += 1
         self._worth[visit.number] = visit.score
         leaf = self._leaf_of[visit.number]
@@ -339,11 +339,11 @@ class TreeBandit(SeedsFirst):
         return number not in self._given and math.isnan(self._worth[number])
 
     def _sort(self, numbers: NDArray[np.int64]) -> None:
-        """Put links into the leaves that their features lead to."""
+        """Sort links into the leaves to which their features lead."""
         self._leaf_of[numbers] = self._tree.leaves(self._features.rows[numbers])
 
     def _grow(self) -> None:
-        """Grow the tree by the pages that were fetched and linked; sort all links that wait into its leaves."""
+        """Grow the tree from the fetched pages that have links to them; sort all queued links into its leaves."""
         self._grow_at = self._fetched * GROWTH
         taught = np.flatnonzero(self._features.linked & ~np.isnan(self._worth))
         rows, worth = self._features.rows[taught], self._worth[taught]
@@ -365,7 +365,7 @@ _MIN_GAIN = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Parts rows by one column: those above the threshold leave the leaf for a new one, numbered ``above``."""
+    """Divides the rows of a leaf by one column: those above the threshold move to a new leaf, numbered ``above``."""
 
     leaf: int
     column: int
@@ -384,7 +384,7 @@ class RegressionTree:
         return len(self.splits) + 1
 
     def leaves(self, rows: Floats) -> Leaves:
-        """Return the number of the leaf that each row is in."""
+        """Return the number of each row's leaf."""
         found = np.zeros(len(rows), np.int64)
         for split in self.splits:
             found[(found == split.leaf) & (rows[:, split.column] > split.threshold)] = split.above
@@ -408,7 +408,7 @@ def grown(rows: Floats, values: Floats, least: int) -> RegressionTree:
 
 
 def _best_split(rows: Floats, values: Floats, least: int) -> tuple[int, float] | None:
-    """Return the column and the threshold that lower the variance the most, None where nothing does."""
+    """Return the column and threshold that lower the variance the most; None if none lowers it."""
     if len(rows) < 2 * least:
         return None
     order = rows.argsort(axis=0, kind="stable")
@@ -443,7 +443,7 @@ _SHARE, _URL, _LINKS = 5, 8, 9
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """The pages from a seed on: their number, how many of them are relevant, and how many follow the last of these."""
+    """The pages on the way from a seed: how many, how many of them are relevant, how many follow the last of these."""
 
     pages: int = 0
     relevant: int = 0
@@ -458,10 +458,10 @@ class _Path:
 
 
 class LinkFeatures:
-    """A row of features for each page of a world, by its number. Of several links, the best value of a column counts.
+    """A row of features for each page of a world, by its number. If several links lead to it, the best value counts.
 
-    The path to a page is the one with the largest share of relevant pages. Rows of pages without links, ``linked`` has
-    them, are without meaning.
+    The path to a page is the one with the largest share of relevant pages. Rows of pages without links (see ``linked``)
+    have no meaning.
     """
 
     def __init__(self, briefing: Briefing) -> None:
@@ -474,7 +474,7 @@ class LinkFeatures:
         self.rows[:, _LINKS] = 0.0
 
     def begin(self, seeds: Sequence[int]) -> None:
-        """Take the seeds; the words of URLs are stemmed in the language of the first."""
+        """Store the seeds; the words of URLs are stemmed in the language of the first one."""
         language = self._world.understood(seeds[0]).document.language
         self._language = self._subject.vector(language).language
 
@@ -484,7 +484,7 @@ class LinkFeatures:
         return self.rows[:, _LINKS] > 0
 
     def add(self, visit: Visit, *, is_relevant: bool) -> None:
-        """Take in the links of a fetched page."""
+        """Add the links of a fetched page."""
         path = self._paths.get(visit.number, _Path()).with_page(is_relevant=is_relevant)
         of_page = (visit.score, visit.cosine, path.share, 1 / (1 + path.since), -path.pages)
         of_links = zip(visit.scores, visit.anchor_cosines, visit.context_cosines, strict=True)

@@ -23,10 +23,10 @@ SEED_SCORE = 1.0
 
 
 class Scoring(Protocol):
-    """Gives the links of a fetched page their scores."""
+    """Scores the links of a fetched page."""
 
     def scores(self, visit: Visit) -> Iterable[float]:
-        """Return a score for each link of the page, in their order."""
+        """Return a score for each link of the page, in order."""
         ...
 
 
@@ -50,12 +50,12 @@ class EqualScoring:
     """Scores all links the same, so that URLs are fetched in the order of discovery."""
 
     def scores(self, visit: Visit) -> Iterable[float]:
-        """Return as many equal scores as there are links; seeds are not overtaken."""
+        """Return equal scores, one per link and lower than those of seeds."""
         return repeat(0.5, len(visit.targets))
 
 
 class KnownScoring:
-    """Scores links by the judge's score of the page behind them, which no crawler can know before the fetch."""
+    """Scores links by the judge's score of their target, which no crawler can know before the fetch."""
 
     def __init__(self, relevance: Sequence[float]) -> None:
         self._relevance = relevance
@@ -66,7 +66,7 @@ class KnownScoring:
 
 
 class FrontierQueue:
-    """A frontier with one worker, who fetches everything that it leases before it leases again."""
+    """A frontier with one worker, which fetches everything that it leases before it leases again."""
 
     def __init__(self, world: World, settings: FrontierSettings) -> None:
         self._world = world
@@ -79,7 +79,7 @@ class FrontierQueue:
         self._frontier.offer(self._offers(targets, scores, depth))
 
     def lease(self, most: int | None = None) -> Sequence[int]:
-        """Return the best pages: at most ``balance`` of the best queue, filled up from the queues after it."""
+        """Return the best pages: at most ``balance`` of the best queue, then of the following queues."""
         numbers = []
         for lease in self._frontier.lease("simulation", self._balance if most is None else most):
             number = self._world.number(lease.url)
@@ -89,11 +89,11 @@ class FrontierQueue:
         return numbers
 
     def are_scored(self, numbers: Iterable[int]) -> bool:
-        """Return whether all of some leased pages have a score."""
+        """Return whether all of the leased pages ``numbers`` have a score."""
         return all(self._leases[number].is_scored for number in numbers)
 
     def give_back_unscored(self, numbers: Iterable[int]) -> Sequence[int]:
-        """Put those of some leased pages back that have no score; return the others."""
+        """Put those of the leased pages ``numbers`` back that have no score; return the others."""
         leases = {number: self._leases[number] for number in numbers}
         unscored = [number for number, lease in leases.items() if not lease.is_scored]
         self._frontier.release([self._leases.pop(number) for number in unscored])
@@ -109,14 +109,14 @@ class FrontierQueue:
         self._frontier.rescore([Rescore(urls[n], score) for n, score in zip(targets, scores, strict=True)])
 
     def finish(self, number: int, targets: Iterable[int] = (), scores: Iterable[float] = ()) -> Sequence[Offer]:
-        """End a lease and offer the page's links; return them as they were offered."""
+        """End a lease and offer the page's links; return the offers."""
         lease = self._leases.pop(number)
         links = self._offers(targets, scores, lease.depth + 1)
         self._frontier.finish(lease, State.DONE, links=links)
         return links
 
     def queued(self) -> Sequence[int]:
-        """Return the pages that wait, the best first."""
+        """Return the queued pages, the best first."""
         waiting = self._frontier.iterate(len(self._world))
         return [number for each in waiting if (number := self._world.number(each.url)) is not None]
 
@@ -130,7 +130,7 @@ class FrontierQueue:
 
 
 class BestFirst:
-    """Always fetches the page with the highest score; which that is, the settings' update function says."""
+    """Always fetches the page with the highest score, according to the settings' update function."""
 
     def __init__(self, briefing: Briefing, scoring: Scoring, settings: FrontierSettings) -> None:
         self._scoring = scoring
@@ -149,12 +149,12 @@ class BestFirst:
         self._queue.finish(visit.number, visit.targets, self._scoring.scores(visit))
 
     def queued(self) -> Sequence[int]:
-        """Return the pages that wait, the best first."""
+        """Return the queued pages, the best first."""
         return self._queue.queued()
 
 
 BATCH = 20
-"""Pages in a batch, as many as a sample has seeds; the paper does not say how many it takes."""
+"""Pages in a batch, as many as a sample has seeds; the paper does not give a number."""
 
 
 class BatchBestFirst:
@@ -172,7 +172,7 @@ class BatchBestFirst:
         self._queue.offer(seeds, repeat(SEED_SCORE, len(seeds)))
 
     def following(self) -> Sequence[int]:
-        """Lease the best; a batch ends before its time when nothing is queued."""
+        """Lease the best; if nothing is queued, the batch ends early."""
         if len(self._batch) >= self._size:
             self._schedule()
         chosen = self._queue.lease()
@@ -182,7 +182,7 @@ class BatchBestFirst:
         return chosen
 
     def fetched(self, visit: Visit) -> None:
-        """Keep the links of a page for when the batch ends."""
+        """Store the links of a page until the batch ends."""
         self._queue.finish(visit.number)
         self._batch.append(visit)
 
@@ -214,7 +214,7 @@ def _anchors(visit: Visit, page: Understood) -> Sequence[tuple[int, Sequence[str
 
 
 class _Products:
-    """Dot products of the pages of a batch with the topic and with one another: enough for the cosine of any sum."""
+    """Dot products of the pages of a batch with the topic and with one another, which give the cosine of any sum."""
 
     def __init__(self, vectors: Sequence[Mapping[str, int]], topic: Direction) -> None:
         self._length = topic.length
@@ -233,7 +233,10 @@ class _Products:
 
 
 class BatchedCrawl:
-    """Best-first by the frontier's order, with links that wait unscored for their batch; with a ranker or without."""
+    """Best-first by the frontier's order; links are queued without a score until their batch ends.
+
+    The ranker is optional.
+    """
 
     def __init__(
         self, briefing: Briefing, settings: FrontierSettings, pages: int, ranker: LinkRanker | None = None
@@ -251,7 +254,7 @@ class BatchedCrawl:
         self._queue.offer(seeds, repeat(SEED_SCORE, len(seeds)))
 
     def following(self) -> Sequence[int]:
-        """Lease the best; a batch ends early when no scored URL is better than an unscored one."""
+        """Lease the best; a batch ends early if no scored URL is better than an unscored one."""
         chosen = self._queue.lease()
         if not len(self._batch) or self._queue.are_scored(chosen):
             return chosen
@@ -260,7 +263,7 @@ class BatchedCrawl:
         return [*scored, *self._queue.lease(self._balance - len(scored))]
 
     def fetched(self, visit: Visit) -> None:
-        """Offer the links of a page, and keep its contribution until the batch ends."""
+        """Offer the links of a page, and store its contribution until the batch ends."""
         page = replace(
             scored_page(visit, self._world),
             scores=self._briefing.analysis.analysed(self._world.understood(visit.number)),
@@ -278,7 +281,7 @@ class BatchedCrawl:
             self._ranking.rescore(self._queue)
 
     def queued(self) -> Sequence[int]:
-        """Return the pages that wait, the best first."""
+        """Return the queued pages, the best first."""
         return self._queue.queued()
 
     def _end(self) -> None:
@@ -292,7 +295,7 @@ class BatchedCrawl:
 class RankedCrawl:
     """Fetches best-first in the frontier's order, with the ranker's part in the scores.
 
-    Pages are scored by the analysers once for all strategies; from there on the pipeline of a real crawl is used.
+    The analysers score pages once for all strategies; from there on the pipeline of a real crawl is used.
     """
 
     def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
@@ -315,12 +318,12 @@ class RankedCrawl:
         self._ranking.rescore(self._queue)
 
     def queued(self) -> Sequence[int]:
-        """Return the pages that wait, the best first."""
+        """Return the queued pages, the best first."""
         return self._queue.queued()
 
 
 class Ranking:
-    """Trains and queries a ranker as a real crawl does; links out of the world are refused like links out of scope."""
+    """Trains and queries a ranker as a real crawl does; links that leave the world count as out of scope."""
 
     def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
         self._world = briefing.world
@@ -330,7 +333,7 @@ class Ranking:
         self._fetched = 0
 
     def learned(self, page: ScoredPage, depth: int) -> ScoredPage:
-        """Learn from a page, and let the ranker join the scores of its links."""
+        """Learn from a page, and return it with the ranker's part in the scores of its links."""
         self._fetched += 1
         left = BudgetLeft(max(0.0, 1.0 - self._fetched / self._pages))
         found = rank(page, self._weights, self._ranker, depth, left)
@@ -348,7 +351,7 @@ class Ranking:
 def scored_page(visit: Visit, world: World) -> ScoredPage:
     """Return a visited page with the analysers' scores, before any ranker's part.
 
-    Links have the URLs of the world's pages, since different URLs may lead to one page.
+    Links have the URLs of the world's pages, because different URLs may lead to one page.
     """
     document = _addressed(world.understood(visit.number).document, visit, world)
     judged = visit.judged
@@ -371,9 +374,9 @@ def _addressed(document: Document, visit: Visit, world: World) -> Document:
 FADING = 0.5
 """delta: the share of its parent's relevance that a child inherits."""
 ANCHOR = 0.8
-"""beta: the weight of the anchor in the neighbourhood score of a link, beside that of the text around it."""
+"""beta: the weight of the anchor in a link's neighbourhood score; the rest is that of the surrounding text."""
 INHERITED = 0.5
-"""gamma: the weight of the inherited score in the score of a link, beside that of its neighbourhood."""
+"""gamma: the weight of the inherited score in a link's score; the rest is that of its neighbourhood."""
 
 
 class SharkScoring:
@@ -383,7 +386,7 @@ class SharkScoring:
         self._inherited: dict[int, float] = {}
 
     def scores(self, visit: Visit) -> Iterable[float]:
-        """Return the potential score of each link, in [0, 1]; each target inherits the best that it was left."""
+        """Return the potential score of each link, in [0, 1]; each target inherits the best score passed on to it."""
         left = FADING * (visit.cosine if visit.cosine > 0 else self._inherited.get(visit.number, 0.0))
         for target in visit.targets:
             self._inherited[target] = max(left, self._inherited.get(target, 0.0))

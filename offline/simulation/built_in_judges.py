@@ -1,4 +1,4 @@
-"""The judges that ship, by the names that stand for their files."""
+"""The built-in judges, by the names that stand for their files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,5 +10,5 @@ BUILT_IN: Final[Mapping[str, Path]] = {cosine_judge.NAME: cosine_judge.FILE, lab
 
 
 def judge_file(named: Path | None) -> Path | None:
-    """Return the file of a judge that was named, by its name or its path; None for none."""
+    """Return the file of a judge, given its name or its path; None for None."""
     return None if named is None else BUILT_IN.get(str(named), named)

@@ -1,6 +1,6 @@
-"""The judge that ships: a page is relevant whose cosine with the seeds is above a threshold (ARCOMEM, section 5.1).
+"""The built-in judge: a page is relevant if its cosine with the seeds is above a threshold (ARCOMEM, section 5.1).
 
-It reads the pages by itself, all of their visible text, and knows neither applications nor analysers.
+It reads all visible text of the pages by itself, and uses neither applications nor analysers.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from offline.simulation.world import key as key_of
 from online_analysis.terms import Lexicon
 
 NAME: Final = "cosine"
-"""The name by which it is asked for in place of a judge's file."""
+"""The name that stands for this judge's file."""
 FILE: Final = Path(__file__)
 THRESHOLD: Final = 0.333
 """The cosine above which a page is relevant."""
@@ -58,7 +58,7 @@ def key(url: str) -> str:
 
 
 def harvest(order: Sequence[int], relevance: Sequence[float], budget: int) -> float:
-    """Return the share of relevant pages among the first of an order, of as many as the budget has.
+    """Return the share of relevant pages among the first ``budget`` pages of an order.
 
     >>> harvest([0, 1, 2], [0.9, 0.333, 0.4], 2)
     0.5

@@ -16,29 +16,29 @@ from online_analysis.topic import Topic
 
 
 class Strategy(Protocol):
-    """Decides the order of one crawl; an instance serves for one crawl. Pages are called by their numbers.
+    """Decides the order of one crawl; each crawl needs an instance of its own. Pages are identified by number.
 
-    The same begin and the same visits lead to the same order: chance comes from the briefing's generator alone.
+    The same seeds and the same visits lead to the same order: chance comes only from the briefing's generator.
     """
 
     def begin(self, seeds: Sequence[int]) -> None:
-        """Take the seeds, before anything else is called."""
+        """Store the seeds. Called before any other method."""
         ...
 
     def following(self) -> Sequence[int]:
-        """Return the pages to fetch next, in order: new pages only, and none when there are no more.
+        """Return the pages to fetch next, in order: only new pages, and none if there are no more.
 
         All of them are fetched before the next call.
         """
         ...
 
     def fetched(self, visit: Visit) -> None:
-        """Learn the worth and the links of a fetched page."""
+        """Learn from the worth and the links of a fetched page."""
         ...
 
 
 class Analysis(Protocol):
-    """The crawler's analysers at work."""
+    """The crawler's analysers."""
 
     @property
     def topic(self) -> Topic:
@@ -54,9 +54,9 @@ class Analysis(Protocol):
 class Briefing:
     """The inputs that a strategy may use.
 
-    ``settings`` are the definition's settings of the frontier, ``scoring`` those of scores. ``visits`` looks up pages
-    that have been fetched, ``analysis`` gives each analyser's scores of them. ``relevance`` is the judge's, by number,
-    and for the oracle alone; None without a judge. ``pages`` is the budget of the crawl.
+    ``settings`` are the definition's settings of the frontier, ``scoring`` those of scores. ``visits`` gives the pages
+    that have been fetched, ``analysis`` each analyser's scores of them. ``relevance`` is the judge's, by number, and
+    only for the oracle; None without a judge. ``pages`` is the budget of the crawl.
     """
 
     world: World
@@ -84,14 +84,14 @@ def crawl(strategy: Strategy, visits: Visits, seeds: Sequence[int], pages: int) 
 
 
 class SeedsFirst(ABC):
-    """Knows the pages that it has met, and hands out the seeds before all others."""
+    """Base of strategies that remember the pages they have met, and fetch the seeds before all others."""
 
     def __init__(self) -> None:
         self._known: set[int] = set()
         self._seeds: Sequence[int] = ()
 
     def begin(self, seeds: Sequence[int]) -> None:
-        """Take the seeds."""
+        """Store the seeds."""
         self._seeds = seeds
         self._known.update(seeds)
 
@@ -102,11 +102,11 @@ class SeedsFirst(ABC):
 
     @abstractmethod
     def _next(self) -> Sequence[int]:
-        """Return one more page, nothing where none waits."""
+        """Return one more page; none if none is queued."""
 
 
 class RandomOrder(SeedsFirst):
-    """Fetches any of the pages that are known and not yet fetched, each as likely as the others; seeds first."""
+    """Fetches the seeds, then any known page that was not fetched yet, each with the same probability."""
 
     def __init__(self, random: Random) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class RandomOrder(SeedsFirst):
         return (self._waiting.pop(),)
 
     def fetched(self, visit: Visit) -> None:
-        """Take in the links that are new."""
+        """Add the new links."""
         for target in visit.targets:
             if target not in self._known:
                 self._known.add(target)

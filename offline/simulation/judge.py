@@ -1,7 +1,7 @@
-"""The judge of simulated crawls: a file of Python that is no part of this project and that no strategy listens to.
+"""The judge of simulated crawls: a Python file outside this project, whose judgements strategies do not see.
 
-It has the functions ``read_world``, ``relevance``, ``key`` and ``harvest``, and a command line that takes a world and
-a file of orders.
+It has the functions ``read_world``, ``relevance``, ``key`` and ``harvest``, and a command line for a world and a file
+of orders.
 """
 
 import importlib.util
@@ -20,14 +20,14 @@ Counts = Mapping[str, int]
 
 
 class Judge(Protocol):
-    """The fields of the file that are used."""
+    """The functions of the file that are used."""
 
     def read_world(self, folder: str) -> tuple[Mapping[str, int], Sequence[Counts], object]:
         """Return the number of each page by its key, and its term counts by its number."""
         ...
 
     def relevance(self, counts: Sequence[Counts], seeds: Sequence[int]) -> tuple[object, float, Sequence[float]]:
-        """Return, last of all, the relevance of each page to seeds."""
+        """Return a tuple whose last element is the relevance of each page to seeds."""
         ...
 
     def key(self, url: str) -> str:
@@ -41,7 +41,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """The relevance of the pages of a world by the name of the sample; pages are numbered as the judge does."""
+    """The relevance of the pages of a world by the name of the sample; pages have the judge's numbers."""
 
     numbers: Mapping[str, int]
     by_sample: Mapping[str, "array[float]"]
@@ -64,7 +64,7 @@ def load_judge(path: Path) -> Judge:
 
 
 def judge_samples(path: Path, folder: Path, samples: Sequence[Sample]) -> Relevance:
-    """Let the judge read a world and say how relevant each page is to each sample. It takes much memory meanwhile."""
+    """Have the judge read a world and return the relevance of each page to each sample. Needs much memory meanwhile."""
     judge = load_judge(path)
     numbers, counts, _ = judge.read_world(str(folder))
     found = {}
@@ -78,7 +78,7 @@ def judge_samples(path: Path, folder: Path, samples: Sequence[Sample]) -> Releva
 
 
 class Bench:
-    """The judge and its judgements of a world, by the numbers that the world's pages have here."""
+    """The judge and its judgements of a world, by the numbers of the world's pages."""
 
     def __init__(self, judge: Judge, relevance: Relevance, urls: Sequence[str]) -> None:
         self._judge = judge
@@ -86,7 +86,7 @@ class Bench:
         self._positions = [relevance.numbers.get(judge.key(url)) for url in urls]
 
     def relevance(self, sample: Sample) -> "array[float]":
-        """Return the relevance of each page; one that the judge does not know has none."""
+        """Return the relevance of each page; 0 for a page that the judge does not know."""
         relevance = self._relevance.by_sample[sample.name]
         return array("d", [0.0 if position is None else relevance[position] for position in self._positions])
 
@@ -108,7 +108,10 @@ JudgedRow = Mapping[str, str | int | float | list[float] | list[str]]
 
 
 def judged_rows(path: Path, folder: Path, orders: Path) -> Sequence[JudgedRow]:
-    """Let the judge read orders and return its rows, one for each strategy. Raises ``WorldError`` when it fails."""
+    """Have the judge's program read orders, and return its rows, one for each strategy.
+
+    Raises ``WorldError`` if it fails.
+    """
     command = [sys.executable, str(path), str(folder), str(orders), "--json"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     try:

@@ -1,6 +1,6 @@
 """A judge by labels instead of words: a page is relevant if it has the label of the seeds' topic.
 
-Labels are what people assign pages to: tags, categories, forums, sections. ``topics.tsv`` of the world names them.
+Labels are what people assign to pages: tags, categories, forums, sections. ``topics.tsv`` of the world lists them.
 """
 
 import csv
@@ -15,11 +15,11 @@ from offline.simulation.sample import WorldError
 from offline.simulation.world import key as key_of
 
 NAME: Final = "labels"
-"""The name by which it is asked for in place of a judge's file."""
+"""The name that stands for this judge's file."""
 FILE: Final = Path(__file__)
 _SHARED: Final = 0.25
 LABELS: Final = "topics.tsv"
-"""The file of a world with the labels of its pages: ``topic``, and ``tags`` between bars."""
+"""The file of a world with the labels of its pages: ``topic``, and ``tags`` separated by bars."""
 
 
 def read_world(folder: str) -> tuple[Mapping[str, int], Sequence[Mapping[str, int]], None]:
@@ -42,10 +42,10 @@ def read_world(folder: str) -> tuple[Mapping[str, int], Sequence[Mapping[str, in
 
 
 def relevance(labels: Sequence[Mapping[str, int]], seeds: Sequence[int]) -> tuple[object, float, Sequence[float]]:
-    """Return the label that the seeds share, the share of them that has it, and 1 for pages with it, else 0.
+    """Return the label of the seeds, the share of them that has it, and 1 for pages with it, else 0.
 
-    Of the labels of a quarter of them, and of more pages than there are seeds, it is the one that says most: the square
-    of the share of seeds by how rare the label is.
+    Among the labels that a quarter of the seeds have, and more pages than there are seeds, the most distinctive one is
+    used: the one with the largest square of the share of seeds divided by its frequency.
     """
     counted = Counter(name for page in labels for name in page)
     of_seeds = Counter(name for seed in seeds for name in labels[seed])
@@ -63,7 +63,7 @@ def key(url: str) -> str:
 
 
 def harvest(order: Sequence[int], relevance: Sequence[float], budget: int) -> float:
-    """Return the share of pages with the label among the first of an order, of as many as the budget has.
+    """Return the share of pages with the label among the first ``budget`` pages of an order.
 
     >>> harvest([0, 1, 2], [1.0, 0.0, 1.0], 2)
     0.5

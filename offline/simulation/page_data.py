@@ -17,7 +17,7 @@ Terms = tuple[str, ...]
 class Understood:
     """A page as the helper understood it, independent of any topic.
 
-    ``terms`` counts the stems of all of the document's text. ``anchors`` and ``contexts`` run parallel to the
+    ``terms`` counts the stems of all of the document's text. ``anchors`` and ``contexts`` are parallel to the
     document's outlinks: the stems of the link's anchor and of the text around it. ``raised`` are the stages of reading
     that failed on it.
     """
@@ -30,7 +30,7 @@ class Understood:
 
 
 def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon) -> Understood:
-    """Read a page as every crawl does, and keep what strategies of all kinds look at."""
+    """Read a page as every crawl does, and keep what strategies use."""
     found = helper.assist(page)
     document = found.document
     language = lexicon.language(document.language)

@@ -1,4 +1,4 @@
-"""Reads a world: its pages are gathered from WARC files once, and understood when a crawl meets them."""
+"""Read a world: its pages are gathered from WARC files once, and understood when a crawl first meets them."""
 
 import hashlib
 import pickle
@@ -31,17 +31,17 @@ from offline.simulation.world import Catalogue, WorldWriter, key
 from online_analysis.terms import Lexicon
 
 RECENT = 64
-"""The last pages that are compared with what comes after them."""
+"""How many of the last pages are compared with later ones."""
 
 
 @lru_cache(1)
 def knowledge(folders: tuple[Path, ...]) -> KnowledgeBase:
-    """Return the knowledge base of folders, loaded once a process. Raises ``LoadError``."""
+    """Return the knowledge base of folders, loaded once per process. Raises ``LoadError``."""
     return load(*folders)
 
 
 def reader(folders: tuple[Path, ...]) -> Callable[[Page], Understood]:
-    """Return a reader of pages with a knowledge base: it reads a page the same, whichever page came before."""
+    """Return a reader of pages with a knowledge base; it reads a page the same, whichever page came before."""
     sites, lexicon = Sites(), Lexicon()
     helper = ApplicationAwareHelper(knowledge(folders), sites).comparing_drafts()
 
@@ -54,7 +54,7 @@ def reader(folders: tuple[Path, ...]) -> Callable[[Page], Understood]:
 
 @dataclass(slots=True)
 class Gathering:
-    """Gathers the pages of a world into a folder. ``gathered`` is called with each."""
+    """Gathers the pages of a world into a folder. ``gathered`` is called for each."""
 
     folder: Path
     target: Path
@@ -64,7 +64,7 @@ class Gathering:
     _recent: OrderedDict[str, Page] = field(default_factory=OrderedDict)
 
     def run(self, samples: Sequence[Sample]) -> float:
-        """Gather all pages; return the seconds of processor time that took. Raises ``WorldError``."""
+        """Gather all pages; return the processor time in seconds. Raises ``WorldError``."""
         if not segments(self.folder, WARC):
             raise WorldError(f"{self.folder}: holds no WARC files (*.{WARC})")
         began = process_time()
@@ -84,7 +84,7 @@ class Gathering:
                 raise WorldError(f"{self.folder}: the seed {missing[0]} of {sample.name} is no page of its WARC files")
 
     def _pages(self) -> Iterator[Page]:
-        """Yield the HTML pages that were answered well, each URL once."""
+        """Yield the HTML pages with a successful status, each URL once."""
         try:
             with ArchivedCaptures(self.folder) as source:
                 yield from self._read(source)
@@ -108,7 +108,7 @@ class Gathering:
                 yield known
 
     def _compare(self, again: Page) -> None:
-        """Learn of ids of sessions from a page that was recorded twice in a row, as a crawl does to find them out."""
+        """Learn about session ids from a page that was recorded twice in a row, as a crawl does to detect them."""
         page = self._recent.pop(canonicalize(again.url) or again.url, None)
         if page is None:
             return
@@ -132,14 +132,14 @@ _READ_BY = (
     *(_HERE / name for name in ("page_reader.py", "page_data.py", "world.py")),
     SHIPPED,
 )
-"""The software that the reading of a page depends on."""
+"""The software on which the reading of a page depends."""
 
 
 class WorldCache:
     """A folder with the reading of a world, and a judge's judgements of it.
 
-    A stamp tells this world, this software and this knowledge base from others; judgements depend on the
-    world and its labels alone.
+    A stamp identifies the world, the software and the knowledge base; judgements depend only on the world and its
+    labels.
     """
 
     def __init__(self, folder: Path, world: Path, knowledge_base: Sequence[Path]) -> None:
@@ -161,19 +161,19 @@ class WorldCache:
 
     @property
     def is_read(self) -> bool:
-        """Return whether the folder holds this reading."""
+        """Return whether the folder has this reading."""
         return _says(self.folder / "stamp", self._stamp)
 
     def begin(self) -> None:
-        """Invalidate the stored reading: it is going to be overwritten."""
+        """Invalidate the stored reading, because it is going to be overwritten."""
         (self.folder / "stamp").unlink(missing_ok=True)
 
     def end(self) -> None:
-        """Note that the folder holds this reading now."""
+        """Mark the stored reading as this one."""
         (self.folder / "stamp").write_text(self._stamp, "utf-8")
 
     def relevance(self, judge: Path, samples: Sequence[Sample]) -> Relevance | None:
-        """Return the judge's stored judgements; None where none are stored for this judge and these samples."""
+        """Return the judge's stored judgements; None if none are stored for this judge and these samples."""
         if not _says(_judged(self.folder, judge, ".stamp"), self._judged_stamp(judge, samples)):
             return None
         relevance: Relevance = pickle.loads(_judged(self.folder, judge).read_bytes())  # noqa: S301 - written by us
@@ -192,7 +192,7 @@ class WorldCache:
 
 
 def _judged(folder: Path, judge: Path, suffix: str = "") -> Path:
-    """Return the file of a judge's judgements: several judges may be asked in turn."""
+    """Return the file of a judge's judgements, because there may be several judges."""
     return folder / f"judged-{judge.stem}{suffix}"
 
 

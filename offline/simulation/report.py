@@ -1,4 +1,4 @@
-"""Writes the report of a simulation."""
+"""Write the report of a simulation."""
 
 import csv
 import json
@@ -26,12 +26,12 @@ STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The quality of a strategy, in the mean of its samples (ARCOMEM, section 5.1).
+    """The quality of a strategy, as the mean over its samples (ARCOMEM, section 5.1).
 
-    ``harvest`` is the share of relevant pages among as many as there are relevant ones, ``early`` among a third of
-    these; ``similarity`` is the mean relevance of the fetched pages; ``subtopics`` the share of the subtopics with a
-    relevant page of which a page was fetched, None where the world names none. ``course`` is the share of the relevant
-    pages that had been fetched after each hundredth of the budget.
+    ``harvest`` is the share of relevant pages among the first R pages, R being the number of relevant ones, ``early``
+    among the first R/3; ``similarity`` is the mean relevance of the fetched pages; ``subtopics`` the share of the
+    subtopics with a relevant page of which a page was fetched, None if the world has none. ``course`` is the share of
+    the relevant pages that had been fetched after each hundredth of the budget.
     """
 
     harvest: float
@@ -43,7 +43,7 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A strategy with how many pages it fetched in all; ``measures`` are None without a judge.
+    """A strategy and how many pages it fetched in all; ``measures`` is None without a judge.
 
     ``by_sample`` has its harvest ratios at R and at R/3 by the name of the sample; it is empty without a judge.
     """
@@ -56,7 +56,7 @@ class Row:
 
 
 def rows(finished: Finished, world: Path) -> tuple[Row, ...]:
-    """Return a row for each strategy, in the order of the simulation. Raises ``WorldError`` for odd subtopics."""
+    """Return a row for each strategy, in the order of the simulation. Raises ``WorldError`` for invalid subtopics."""
     subtopics = read_subtopics(world, finished.urls) if finished.bench is not None else None
     measured: dict[str, list[Measures]] = {}
     for sample, orders in _by_sample(finished.orders):
@@ -66,7 +66,7 @@ def rows(finished: Finished, world: Path) -> tuple[Row, ...]:
 
 
 def write_orders(finished: Finished, target: Path) -> None:
-    """Write a line of JSON for each crawl, as judges of simulations read them."""
+    """Write a line of JSON for each crawl, in the format that judges of simulations read."""
     with target.open("w", encoding="utf-8") as file:
         for order in finished.orders:
             line = {
@@ -79,7 +79,7 @@ def write_orders(finished: Finished, target: Path) -> None:
 
 
 def read_subtopics(world: Path, urls: Sequence[str]) -> Sequence[str] | None:
-    """Return the subtopic of each page, empty for none, by ``topics.tsv``; None where the world has no such file."""
+    """Return the subtopic of each page from ``topics.tsv``, empty for none; None if the world has no such file."""
     path = world / LABELS
     if not path.exists():
         return None
@@ -167,10 +167,10 @@ class Targets:
 
 
 def report(finished: Finished, simulation: Simulation, targets: Targets, say: Callable[[str], object]) -> None:
-    """Write the files that are wanted and say the rest, line by line. Raises ``WorldError`` where the judge fails.
+    """Write the wanted files and pass the rest to ``say``, line by line. Raises ``WorldError`` if the judge fails.
 
-    Where the world has a ``reference.json``, the judge's own program judges the orders as well. With a judge that
-    ships, the gap is that between the paper's FIRST and the oracle, where both were simulated.
+    If the world has a ``reference.json``, the judge's own program judges the orders as well. With a built-in judge, the
+    gap is that between the paper's FIRST and the oracle, if both were simulated.
     """
     if targets.orders is not None:
         write_orders(finished, targets.orders)
@@ -224,7 +224,7 @@ def _as_json(finished: Finished, simulation: Simulation, found: Sequence[Row], j
 
 
 def _missed(finished: Finished) -> Mapping[str, object]:
-    """Return what was missed, where that was asked: its table, and each page with its cause."""
+    """Return what was missed, if that was requested: its table, and each page with its cause."""
     if not finished.missed:
         return {}
     pages = [
@@ -260,7 +260,7 @@ _BATCHES = (
 
 
 def all_cells(rows: Sequence[Row], judged: Sequence[JudgedRow]) -> Sequence[Mapping[str, object]]:
-    """Return every strategy with all of its measures; those of the judge's own program come last."""
+    """Return every strategy with all of its measures, followed by those of the judge's own program."""
     by_strategy = {row["strategy"]: row for row in judged}
     return [{**_row_cells(row), **by_strategy.get(row.strategy, {})} for row in rows]
 
@@ -287,7 +287,7 @@ def second_table(rows: Sequence[Row], prefix: str) -> Sequence[Cells]:
 
 
 def tables(rows: Sequence[Row]) -> Sequence[tuple[str, Sequence[Cells]]]:
-    """Return the paper's tables by their titles, for both ways to score; those without rows are left out."""
+    """Return the paper's tables by their titles, for both ways of scoring; tables without rows are left out."""
     made = [
         *((f"Table 1, {about}", first_table(rows, prefix)) for prefix, about in _SCORINGS),
         *((f"Table 2, {about}", second_table(rows, prefix)) for prefix, about in _SCORINGS),
@@ -306,7 +306,7 @@ def as_text(rows: Sequence[Row], judged: Sequence[JudgedRow]) -> Iterator[str]:
 def missed_rows(missed: Sequence[Missed]) -> Sequence[Cells]:
     """Return for each strategy and sample how many pages it missed by cause, then over all samples of a strategy.
 
-    ``rank`` is the median place that queued ones had at the end.
+    ``rank`` is the median final place of queued ones.
     """
     strategies = dict.fromkeys(each.strategy for each in missed)
     return [
@@ -385,13 +385,13 @@ def _cell(value: Cell) -> str:
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 480, 56, 230, 48, 48
 _HUE_STEP = 137.5
-"""Degrees; neighbours in the list are far from one another on the circle of colours."""
+"""Degrees between the hues of neighbours in the list, so that they differ clearly."""
 
 
 def chart(rows: Sequence[Row]) -> str:
     """Return an SVG file: the share of relevant pages found (up) by the share of the budget spent (to the right).
 
-    The names stand in the order in which the lines end. Strategies that were not judged are left out.
+    The names are in the order in which the lines end. Strategies that were not judged are left out.
     """
     courses = [
         (row.strategy, row.measures.course, _colour(position))
@@ -433,11 +433,11 @@ def _name(position: int, name: str, course: Sequence[float], colour: str) -> str
 
 
 ROUNDS = 2000
-"""The samples of samples of an interval."""
+"""How many samples of samples an interval is computed from."""
 
 
 def closed(found: Sequence[float], first: Sequence[float], oracle: Sequence[float]) -> float | None:
-    """Return the share of the gap over the summed harvests of all samples; None where there is no gap.
+    """Return the share of the gap that is closed, over the summed harvests of all samples; None if there is no gap.
 
     >>> closed([0.5, 0.7], [0.4, 0.4], [0.8, 0.8])
     0.5
@@ -447,7 +447,7 @@ def closed(found: Sequence[float], first: Sequence[float], oracle: Sequence[floa
 
 
 def interval(found: Sequence[float], first: Sequence[float], oracle: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 95 % interval of the share by a paired bootstrap over samples, always the same; None without a gap."""
+    """Return the 95 % interval of that share by a paired bootstrap over samples (fixed seed); None without a gap."""
     random, samples, shares = Random(0), range(len(found)), []
     for _ in range(ROUNDS):
         drawn = [random.choice(samples) for _ in samples]
@@ -459,7 +459,7 @@ def interval(found: Sequence[float], first: Sequence[float], oracle: Sequence[fl
 
 
 def gap_rows(rows: Sequence[Row], first: str, oracle: str) -> Sequence[JudgedRow]:
-    """Return the gap at R and R/3 of each strategy, as judges of worlds report them; none where it cannot be told."""
+    """Return the gap at R and R/3 of each strategy, in the format of judges of worlds; none if it is unknown."""
     harvests = {row.strategy: [list(at) for at in zip(*row.by_sample.values(), strict=True)] for row in rows}
     if not harvests.get(first) or not harvests.get(oracle):
         return ()

@@ -21,12 +21,12 @@ from online_analysis.topic import build_topic
 
 
 class WorldError(Exception):
-    """Raised for a folder that holds no world to simulate crawls in; the message tells cause and remedy."""
+    """Raised for a folder without a world in which to simulate crawls; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One crawl to simulate: the seeds of a topic. ``pages`` is its budget, None where nothing says."""
+    """One crawl to simulate: the seeds of a topic. ``pages`` is its budget, None if it is not given."""
 
     topic: str
     number: int
@@ -35,7 +35,7 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """The name that ``reference.json`` knows it by."""
+        """The name of the sample in ``reference.json``."""
         return f"{self.topic}#{self.number}"
 
 
@@ -90,7 +90,7 @@ _OWN = frozenset({"id", "seeds", "topic", "output"})
 
 
 def read_template(path: Path | None) -> Mapping[str, object]:
-    """Return the fields of a definition that simulated crawls share; none of them without a file.
+    """Return the fields of a definition that simulated crawls share; none without a file.
 
     Seeds and topic are those of each sample. Raises ``WorldError``.
     """
@@ -107,8 +107,8 @@ def read_template(path: Path | None) -> Mapping[str, object]:
 def definition(sample: Sample, template: Mapping[str, object]) -> Icd:
     """Return the definition of a sample's crawl: its seeds are both the starting points and the reference documents.
 
-    All of the world is in its scope, and everything else is as it ships, unless the template says otherwise.
-    Raises ``WorldError`` for seeds that no definition can hold.
+    The whole world is in its scope, and everything else has its default, unless the template says otherwise. Raises
+    ``WorldError`` for seeds that no definition can have.
     """
     fields: dict[str, object] = {
         "contact": "simulation@example.org",
@@ -125,12 +125,12 @@ def definition(sample: Sample, template: Mapping[str, object]) -> Icd:
 
 
 def frontier_settings(icd: Icd) -> FrontierSettings:
-    """Return the frontier settings of a definition, as far as they decide which page comes next."""
+    """Return those frontier settings of a definition that decide which page comes next."""
     return FrontierSettings(update=Update(icd.scoring.update), balance=icd.scoring.balance)
 
 
 class AnalyserJudge:
-    """Scores pages as a crawl of a definition does, with the analysers that ship."""
+    """Scores pages as a crawl of a definition does, with the built-in analysers."""
 
     def __init__(self, icd: Icd, world: World) -> None:
         texts = {name: world.understood(world.seeds([name])[0]).document.text for name in icd.topic.documents}
@@ -148,7 +148,7 @@ class AnalyserJudge:
         )
 
     def analysed(self, understood: Understood) -> tuple[Scores, ...]:
-        """Return what each analyser says of a page and of its outlinks."""
+        """Return each analyser's scores of a page and of its outlinks."""
         return self._scored(understood).scores
 
     def _scored(self, understood: Understood) -> ScoredPage:

@@ -1,4 +1,4 @@
-"""Simulates all crawls of a world, sample by sample, in one process or several."""
+"""Simulate all crawls of a world, sample by sample, in one process or several."""
 
 import tempfile
 import time
@@ -40,20 +40,22 @@ class Watcher:
 
 _REMEMBERED = 20_000
 _LINKS = 5_000
-"""The links of a page that are looked at."""
+"""How many links of a page are examined."""
 
 
 class Cause(StrEnum):
     """Why a page was missed."""
 
     UNLINKED = "unlinked"
-    """No page that was fetched has a link to it."""
+    """No fetched page has a link to it."""
     REFUSED = "refused"
-    """Pages that were fetched have links to it, and none of these was followed."""
+    """Fetched pages have links to it, but none of these was followed."""
     UNDERSCORED = "underscored"
-    """It was queued, and its document is worth no more to the analysers than half of what was fetched in vain."""
+    """It was queued, but the analysers score its document no higher than half of the irrelevant pages that were
+    fetched.
+    """
     OUTRANKED = "outranked"
-    """It was queued, its document is worth more than that, and others came before it."""
+    """It was queued, the analysers score its document higher than that, but others came before it."""
 
 
 @runtime_checkable
@@ -61,15 +63,15 @@ class Ordered(Protocol):
     """A strategy that can say what it would fetch next."""
 
     def queued(self) -> Sequence[int]:
-        """Return the pages that wait, the best first."""
+        """Return the queued pages, the best first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The pages that one strategy missed for a sample, by cause; ``found`` are those of the oracle's that it fetched.
+    """The pages that one strategy missed for a sample, by cause; ``found`` counts the oracle's that it fetched.
 
-    ``ranks`` are the places, counted from 1, that queued ones of them had at the end, where the strategy tells.
+    ``ranks`` are the final places, counted from 1, of the queued ones, if the strategy can give them.
     """
 
     sample: str
@@ -84,7 +86,7 @@ class Missed:
 
 
 class Missing:
-    """Looks for causes in what the pages of a sample's crawls link to. ``is_relevant`` is the judge's word."""
+    """Finds the causes in the links of the pages of a sample's crawls. ``is_relevant`` asks the judge."""
 
     def __init__(self, world: World, visits: Visits, is_relevant: Callable[[int], bool]) -> None:
         self._visits = visits
@@ -116,7 +118,7 @@ class Missing:
 
 
 def linked_in_markup(world: World, number: int) -> Iterator[int]:
-    """Yield the pages of the world to which a page's markup links, whatever a crawl makes of these links."""
+    """Yield the pages of the world to which a page's markup links, whether or not a crawl follows these links."""
     page = world.page(number)
     base = page.base_url
     for href in page.tree.xpath("//a/@href | //area/@href")[:_LINKS]:
@@ -131,9 +133,9 @@ class Simulation:
     """The settings of a simulation.
 
     ``template`` are fields of a definition that all crawls share; ``seed`` is that of the random numbers; ``pages`` is
-    a budget for all samples, 0 for that of each. ``judge`` is the file of a judge, None where there is none. ``keep``
-    is a folder for the reading of the world, which the next simulation then reuses; None discards it. ``causes`` asks
-    why strategies missed pages; the oracle then runs with them.
+    a budget for all samples, 0 for each sample's own. ``judge`` is the file of a judge, None for none. ``keep`` is a
+    folder for the reading of the world, which the next simulation reuses; None discards it. ``causes`` asks why
+    strategies missed pages; the oracle is then simulated as well.
     """
 
     world: Path
@@ -159,22 +161,22 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of processor time: for reading pages of the world, as many as ``pages``, and for all of its crawls."""
+    """Processor time in seconds: for reading ``pages`` pages of the world, and for all of its crawls."""
 
     reading: float = 0.0
     crawling: float = 0.0
     pages: int = 0
 
     def __add__(self, more: "Cost") -> "Cost":
-        """Add up two costs."""
+        """Return the sum of two costs."""
         return Cost(self.reading + more.reading, self.crawling + more.crawling, self.pages + more.pages)
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A simulation that ended: its orders by sample and strategy, and the URLs of pages by their numbers.
+    """A simulation that has ended: its orders by sample and strategy, and the URLs of pages by their numbers.
 
-    ``raised`` tells on which pages of the world, as far as it was read, a stage of reading failed.
+    ``raised`` names the pages of the world, as far as it was read, on which a stage of reading failed.
     """
 
     orders: tuple[Order, ...]
@@ -186,7 +188,7 @@ class Finished:
 
     @property
     def pages_per_second(self) -> float:
-        """The number of pages that the crawls fetched per second of processor time, reading the world included."""
+        """The number of pages that the crawls fetched per second of processor time, including reading the world."""
         return sum(len(order.pages) for order in self.orders) / max(1e-9, self.cost.reading + self.cost.crawling)
 
 
@@ -223,7 +225,7 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
 
 
 def simulated(simulation: Simulation) -> tuple[Named, ...]:
-    """Return the strategies that can be simulated: all that were named, or all for which enough is known.
+    """Return the strategies to simulate: all that were named, or all for which the inputs suffice.
 
     Raises ``StrategyError`` for one that does not exist, or that was named and needs a judge.
     """
@@ -238,7 +240,7 @@ def simulated(simulation: Simulation) -> tuple[Named, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """The crawls of one sample, what they missed where that was asked, and their cost."""
+    """The crawls of one sample, what they missed if that was requested, and their cost."""
 
     orders: list[Order]
     missed: list[Missed]
@@ -246,7 +248,7 @@ class Crawled:
 
 
 def simulate_sample(task: Task) -> Crawled:
-    """Run every strategy on a sample; what fetching a page reveals is worked out once for all of them."""
+    """Run every strategy on a sample; the data of each fetched page are computed once for all strategies."""
     started = time.process_time()
     simulation, sample = task.simulation, task.sample
     icd = definition(sample, simulation.template)
@@ -282,7 +284,7 @@ def _missed(task: Task, missing: Missing, orders: Sequence[Order], made: Mapping
 
 
 def _relevant(task: Task) -> frozenset[int]:
-    """Return the pages that the judge calls relevant to a task's sample."""
+    """Return the pages that the judge regards as relevant to a task's sample."""
     assert task.simulation.judge is not None  # noqa: S101 - asked for with a judge alone
     judge, relevance = load_judge(task.simulation.judge), task.relevance or ()
     return frozenset(page for page in range(len(relevance)) if judge.harvest([page], relevance, 1))
@@ -297,7 +299,7 @@ def _executor(processes: int, stack: ExitStack) -> Executor | None:
 def _read(
     simulation: Simulation, samples: Sequence[Sample], kept: WorldCache, executor: Executor | None, watcher: Watcher
 ) -> tuple[Bench | None, Cost]:
-    """Gather the world for the crawls, and let the judge read it in a process of its own, whose memory is given back.
+    """Gather the world for the crawls, and have the judge read it in another process, whose memory is then freed.
 
     A stored reading is not gathered again. Return the judge and the cost of gathering.
     """

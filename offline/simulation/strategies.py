@@ -23,21 +23,21 @@ from offline.simulation.crawl_strategy import Briefing, MakeStrategy, RandomOrde
 from online_analysis.ranking import link_ranker
 
 SHIPPED = "aahcrawler"
-"""The crawler as it ships: its analysers, weights, update function and balance, where the definition says nothing."""
+"""The crawler with its default analysers, weights, update function and balance, unless the definition changes them."""
 UNLEARNED = "aahcrawler-unlearned"
-"""The same without the ranker that learns."""
+"""The same without the learning ranker."""
 BATCHED = "aahcrawler-batch"
-"""As shipped, with batches: of the definition's number of pages, or of ``BATCH`` where it asks for none."""
+"""The default crawler with batches: of the definition's number of pages, or of ``BATCH`` if it gives none."""
 FIRST = "paper-first"
 """The paper's plain strategy, from which gaps are measured."""
 ORACLE = "oracle"
-"""Best-first by what the judge will say."""
+"""Best-first by the judge's scores."""
 WIDE = 5
-"""The other balance that the paper tries (section 5.1)."""
+"""The other balance used in the paper (section 5.1)."""
 
 
 class StrategyError(Exception):
-    """Raised for an unknown strategy, or one that cannot be simulated; the message tells the remedy."""
+    """Raised for an unknown strategy, or one that cannot be simulated; the message gives the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def strategies() -> Mapping[str, Named]:
 
 
 def chosen(names: Sequence[str]) -> tuple[Named, ...]:
-    """Return strategies by their names, all of them where none is named. Raise StrategyError for an unknown one."""
+    """Return strategies by their names, all of them if none is named. Raises ``StrategyError`` for an unknown one."""
     known = strategies()
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -1,4 +1,4 @@
-"""The data that a simulated crawl obtains by fetching a page, computed once for all strategies of a sample."""
+"""What a simulated crawl learns by fetching a page, computed once for all strategies of a sample."""
 
 import math
 from array import array
@@ -15,9 +15,9 @@ _REMEMBERED_TEXTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The scores of a page and of all of its outlinks by the crawler's analysers, in [0, 1].
+    """The analysers' scores of a page and of all of its outlinks, in [0, 1].
 
-    ``weights`` has the weight of the analysers that spoke of each outlink.
+    ``weights`` has, for each outlink, the weight of the analysers that scored it.
     """
 
     score: float
@@ -27,11 +27,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A fetched page. Everything after ``cosine`` is by link, of the links that lead to pages of the world.
+    """A fetched page. Everything after ``cosine`` is parallel to those links that lead to pages of the world.
 
     ``judged``, ``score`` and ``scores`` are those of the crawler's analysers; ``cosine``, ``anchor_cosines`` and
     ``context_cosines`` are plain similarities of term counts with the sum of the seeds' (ARCOMEM, section 5.1), for
-    strategies that others have described.
+    strategies from the literature.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Direction:
         return sum(count * mine[term] for term, count in terms.items() if term in mine)
 
     def cosine(self, terms: Mapping[str, int]) -> float:
-        """Return the cosine of the angle to another vector, 0 where one of them is empty."""
+        """Return the cosine of the angle to another vector; 0 if one of them is empty."""
         lengths = self.length * length(terms)
         return self.dot(terms) / lengths if lengths else 0.0
 
@@ -75,7 +75,7 @@ def length(counts: Mapping[str, int]) -> float:
 
 
 class Visits:
-    """The pages of a world as the crawls of one sample see them; each is worked out once."""
+    """The pages of a world as the crawls of one sample see them; each is computed once."""
 
     def __init__(self, world: World, seeds: Sequence[int], judge: Callable[[Understood], Judged]) -> None:
         self.world = world
@@ -85,7 +85,7 @@ class Visits:
         self._local_cosine = lru_cache(_REMEMBERED_TEXTS)(lambda terms: self.topic.cosine(Counter(terms)))
 
     def visit(self, number: int) -> Visit:
-        """Return the data obtained by fetching a page."""
+        """Return what a crawl learns by fetching a page."""
         visit = self._known.get(number)
         if visit is None:
             visit = self._known[number] = self._visit(number, self.world.understood(number))

@@ -22,11 +22,11 @@ from offline.simulation.page_data import Understood
 _RECENT = 256
 _UNDERSTOOD = "understood.sqlite"
 _PATIENCE = 300.0
-"""The seconds to wait for another process that is writing the data of a page."""
+"""How many seconds to wait for another process that is writing the data of a page."""
 
 
 def key(url: str) -> str:
-    """Return the key that two URLs of one page share: scheme, fragment and last slash do not count.
+    """Return the key that two URLs of one page share: scheme, fragment and last slash are ignored.
 
     >>> key("http://a.test/b/#c") == key("https://a.test/b")
     True
@@ -36,10 +36,10 @@ def key(url: str) -> str:
 
 @dataclass(slots=True)
 class Catalogue:
-    """The pages of a world in the order of their records. ``numbers`` holds their URLs and those that redirect to them.
+    """The pages of a world in the order of their records. ``numbers`` has their URLs and those that redirect to them.
 
-    ``recorded`` are their URLs as the records have them, by which other programs know them; ``urls`` are canonical.
-    ``sessions`` is what pages that were recorded twice have shown of ids in their links.
+    ``recorded`` are their URLs as in the records, by which other programs know them; ``urls`` are canonical.
+    ``sessions`` is what was learned about session ids in links from pages that were recorded twice.
     """
 
     recorded: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Catalogue:
     sessions: SessionIds = field(default_factory=SessionIds)
 
     def add(self, url: str) -> int | None:
-        """Give a page the next number and return it; None for one whose URL is known."""
+        """Give a page the next number and return it; None if its URL is known."""
         canonical = urls.canonicalize(url)
         if canonical is None or key(canonical) in self.numbers:
             return None
@@ -60,7 +60,7 @@ class Catalogue:
         return number
 
     def redirect(self, redirects: Mapping[str, str]) -> None:
-        """Register URLs that redirect to a page, directly or by way of others, as that page's."""
+        """Register URLs that redirect to a page, directly or through others, as that page's."""
         targets = {key(url): key(target) for url, target in redirects.items()}
         for start, step in targets.items():
             seen = {start}
@@ -73,7 +73,7 @@ class Catalogue:
 
 
 class WorldWriter:
-    """Writes the pages of a world into a folder, the first one first."""
+    """Writes the pages of a world to a folder, the first one first."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -89,7 +89,7 @@ class WorldWriter:
         self._offsets.append(self._offsets[-1] + len(packed))
 
     def close(self, catalogue: Catalogue) -> None:
-        """End the world; only now it can be opened."""
+        """Finish the world, so that it can be opened."""
         self._file.close()
         with closing(sqlite3.connect(self._folder / _UNDERSTOOD, isolation_level=None)) as understood:
             understood.execute("PRAGMA journal_mode = WAL")
@@ -99,7 +99,7 @@ class WorldWriter:
 
 
 def recorded(folder: Path) -> Sequence[str]:
-    """Return the URLs of the pages of a world that was written, as the records have them."""
+    """Return the URLs of the pages of a finished world, as in the records."""
     return _catalogue(folder)[0].recorded
 
 
@@ -113,16 +113,16 @@ def raised(folder: Path) -> RaisedTally:
 
 
 def _catalogue(folder: Path) -> tuple[Catalogue, "array[int]"]:
-    """Return a catalogue, and where each page begins and the last one ends."""
+    """Return a catalogue, and the offsets at which each page begins and the last one ends."""
     found: tuple[Catalogue, array[int]] = pickle.loads((folder / "catalogue").read_bytes())  # noqa: S301 - ours
     return found
 
 
 class World:
-    """A world that was written by ``WorldWriter``. Not for several threads; other processes may open it as well.
+    """A world written by ``WorldWriter``. Not thread-safe; other processes may open it as well.
 
-    ``urls``, canonical, ``recorded``, as the records have them, and ``queues`` are by number. Each page is read, by
-    ``read``, on first use, and its data are stored in the folder: ``pages_read`` counts those that were read here,
+    ``urls`` (canonical), ``recorded`` (as in the records) and ``queues`` are by number. Each page is read by ``read``
+    on first use, and its data are stored in the folder: ``pages_read`` counts those that were read by this object,
     ``seconds`` the processor time that took.
     """
 
@@ -144,19 +144,19 @@ class World:
         return len(self.urls)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._known.close()
         self._file.close()
 
     def number(self, url: str) -> int | None:
-        """Return the number of the page at a URL, None where the world has none.
+        """Return the number of the page at a URL; None if the world has none.
 
-        Ids of sessions are left out, as the crawl did that met the pages.
+        Session ids are ignored, as by the crawl that met the pages.
         """
         return self._numbers.get(key(self._sessions.without(url)), self._numbers.get(key(url)))
 
     def seeds(self, addresses: Sequence[str]) -> tuple[int, ...]:
-        """Return the numbers of seeds, each once. Raise KeyError for one that is not in the world."""
+        """Return the numbers of seeds, each once. Raises ``KeyError`` for one that is not in the world."""
         numbers: dict[int, None] = {}
         for address in addresses:
             numbers[self._numbers[key(urls.canonicalize(address) or address)]] = None

@@ -1,1 +1,1 @@
-"""Loads a crawl's RDF into a SPARQL store, and queries it, also by ready-made queries."""
+"""Load a crawl's RDF into a SPARQL store, and query it, also with predefined queries."""

@@ -1,4 +1,4 @@
-"""Writes the result of a query: a table for people, JSON and CSV for programs, Turtle for statements."""
+"""Write the result of a query: a table for people, JSON and CSV for programs, Turtle for statements."""
 
 import csv
 import json
@@ -34,9 +34,9 @@ _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32)
 def write(answer: Answer, output_format: ResultFormat, out: TextIO) -> int:
     """Write an answer and return its number of rows or triples, 1 for ASK.
 
-    JSON is SPARQL 1.1's for rows and for ASK, and JSON-LD for statements. In CSV, text that a spreadsheet would take
-    for a formula gets an apostrophe in front. A table shows control characters of pages as spaces or U+FFFD, so that
-    they reach no terminal. Raises ``QueryError`` where the format does not suit.
+    JSON is SPARQL 1.1's for rows and for ASK, and JSON-LD for statements. In CSV, text that a spreadsheet would read as
+    a formula gets an apostrophe in front. A table shows control characters of pages as spaces or U+FFFD, so that they
+    do not reach a terminal. Raises ``QueryError`` if the format does not suit the answer.
     """
     match answer, output_format:
         case Statements(triples), ResultFormat.TTL | ResultFormat.JSON:

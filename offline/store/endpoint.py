@@ -22,7 +22,7 @@ from aahcrawler.segments import Members
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
 
 LEDGER = "urn:aahcrawler:loaded"
-"""The graph in which an endpoint remembers up to where each segment has been loaded."""
+"""The graph in which an endpoint stores up to where each segment was loaded."""
 
 _BATCH = 512 << 10
 """The size in bytes of statements at which a batch is sent."""
@@ -36,11 +36,11 @@ _ASK = f"SELECT ?segment ?bytes {{ GRAPH <{LEDGER}> {{ ?segment <{LOADED_BYTES}>
 
 
 class Endpoint:
-    """A store at ``update_url``, asked at ``query_url``, which may be the same; to be used in a ``with`` statement.
+    """A store at ``update_url``, queried at ``query_url``, which may be the same; use it in a ``with`` statement.
 
-    A batch and the note of how far it reaches are one update: a store that updates atomically holds both or neither,
-    and any other holds at least the statements, which come first. Updates are sent again when the connection breaks
-    or the store is busy, which is harmless, since they add to a set.
+    A batch and the note of how far it reaches are one update: a store that updates atomically has both or neither, and
+    any other has at least the statements, which come first. Updates are repeated if the connection breaks or the store
+    is busy; this is harmless, because they add to a set.
     """
 
     def __init__(self, update_url: str, query_url: str = "", sleep: Callable[[float], None] = time.sleep) -> None:
@@ -55,7 +55,7 @@ class Endpoint:
         self._queries.close()
 
     def loaded(self) -> Mapping[str, int]:
-        """Return up to which byte each segment has been loaded, by its identity. Raises ``LoadError``."""
+        """Return up to which byte each segment was loaded, by its identity. Raises ``LoadError``."""
         try:
             body = self._queries.post(
                 f"query={quote(_ASK)}".encode(),
@@ -70,18 +70,21 @@ class Endpoint:
             raise LoadError(f"{self._queries.name}: {what}; name the URL of its queries") from error
 
     def add(self, segment: str, members: Members) -> None:
-        """Add a batch and remember it, as ``Destination`` has it. Raises ``LoadError``."""
+        """Add a batch and record it, as specified by ``Destination``. Raises ``LoadError``."""
         with members.stream(_BATCH) as stream:
             text = stream.read()
         self._update([*_insertions(text, _STATEMENTS)], _note(segment, members.end))
 
     def replace(self, segment: str, members: Members) -> None:
-        """Replace the statements of a capture by a later reading, as ``Destination`` has it. Raises ``LoadError``."""
+        """Replace the statements of a capture by a later reading, as specified by ``Destination``.
+
+        Raises ``LoadError``.
+        """
         text = members.member()
         self.put(segment, text, members.end)
 
     def put(self, segment: str, text: bytes, mark: int) -> None:
-        """Put the statements of a graph in the place of what it holds, as ``Destination`` has it."""
+        """Replace the content of a graph by statements, as specified by ``Destination``."""
         self._update([*replacements(text, _STATEMENTS)], _note(segment, mark))
 
     def _update(self, updates: list[str], note: str) -> None:
@@ -112,10 +115,10 @@ def _solutions(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def replacements(text: bytes, most: int) -> Iterator[str]:
-    """Yield updates that put a later reading or annotations, in N-Quads, in the place of what there is of the capture.
+    """Yield updates that replace what the store has of a capture by a later reading or annotations, in N-Quads.
 
-    The first removes that, and each inserts at most so many statements. The end of a run of annotations removes those
-    of the runs before it.
+    The first update removes the old statements, and each inserts at most ``most``. The end of a run of annotations
+    removes those of earlier runs.
     """
     written = graph_of(text)
     stored = stored_graph(written) if written.startswith(v.ANNOTATIONS) else capture_of(written)
@@ -151,9 +154,9 @@ def _note(segment: str, end: int) -> str:
 
 
 def _sparql(term: str) -> str:
-    r"""Return a term of N-Quads so that SPARQL reads it alike.
+    r"""Return a term of N-Quads in a form that SPARQL reads as the same term.
 
-    SPARQL replaces ``\u`` escapes before it looks at strings, so that a backslash followed by a u would not stay one.
+    SPARQL replaces ``\u`` escapes before it parses strings, so a backslash followed by a u would be changed.
 
     >>> print(_sparql(r'"C:\\users"'))
     "C:\\\u0075sers"
@@ -162,7 +165,7 @@ def _sparql(term: str) -> str:
 
 
 ATTEMPTS = 6
-"""The number of times a request is sent before it is given up."""
+"""How often a request is sent before giving up."""
 
 _TIMEOUT = 300.0
 _LONGEST = 30.0
@@ -180,7 +183,7 @@ _ADVICE = {
 
 
 class HttpError(Exception):
-    """Raised where a store rejects a request; the message tells its response and the remedy."""
+    """Raised when a store rejects a request; the message has its response and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +194,9 @@ class _Reply:
 
 
 class HttpService:
-    """One URL of a store, over a connection that is kept. ``name`` is the URL without user and password.
+    """One URL of a store, with a persistent connection. ``name`` is the URL without user and password.
 
-    Raises ``HttpError`` for a URL that is not one of HTTP.
+    Raises ``HttpError`` for a URL that is not HTTP.
     """
 
     def __init__(self, url: str, sleep: Callable[[float], None]) -> None:
@@ -239,7 +242,7 @@ class HttpService:
         raise HttpError(f"{self.name}: {trouble}; given up after {ATTEMPTS} attempts. Load again to go on from here")
 
     def close(self) -> None:
-        """Close the connection; another request opens it again."""
+        """Close the connection; the next request opens it again."""
         self._connection.close()
 
     def _once(self, body: bytes, headers: dict[str, str]) -> _Reply:

@@ -1,8 +1,9 @@
-"""Loads the new part of a crawl's segments into a store; may be repeated any number of times, while the crawl runs.
+"""Load the new part of a crawl's segments into a store. May be repeated any number of times, while the crawl runs.
 
-The store itself records how many bytes of each segment were loaded, and only after the statements up to there are in:
-after a kill in between, a part is loaded a second time, which changes nothing, since statements are a set without blank
-nodes. Decisions of people are few and taken back: those that count are loaded anew whenever they have changed.
+The store itself records how many bytes of each segment were loaded, and only after the statements up to there were
+added. After a kill in between, a part is loaded a second time, which changes nothing, because statements are a set
+without blank nodes. People's decisions are few and may be withdrawn: those in force are loaded again whenever they have
+changed.
 """
 
 import sqlite3
@@ -29,20 +30,20 @@ from aahcrawler.segments import OPEN, DamageError, Members, identity, open_segme
 from aahcrawler.tombstones import TakenDown
 
 SEGMENT = "urn:aahcrawler:segment:"
-"""The beginning of the IRI of a segment in the store's records; its identity follows."""
+"""The prefix of a segment's IRI in the store's records; its identity follows."""
 LOADED_BYTES = f"{AAH}loadedBytes"
-"""The property that says up to which byte a segment has been loaded."""
+"""The property that says up to which byte a segment was loaded."""
 AT_ONCE = 1_000
-"""Visits that are a graph of a store."""
+"""How many visits are stored in one graph."""
 
 
 class LoadError(Exception):
-    """Raised where a crawl cannot be loaded; the message tells fault, place and remedy."""
+    """Raised when a crawl cannot be loaded; the message gives the fault, the place and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The number of segments and statements that a run brought in (some statements may have been there already)."""
+    """How many segments and statements a run has loaded; some statements may have been there already."""
 
     segments: int
     statements: int
@@ -54,26 +55,26 @@ class Loaded:
 
 
 class Destination(Protocol):
-    """A store that statements are loaded into."""
+    """A store into which statements are loaded."""
 
     def loaded(self) -> Mapping[str, int]:
-        """Return up to which byte each segment has been loaded, by its identity."""
+        """Return up to which byte each segment was loaded, by its identity."""
 
     def add(self, segment: str, members: Members) -> None:
         """Add the statements of one or more further members, then record that ``segment`` is loaded up to their end.
 
-        When this returns, both survive the end of this process. Raises ``LoadError`` where the store rejects them,
-        ``SyntaxError`` where the text is no N-Quads, and the errors of reading ``members``.
+        When this returns, both survive the end of this process. Raises ``LoadError`` if the store rejects them,
+        ``SyntaxError`` if the text is no N-Quads, and the errors of reading ``members``.
         """
 
     def replace(self, segment: str, members: Members) -> None:
-        """Replace what the graph of a capture holds by the next member, a later reading or annotations.
+        """Replace the graph of a capture by the next member, a later reading or annotations.
 
         Gives the same guarantees, and raises the same errors, as ``add``.
         """
 
     def put(self, segment: str, text: bytes, mark: int) -> None:
-        """Put the statements of a graph in the place of what it holds, then record ``mark`` of ``segment``.
+        """Replace the content of a graph by statements, then record ``mark`` for ``segment``.
 
         Gives the same guarantees, and raises the same errors, as ``add``.
         """
@@ -83,11 +84,12 @@ def load(crawl: Path, destination: Destination) -> Loaded:
     """Load the statements written since the last time, up to the last whole capture of segments still open.
 
     For captures that were read again, the latest reading is loaded and replaces earlier ones: despite interruptions and
-    repetitions in any order, the graph of a capture holds one reading. Raises ``LoadError``; everything before the
-    fault is then loaded and recorded.
-    Annotations come after that: of each capture and annotator those that count, in place of those that did. Last come
-    the visits of the log of changes, as all of it tells them by now, and the decisions of people that count; those of
-    pages that were taken down are left out.
+    repetitions in any order, the graph of a capture has one reading. Raises ``LoadError``; everything before the fault
+    is then loaded and recorded.
+
+    Annotations come after that: the current ones of each capture and annotator replace earlier ones. Then come the
+    visits of the change log, as its whole content describes them now, and people's decisions in force; those on pages
+    that were taken down are left out.
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
@@ -102,7 +104,7 @@ def load(crawl: Path, destination: Destination) -> Loaded:
 
 
 def objects_folder(crawl: Path) -> Path:
-    """Return the folder of a crawl's segments. Raises ``LoadError`` where there is none."""
+    """Return the folder of a crawl's segments. Raises ``LoadError`` if there is none."""
     folder = crawl / OBJECTS
     if not folder.is_dir():
         what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
@@ -111,7 +113,7 @@ def objects_folder(crawl: Path) -> Path:
 
 
 def _load(path: Path, known: Mapping[str, int], destination: Destination, readings: Readings) -> int | None:
-    """Load the new part of a segment; return the number of statements, None where nothing is new."""
+    """Load the new part of a segment; return the number of statements, None if nothing is new."""
     try:
         with _explained(path), open_segment(path) as file:
             name = identity(path, file)
@@ -128,7 +130,7 @@ def _load(path: Path, known: Mapping[str, int], destination: Destination, readin
 
 
 def _load_annotations(crawl: Path, known: Mapping[str, int], destination: Destination) -> Iterator[int]:
-    """Load the new part of each segment of annotations up to where all is settled; yield the numbers of statements."""
+    """Load the new part of each segment of annotations, up to where all is settled; yield counts of statements."""
     paths = segments(crawl / ANNOTATIONS, NQUADS)
     if not paths:
         return
@@ -147,14 +149,15 @@ def _load_annotations(crawl: Path, known: Mapping[str, int], destination: Destin
 
 
 def _counts(index: AnnotationIndex, source: str, begin: int, text: bytes) -> bool:
-    """Return whether annotations count, or are the end of a run, which takes those of former runs out."""
+    """Return whether annotations are current, or mark the end of a run, which removes those of earlier runs."""
     return not annotated_capture(graph_of(text)) or index.is_shown(source, begin)
 
 
 def _load_decisions(crawl: Path, known: Mapping[str, int], destination: Destination) -> Iterator[int]:
-    """Load the decisions that count where they are not those of the store; yield the number of statements.
+    """Load the decisions in force if the store has others; yield the number of statements.
 
-    Their mark is no number of bytes but a digest of what they say: a takedown changes that, and not their file.
+    Their mark is not a number of bytes but a digest of their content, which a takedown changes without changing the
+    file.
     """
     try:
         with _explained(crawl / DECISIONS):
@@ -170,10 +173,10 @@ def _load_decisions(crawl: Path, known: Mapping[str, int], destination: Destinat
 
 
 def _load_visits(crawl: Path, known: Mapping[str, int], destination: Destination) -> Iterator[int]:
-    """Load the visits of the log that the store does not tell alike; yield the numbers of statements.
+    """Load the visits of the log that the store does not describe in the same way; yield the numbers of statements.
 
-    ``AT_ONCE`` of them are a graph, in the order of their time, named after the first visit of the folder. What the log
-    tells of a visit may change with what comes after it, so that graphs are known by digests of what they say.
+    ``AT_ONCE`` of them are a graph, in the order of time, named after the first visit of the folder. Later entries of
+    the log may change what it says about a visit, so graphs are identified by digests of their content.
     """
     if not segments(crawl / CHANGES, CHANGE_LOG):
         return

@@ -16,25 +16,25 @@ from offline.store.endpoint import replacements
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
 
 FOLDER = STORE
-"""The name of the folder, within that of a crawl, where its store is unless another is named."""
+"""The name of the folder, within that of a crawl, for its store unless another is named."""
 
 _DATABASE = "oxigraph"
 _LOCK = "store.lock"
 _OWNER = "store.owner"
 _BULK = 1 << 20
-"""The compressed bytes from which on sorted files are worth making; below, one transaction is faster."""
+"""From this many compressed bytes on, sorted files are worth making; below, one transaction is faster."""
 _ROUND = 256 << 20
-"""The bytes of text between two notes of a segment's progress. Smaller rounds make more files to merge."""
+"""The bytes of text between two records of a segment's progress. Smaller rounds make more files to merge."""
 _LOADED_BYTES = ox.NamedNode(LOADED_BYTES)
 _INTEGER = ox.NamedNode(XSD_INTEGER)
 
 
 class StoreError(Exception):
-    """Raised where a store cannot be used; the message tells cause and remedy."""
+    """Raised when a store cannot be used; the message gives the cause and the remedy."""
 
 
 class LocalStore:
-    """An Oxigraph store in a folder, to be used in a ``with`` statement.
+    """An Oxigraph store in a folder; use it in a ``with`` statement.
 
     Captures are its named graphs. The progress of loading is recorded in its default graph, which no pattern ``GRAPH
     ?g`` matches. ``rdf`` is the store itself; do not write to its default graph. Opening waits up to ``patience``
@@ -76,7 +76,7 @@ class LocalStore:
             self._lock.release()
 
     def loaded(self) -> Mapping[str, int]:
-        """Return up to which byte each segment has been loaded, by its identity."""
+        """Return up to which byte each segment was loaded, by its identity."""
         known: dict[str, int] = {}
         for subject, _, value, _ in self.rdf.quads_for_pattern(None, _LOADED_BYTES, None, ox.DefaultGraph()):
             if isinstance(subject, ox.NamedNode) and isinstance(value, ox.Literal):
@@ -85,9 +85,10 @@ class LocalStore:
         return known
 
     def add(self, segment: str, members: Members) -> None:
-        """Add statements, then record them, as ``Destination`` has it.
+        """Add statements, then record them, as specified by ``Destination``.
 
-        A crash may leave statements that are not yet recorded, never the reverse: Oxigraph keeps the order of writes.
+        A crash may leave statements that are not yet recorded, never the reverse, because Oxigraph keeps the order of
+        writes.
         """
         put = self.rdf.bulk_load if members.size - members.end >= _BULK else self.rdf.load
         with self._writing(), members.stream(_ROUND) as text:
@@ -100,7 +101,7 @@ class LocalStore:
         self.put(segment, text, members.end)
 
     def put(self, segment: str, text: bytes, mark: int) -> None:
-        """Put the statements of a graph in the place of what it holds, as ``Destination`` has it."""
+        """Replace the content of a graph by statements, as specified by ``Destination``."""
         with self._writing():
             for update in replacements(text, text.count(b"\n")) if text else ():
                 self.rdf.update(update)
@@ -108,7 +109,7 @@ class LocalStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raise ``LoadError`` with the cause where writing fails."""
+        """Raise ``LoadError`` with the cause if writing fails."""
         try:
             yield
         except (OSError, RuntimeError) as error:
@@ -131,9 +132,9 @@ class LocalStore:
 
 @contextmanager
 def reading(folder: Path, patience: float = 2.0) -> Iterator[ox.Store]:
-    """Open the store in a folder read-only, while nobody loads into it; it is not created where there is none.
+    """Open the store in a folder read-only, while nobody loads into it; a missing store is not created.
 
-    Nobody can be loading into a read-only folder. Raises ``StoreError``, also where another process does not end within
+    Nobody can be loading into a read-only folder. Raises ``StoreError``, also if another process does not end within
     ``patience`` seconds.
     """
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Queries a store in SPARQL 1.1, and explains mistakes in plain words."""
+"""Query a store in SPARQL 1.1, and explain mistakes in plain words."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,12 +46,12 @@ _REASONS = (
 
 
 class QueryError(Exception):
-    """Raised where a query cannot be answered; the message says why, and where in the query."""
+    """Raised when a query cannot be answered; the message gives the reason, and the place in the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The answer to SELECT: names of columns, and rows to be read once; None where a cell is unbound."""
+    """The answer to SELECT: names of columns, and rows to be read once; None in an unbound cell."""
 
     names: tuple[str, ...]
     rows: Iterator[tuple[Term | None, ...]]
@@ -71,7 +71,7 @@ Answer = Table | Statements | bool
 def ask(store: ox.Store, query: str, bound: Bindings | None = None) -> Answer:
     """Query a store; the prefixes of ``docs/vocabulary.md`` need no declaration.
 
-    ``bound`` gives values to variables, which the query has to select; they are no part of its text. Raises
+    ``bound`` gives values to variables, which the query must select; they are no part of its text. Raises
     ``QueryError``, also while rows or triples are read.
     """
     try:
@@ -95,7 +95,7 @@ def ask(store: ox.Store, query: str, bound: Bindings | None = None) -> Answer:
 
 
 def _told(items: Iterator[_Item]) -> Iterator[_Item]:
-    """Yield items, raising errors on the way (such as those of an unreachable SERVICE) as ``QueryError``."""
+    """Yield items, raising errors on the way, such as those of an unreachable SERVICE, as ``QueryError``."""
     try:
         yield from items
     except (OSError, RuntimeError, ValueError) as error:
@@ -136,7 +136,7 @@ _ARGUMENT = re.compile(r"argument: (?P<name>\w+) xsd:(?P<kind>\w+)(?: = (?P<defa
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a ready-made query: ``kind`` is an XSD type's local name; without a default it is required."""
+    """An argument of a predefined query: ``kind`` is an XSD type's local name; without a default it is required."""
 
     name: str
     kind: str
@@ -144,7 +144,7 @@ class Argument:
     meaning: str
 
     def value(self, given: str) -> ox.Literal:
-        """Return a value as a literal of the argument's type. Raises ``QueryError`` where it is invalid."""
+        """Return a value as a literal of the argument's type. Raises ``QueryError`` if it is invalid."""
         try:
             match self.kind:
                 case "integer":
@@ -163,7 +163,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ReadyQuery:
-    """A query that ships: its name, the description of its answer, its arguments, and its text."""
+    """A predefined query: its name, the description of its answer, its arguments, and its text."""
 
     name: str
     summary: str
@@ -197,12 +197,12 @@ class ReadyQuery:
 
 
 def ready_queries() -> tuple[ReadyQuery, ...]:
-    """Return all queries that ship, by name."""
+    """Return all predefined queries, by name."""
     return tuple(_read(path) for path in sorted(FOLDER.glob("*.rq")))
 
 
 def ready_query(name: str) -> ReadyQuery:
-    """Return a query that ships. Raises ``QueryError``."""
+    """Return a predefined query. Raises ``QueryError``."""
     queries = {query.name: query for query in ready_queries()}
     if name not in queries:
         raise QueryError(f"there is no ready-made query {name}; there are {', '.join(queries)}")
@@ -250,9 +250,9 @@ _ANY_URI = ox.NamedNode(v.XSD_ANY_URI)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A web object as one capture has it: its IRI, and the values of each property, by the property's IRI.
+    """A web object as in one capture: its IRI, and the values of each property, by the property's IRI.
 
-    Its classes and the capture it comes from are left out (``aah:objectType`` tells its type). Values are the text of
+    Its classes and the capture it comes from are left out (``aah:objectType`` gives its type). Values are the text of
     literals and the URLs of IRIs. The name of an author is with the author's IRI, in the same graph.
     """
 
@@ -261,7 +261,7 @@ class Known:
 
 
 def captures_of(store: ox.Store, url: str) -> tuple[str, ...]:
-    """Return the names of a page's captures, the newest first; none where it was never captured."""
+    """Return the names of a page's captures, the newest first; none if it was never captured."""
     named = store.quads_for_pattern(None, _URL, ox.Literal(url, datatype=_ANY_URI), None)
     captured = {quad.graph_name for quad in named if quad.subject == quad.graph_name}
     graphs = [graph for graph in captured if isinstance(graph, ox.NamedNode)]
@@ -286,7 +286,7 @@ def objects_of(store: ox.Store, capture: str) -> tuple[Known, ...]:
 
 
 def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:
-    """Return the web objects of a page as its newest capture has them; none where it was never captured."""
+    """Return the web objects of a page as in its newest capture; none if it was never captured."""
     captures = captures_of(store, url)
     return objects_of(store, captures[0]) if captures else ()
 
@@ -294,7 +294,7 @@ def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:
 def _stating(store: ox.Store, capture: ox.NamedNode) -> ox.NamedNode:
     """Return the capture that states the objects of a capture, which may be the same one.
 
-    For an unchanged page, that is the last capture at which the page was read anew.
+    For an unchanged page, that is the last capture at which the page was read.
     """
     for _, _, former, _ in store.quads_for_pattern(capture, _UNCHANGED, None, capture):
         alike = {quad.graph_name for quad in store.quads_for_pattern(None, _UNCHANGED, former, None)}

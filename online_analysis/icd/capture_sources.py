@@ -1,30 +1,26 @@
-"""The section ``captures`` of an ICD: where captures come from, and which one of a URL is taken."""
+"""The section ``captures`` of an ICD: where captures come from, and which capture of a URL is chosen."""
 
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from online_analysis.icd.field_paths import IN_ORDER
 from online_analysis.icd.mistakes import Section, refuse
-from online_analysis.icd.sections import FileName, Moment, WebUrl
+from online_analysis.icd.sections import FileName, Moment, OneOrSeveral, WebUrl
 
 LIVE: Final = "live"
-"""How the live web is written among the sources."""
+"""The name of the live web among the sources."""
 BY_EVENT: Final = ("earliest-in-event", "first-after-event")
-"""The choices of captures that go by the event of the ICD."""
+"""The choices of captures that depend on the event of the ICD."""
 _KINDS: Final = ("live", "archive", "cdx", "memento")
 _HOW: Final = "write `live`, or one of `archive: [FOLDER]`, `cdx: {...}` and `memento: {...}` for each source"
 
 
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 class CdxServer(Section):
-    """A CDX server, as those of pywb, OpenWayback and the Internet Archive, and where what it lists is had.
+    """A CDX server, such as pywb, OpenWayback or the Internet Archive, and where the captures it lists can be fetched.
 
-    ``replay`` is the address that 14 digits of a time, ``id_/`` and a URL are appended to; ``files`` is the one that
-    the names of WARC files are appended to, of which ranges can be asked for. One of both has to be given.
+    To ``replay``, 14 digits of a time, ``id_/`` and a URL are appended; to ``files``, the names of WARC files, which
+    must support range requests. One of the two must be given.
     """
 
     server: WebUrl = Field(examples=["https://archive.example.org/collection/cdx"])
@@ -40,10 +36,10 @@ class CdxServer(Section):
 
 
 class MementoArchive(Section):
-    """An archive, or an aggregator of several, that answers by the Memento protocol (RFC 7089).
+    """An archive, or an aggregator of several, that supports the Memento protocol (RFC 7089).
 
-    A URL is appended to both addresses, as it is. One of them has to be given; an archive that has no TimeGate is asked
-    for its TimeMap alone.
+    The unchanged URL is appended to either address. One of the two must be given; if an archive has no TimeGate, only
+    its TimeMap is requested.
     """
 
     timegate: WebUrl | None = Field(default=None, examples=["https://archive.example.org/web/"])
@@ -57,16 +53,15 @@ class MementoArchive(Section):
 
 
 class CaptureSource(Section):
-    """One source of captures: the live web, archives that lie here, a CDX server, or an archive that knows Memento.
+    """One source of captures: the live web, archives on this machine, a CDX server, or a Memento archive.
 
-    ``archive`` holds folders of crawls, WARC, ARC and WACZ files or folders of them, and CDX, CDXJ and ZipNum indexes
-    of such files, relative to the ICD. ``name`` is what reports call the source; without one it is called by its file
-    or host.
+    ``archive`` names folders of crawls, WARC, ARC and WACZ files or folders of them, and CDX, CDXJ and ZipNum indexes
+    of such files, relative to the ICD. ``name`` is the source's name in reports, by default its file or host.
     """
 
     name: Annotated[str, Field(max_length=100)] | None = Field(default=None, examples=["Example National Library"])
     live: bool = Field(default=False, examples=["true"])
-    archive: Annotated[tuple[FileName, ...], BeforeValidator(_listed)] = Field(
+    archive: Annotated[tuple[FileName, ...], OneOrSeveral] = Field(
         default=(), max_length=1000, examples=["[imports/flood-2013]"]
     )
     cdx: CdxServer | None = Field(
@@ -99,10 +94,10 @@ def _told_apart(sources: tuple[CaptureSource, ...]) -> tuple[CaptureSource, ...]
 
 
 class Captures(Section):
-    """Where captures come from, the preferred source first, and which of those that an archive has is taken.
+    """Where captures come from, the preferred source first, and which capture of a URL is chosen.
 
-    A URL is taken from the first source that has it. ``auto`` is ``earliest-in-event`` where the ICD has an event, else
-    ``newest``. ``nearest_to`` is given for ``nearest`` alone.
+    A URL is taken from the first source that has it. ``auto`` means ``earliest-in-event`` if the ICD has an event, else
+    ``newest``. ``nearest_to`` is given only for ``nearest``.
     """
 
     sources: Annotated[tuple[CaptureSource, ...], IN_ORDER, AfterValidator(_told_apart)] = Field(

@@ -1,4 +1,4 @@
-"""How hosts are reached: through which proxy, and by which certificates. Every field's meaning is in docs/icd.md."""
+"""How hosts are reached: through which proxy, and with which certificates. docs/icd.md explains every field."""
 
 import re
 from typing import Any, Literal
@@ -10,15 +10,15 @@ from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.secrets import Secret, WholePath
 
 DIRECT = "direct"
-"""In place of a proxy's URL: none."""
+"""Used in place of a proxy's URL for none."""
 _PORTS = {"http": 8080, "socks5": 1080, "socks5h": 1080}
 _FORMS = "write http://proxy.example.org:3128, socks5h://127.0.0.1:9050 or socks5://127.0.0.1:1080"
 
 
 class ProxySection(Section):
-    """A proxy; with a ``url`` of ``socks5`` names are resolved here, else by the proxy.
+    """A proxy; with a ``url`` of ``socks5`` names are resolved on this machine, otherwise by the proxy.
 
-    ``plain`` says how http (not https) goes through an HTTP proxy: through a tunnel as well, or handed to the proxy.
+    ``plain`` says how http (not https) is sent through an HTTP proxy: through a tunnel, too, or by forwarding.
     """
 
     url: str = Field(max_length=1000, examples=["http://proxy.example.org:3128"])
@@ -58,10 +58,10 @@ class ProxySection(Section):
 
 
 class HostConnection(Section):
-    """How a host, and all hosts below it, are reached; None and nothing keep what holds for all.
+    """How a host, and all its subdomains, are reached; fields without a value use the general setting.
 
-    ``certificates`` says what becomes of a certificate that does not verify: ``verify`` refuses it, ``accept`` takes it
-    and notes why in the archive. Files are PEM; a ``client_certificate`` may hold its key itself.
+    ``certificates`` says what happens if a certificate does not verify: ``verify`` refuses it, ``accept`` accepts it
+    and records the problem in the archive. Files are PEM; a ``client_certificate`` may contain its key.
     """
 
     proxy: ProxySection | None = Field(default=None, examples=["socks5h://127.0.0.1:9050, or direct"])

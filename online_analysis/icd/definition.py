@@ -1,4 +1,4 @@
-"""The Intelligent Crawl Definition as a whole: loaded, checked, compared."""
+"""The Intelligent Crawl Definition as a whole: loading, checking, comparing."""
 
 import hashlib
 import json
@@ -41,14 +41,14 @@ from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 from online_analysis.pair_frequencies import PairFrequencies
 
 
-def _folded_metadata(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _language_tag(tag: str) -> str:
     if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}", tag.strip()):
         raise refuse("is no language tag", "write a code of two or three letters, such as de, nds or pt-BR")
     return tag.strip()
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 Lines = Annotated[tuple[Annotated[Line, Field(max_length=1000)], ...], Field(max_length=100)]
@@ -61,7 +61,7 @@ class Metadata(Section):
     It has no effect on the crawl.
     """
 
-    description: Annotated[str, AfterValidator(_folded_metadata)] = Field(
+    description: Annotated[str, AfterValidator(_folded)] = Field(
         default="", max_length=10_000, examples=["Posts of residents on the flood of May 2024"]
     )
     creator: Lines = Field(default=(), examples=["[Example City Archive]"])
@@ -72,7 +72,7 @@ class Metadata(Section):
     coverage: Lines = Field(default=(), examples=["[Lower Saxony, May 2024]"])
 
     def terms(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each term with each of its values, as ``dcterms`` has them."""
+        """Yield the name of each term with each of its values, by the names in ``dcterms``."""
         if self.description:
             yield "description", self.description
         for name in ("creator", "publisher", "rights", "language", "subject", "coverage"):
@@ -87,10 +87,6 @@ def _contact(text: str) -> str:
     raise refuse(
         "is neither an e-mail address nor a URL", "write where a webmaster reaches you, such as archive@example.org"
     )
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _some_seeds(seeds: tuple[str, ...]) -> tuple[str, ...]:
@@ -149,9 +145,9 @@ class Icd(Section):
 
     @classmethod
     def load(cls, path: Path | str, analysers: tuple[str, ...] = ANALYSERS) -> Self:
-        """Read an ICD file; ``analysers`` are the names that may be weighted, beside those of installed plug-ins.
+        """Read an ICD file; ``analysers`` are the names that may have weights, besides those of installed plug-ins.
 
-        Reference documents, host lists and postings that are files are read as well, relative to the ICD. Raise
+        Reference documents, host lists and postings that are files are read as well, relative to the ICD. Raises
         IcdError with every mistake found.
         """
         try:
@@ -172,7 +168,7 @@ class Icd(Section):
     ) -> Self:
         """Read an ICD from its bytes; ``file`` names it in messages, and relative paths start from its folder.
 
-        With ``place``, the files that the ICD names are looked up there and nowhere else; those that it refuses to open
+        With ``place``, the files that the ICD names are looked up there and nowhere else; files that it refuses to open
         are left out, and listed in ``unread_files``.
         """
         source = read_source(content, str(file))
@@ -187,7 +183,7 @@ class Icd(Section):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The URLs that a crawl begins with: its seeds, and the first page of each query to a SPARQL endpoint."""
+        """The URLs with which a crawl begins: its seeds, and the first page of each query to a SPARQL endpoint."""
         return *self.seeds, *(each.url() for each in self.sources.sparql)
 
     @property
@@ -206,7 +202,7 @@ class Icd(Section):
         return self.scoring.relevant if subject or any(weights[name] for name in weights.keys() - ANALYSERS) else None
 
     def doubts(self) -> Iterator[str]:
-        """Yield what is no mistake and hardly meant, with what to set instead."""
+        """Yield warnings about settings that are valid but probably not intended, with what to set instead."""
         scoring, relevance = self.scoring, self.scoring.relevance
         if relevance is None or relevance.combination != "linear" or self.event is None:
             return
@@ -220,7 +216,7 @@ class Icd(Section):
 
     @property
     def unread_files(self) -> tuple[str, ...]:
-        """The files that the ICD names and that were not opened, so that their content is unknown."""
+        """The files that the ICD names but that were not opened, so that their content is unknown."""
         return self._unread
 
     @property
@@ -230,19 +226,19 @@ class Icd(Section):
 
     @property
     def posts(self) -> tuple[Post, ...]:
-        """The social postings of the file ``topic.posts``; empty where the ICD was read back from ``meaning``."""
+        """The social postings of the file ``topic.posts``; empty if the ICD was restored from ``meaning``."""
         return self._posts
 
     @property
     def pairs(self) -> PairFrequencies | None:
-        """The pairs of words of the file ``scoring.relevance.bigrams``, None without one.
+        """The pairs of words of the file ``scoring.relevance.bigrams``; None without one.
 
-        They are None where the ICD was read back from ``meaning``, too.
+        Also None if the ICD was restored from ``meaning``.
         """
         return self._pairs
 
     def document_urls(self) -> tuple[ReferenceUrl, ...]:
-        """Return the reference documents that have to be fetched."""
+        """Return the reference documents that must be fetched."""
         return tuple(
             ReferenceUrl(name, self._source.line(("topic", "documents", position)))
             for position, name in enumerate(self.topic.documents)
@@ -283,7 +279,7 @@ class Icd(Section):
         return user_agent(self.contact, _header_text(self.operator), _header_text(self.title))
 
     def meaning(self) -> dict[str, str]:
-        """Return every field by its path, as JSON text, without the order of lists, comments and spelling.
+        """Return every field by its path, as JSON text, independently of the order of lists, comments and spelling.
 
         The texts of reference files and postings are included; how the archive is described and stored is not. Two ICDs
         that define the same crawl have the same meaning, and the mapping can be stored as JSON beside a crawl.
@@ -298,11 +294,11 @@ class Icd(Section):
         return dict(sorted((*flat(type(self), fields), *digests.items())))
 
     def fingerprint(self) -> str:
-        """Return a digest of ``meaning``, the same on every machine and in every version that knows the same fields."""
+        """Return a digest of ``meaning``, equal on every machine and in every version that has the same fields."""
         return hashlib.sha256(json.dumps(self.meaning(), sort_keys=True).encode()).hexdigest()
 
     def to_yaml(self) -> str:
-        """Write the ICD with every field, so that ``parse`` beside the same files gives it back."""
+        """Write the ICD with every field. ``parse`` beside the same files returns an equal ICD."""
         fields = self.model_dump(mode="json", exclude_none=True)
         return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=110)
 
@@ -310,7 +306,7 @@ class Icd(Section):
 def changes(old: Icd | Mapping[str, str], new: Icd | Mapping[str, str]) -> tuple[str, ...]:
     """Return the paths of the fields in which two ICDs, or two results of ``Icd.meaning``, differ.
 
-    A field that is missing, because an older version did not know it, counts as having its default.
+    A field that is missing, because an older version did not have it, counts as having its default.
     """
     before = old.meaning() if isinstance(old, Icd) else old
     after = new.meaning() if isinstance(new, Icd) else new
@@ -340,11 +336,11 @@ def _header_text(text: str) -> str:
 
 
 PRODUCT: Final = "AAHCrawler"
-"""What robots.txt files call us: the first word of every User-Agent (RFC 9309, section 2.2.1)."""
+"""The crawler's name for robots.txt: the first word of every User-Agent (RFC 9309, section 2.2.1)."""
 
 
 def user_agent(contact: str, *about: str) -> str:
-    """Return the value of the User-Agent header of those whom ``contact`` reaches, an address or a URL; may be empty.
+    """Return the User-Agent header for a crawler whose operator ``contact`` reaches, by e-mail or URL; may be empty.
 
     >>> user_agent("me@example.org").partition(" ")[2]
     '(+me@example.org)'
@@ -365,7 +361,7 @@ class Part(StrEnum):
     LIMITS = "limits"
     POLITENESS = "politeness"
     SCOPE = "scope"
-    """The links that are wanted, whatever the reason for a refusal."""
+    """Which links are wanted, for whatever reason they are refused."""
     WEIGHTS = "weights"
 
 
@@ -378,15 +374,15 @@ _PARTS = {
     "scoring.weights": Part.WEIGHTS,
 }
 _FIXED = frozenset({"limits.page_bytes", "politeness.timeout"})
-"""Fields of these sections that connections are made with, which outlive pages."""
+"""Fields of these sections that cannot change, because open connections use them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redefinition:
-    """The definition of a running crawl with the changes applied that another one brings.
+    """The definition of a running crawl after applying changes of a new one.
 
-    ``taken`` and ``left`` are the paths of the fields that differ, by whether they were applied; ``parts`` are the
-    parts of the crawl affected by applied changes.
+    ``taken`` and ``left`` are the paths of the fields that differ and were applied or not; ``parts`` are the parts of
+    the crawl affected by applied changes.
     """
 
     icd: Icd
@@ -400,7 +396,7 @@ class Redefinition:
 
 
 def part(path: str) -> Part | None:
-    """Return the part of the crawl that a field affects, None where the field may not change while the crawl runs.
+    """Return the part of the crawl that a field affects; None if the field must not change while the crawl runs.
 
     >>> part("scope.deny"), part("politeness.domains.example.org.delay"), part("seeds")
     (<Part.SCOPE: 'scope'>, <Part.POLITENESS: 'politeness'>, None)
@@ -416,7 +412,7 @@ def parts(paths: Iterable[str]) -> frozenset[Part]:
 
 
 def redefined(running: Icd, wanted: Icd) -> Redefinition:
-    """Return the definition of a running crawl after it is given ``wanted``, with the changes applied or left out.
+    """Return the definition of a running crawl that is given ``wanted``, with the changes that were applied or not.
 
     Mistakes that are found in it later are reported for the file of ``wanted``.
     """

@@ -1,6 +1,6 @@
-"""Edits the text of an ICD by field, keeping comments, order, quotes and blank lines as they are.
+"""Edit the text of an ICD by field, keeping comments, order, quotes and blank lines unchanged.
 
-Libraries that write YAML back with its comments reformat unchanged parts, and lose comments within lists.
+Libraries that write YAML with its comments reformat unchanged parts, and lose comments within lists.
 """
 
 import re
@@ -39,11 +39,11 @@ from online_analysis.icd.yaml_source import (
 )
 
 _MAX_COMPARED: Final = 2000
-"""Entries in which two lists differ that are compared with one another; longer stretches are written anew."""
+"""The most differing entries of two lists that are compared with one another; longer parts are replaced."""
 
 
 class SplicingError(ValueError):
-    """Raised where a value cannot be set; the message completes the sentence that begins with the field."""
+    """Raised when a value cannot be set; the message continues a sentence that begins with the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Ranks:
         self._fields = fields
 
     def before(self, section: FieldPath, name: str, present: Sequence[str]) -> int:
-        """Return after how many of the present fields a new one is inserted: after all, where it has no rank."""
+        """Return after how many of the present fields to insert a new one: after all, if it has no rank."""
         order = self._fields.get(tuple(map(str, section)), ())
         if name not in order:
             return len(present)
@@ -73,7 +73,7 @@ class Ranks:
 
 
 def with_value(text: str, path: FieldPath, value: Value, ranks: Ranks) -> str:
-    """Return an ICD's text with one value set, or removed where it is None; the text must have been read before.
+    """Return an ICD's text with one value set, or removed if it is None; the text must be readable.
 
     ``ranks`` gives the position of a new field. Raises ``SplicingError``.
     """
@@ -94,9 +94,9 @@ def _data(node: yaml.Node) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A matching stretch of two lists: ``both`` entries from ``old`` and from ``new`` on correspond, ``more`` are new.
+    """A matching part of two lists: ``both`` entries from ``old`` and from ``new`` on correspond, ``more`` are new.
 
-    Entries of the old list in no stretch are removed.
+    Entries of the old list in no such part are removed.
     """
 
     old: int
@@ -107,7 +107,7 @@ class _Stretch:
 
 
 def _stretches(old: Sequence[Value], new: Sequence[Value]) -> list[_Stretch]:
-    """Match two lists; entries that differ are matched in their order."""
+    """Match two lists; entries that differ are matched by their order."""
     before, after = list(map(repr, old)), list(map(repr, new))
     head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     most = min(len(before), len(after)) - head
@@ -136,7 +136,7 @@ def _wrapped(path: FieldPath, value: Value) -> Value:
 
 
 class _Splicing:
-    """The splices for one change of one text."""
+    """The text replacements for one change of one text."""
 
     def __init__(self, text: str, ranks: Ranks) -> None:
         self._layout = Layout(text)
@@ -162,7 +162,7 @@ class _Splicing:
         return [] if value is None else self._replaced(slot, value, path)
 
     def _inner(self, slot: _Slot, path: FieldPath) -> _Slot | None:
-        """Return the slot of a field or entry in another one, None where it has none."""
+        """Return the slot of a field or entry within another one; None if there is none."""
         node, step = slot.node, path[-1]
         if isinstance(node, yaml.MappingNode) and isinstance(step, str):
             place = next((n for n, (key, _) in enumerate(node.value) if key.value == step), None)
@@ -282,7 +282,7 @@ class _Splicing:
         return [self._new_pair(slot, step, rest, self._ranks.before(path[:depth], step, present))]
 
     def _new_pair(self, slot: _Slot, name: str, value: Value, place: int) -> Splice:
-        """Return the splice for a new field of a mapping that has some, after so many of them."""
+        """Return the replacement that inserts a field into a mapping after ``place`` of its fields."""
         node = slot.node
         first = node.value[0][0].start_mark
         if slot.in_flow or is_flow(node):
@@ -303,11 +303,11 @@ class _Splicing:
         return Splice(at, at, f"{self._layout.newline}{' ' * column}{pair}")
 
     def _is_section(self, pair: str, column: int) -> bool:
-        """Return whether a new field of the whole definition is to stand between blank lines, as others do."""
+        """Return whether to put blank lines around a new field of the whole definition, as other fields have."""
         return column == 0 and "\n" in pair and f"{self._layout.newline}{self._layout.newline}" in self._layout.text
 
     def _new_entries(self, slot: _Slot, values: Sequence[Value], place: int) -> Splice:
-        """Return the splice for new entries of a list that has some, after so many of them."""
+        """Return the replacement that inserts entries into a list after ``place`` of its entries."""
         node = slot.node
         if slot.in_flow or is_flow(node):
             ends = [self._layout.end(inner) for inner in node.value]
@@ -345,9 +345,9 @@ _BOM: Final = "\ufeff"
 
 
 def steps(name: str) -> FieldPath:
-    r"""Return the path of a field from how it is written; raise ValueError where it is none.
+    r"""Parse the written path of a field. Raises ``ValueError`` if it is invalid.
 
-    Dots part names, ``[0]`` is an entry of a list, and ``["example.org"]`` a name that holds dots.
+    Dots separate names, ``[0]`` is an entry of a list, and ``["example.org"]`` a name that contains dots.
 
     >>> steps("scope.deny[2]"), steps('politeness.domains["example.org"].delay')
     (('scope', 'deny', 2), ('politeness', 'domains', 'example.org', 'delay'))
@@ -367,7 +367,7 @@ def steps(name: str) -> FieldPath:
 
 
 def path_text(path: FieldPath) -> str:
-    """Return a path as ``steps`` reads it.
+    """Return a path in the form that ``steps`` parses.
 
     >>> path_text(("politeness", "domains", "example.org", "delay")), path_text(("seeds", 0))
     ('politeness.domains["example.org"].delay', 'seeds[0]')
@@ -389,7 +389,7 @@ def edited(text: str, changes: Mapping[str, object], file: str = "icd.yaml") -> 
 
     A mapping or a list is set as a whole, and its unchanged parts keep their text. Entries of lists are counted as in
     ``text``; the number after the last one adds an entry. Everything else stays byte for byte. Whether values are valid
-    is left to the checker. Raises IcdError where the text is no YAML of an ICD, contains a field twice, or cannot be
+    is left to the checker. Raises IcdError if the text is no YAML of an ICD, contains a field twice, or cannot be
     changed in this way, and ValueError for an invalid name.
     """
     bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
@@ -455,7 +455,7 @@ def _with_entry(data: Value, place: int, rest: FieldPath, value: Value) -> Value
 
 
 def _prove(body: str, expected: Value, source: Source, changes: Mapping[str, object]) -> None:
-    """Raise IcdError where the edited text does not have the expected meaning."""
+    """Raise IcdError unless the edited text has the expected meaning."""
     if read_source(body.encode("utf-8", "surrogatepass"), source.file).data != expected:
         path = steps(next(iter(changes)))
         problem = "cannot be changed here without changing something else"
@@ -464,7 +464,7 @@ def _prove(body: str, expected: Value, source: Source, changes: Mapping[str, obj
 
 @cache
 def field_order() -> Ranks:
-    """Return the order of the fields in every section, which is that of docs/icd.md."""
+    """Return the order of the fields in every section, as in docs/icd.md."""
     return Ranks(dict(_orders(Icd, ())))
 
 

@@ -1,4 +1,4 @@
-"""Converts pydantic's errors to mistakes that a person can act on, in definitions and in what others send."""
+"""Convert pydantic's errors to mistakes that a person can correct, in definitions and in requests."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -60,11 +60,11 @@ _TO_WRITE: Mapping[str, tuple[str, str]] = {
     "model_attributes_type": ("has no fields", "write names and values"),
     "json_invalid": ("is no JSON", "{error}"),
 }
-"""What is wrong by the type of an error, and what to write in its place."""
+"""For each type of error, what is wrong and what to write instead."""
 
 
 def in_words(details: Mapping[str, Any], where: str | None = None) -> str:
-    """Say in a line what pydantic found: the field, what is wrong with it, and what to write.
+    """Return one line on what pydantic found: the field, what is wrong with it, and what to write.
 
     ``where`` names the field in another way than by its path.
 
@@ -131,7 +131,7 @@ def _nearest(name: str, fields: Iterable[str]) -> str:
 
 
 def _example(model: type[BaseModel], path: FieldPath) -> str:
-    """Return advice that shows how the nearest field around ``path`` is written."""
+    """Return advice with an example of the nearest field around ``path``."""
     names = [step for step in path if isinstance(step, str)]
     for length in range(len(names), 0, -1):
         field = _field(model, names[:length])
@@ -163,12 +163,12 @@ def _field(model: type[BaseModel], names: list[str]) -> FieldInfo | None:
 
 
 def _is_mapping(field: FieldInfo) -> bool:
-    """Return whether a field maps names that the ICD's author chooses to values."""
+    """Return whether a field maps names chosen by the ICD's author to values."""
     return get_origin(field.annotation) is Mapping
 
 
 def _innermost(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the section that a field holds at whatever depth: by itself, in a list, in a list of lists."""
+    """Return the section in a field, directly, in a list, or in a list of lists; None if there is none."""
     pending = [field.annotation]
     while pending:
         each = pending.pop()
@@ -179,6 +179,6 @@ def _innermost(field: FieldInfo) -> type[BaseModel] | None:
 
 
 def model_in(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the section that a field holds, None for a plain value."""
+    """Return the section in a field; None for a plain value."""
     candidates = (field.annotation, *get_args(field.annotation))
     return next((each for each in candidates if isinstance(each, type) and issubclass(each, BaseModel)), None)

@@ -1,8 +1,8 @@
-"""Converts a section to a mapping from paths to values as JSON text, and back.
+"""Convert a section to a mapping from paths to values as JSON text, and back.
 
-A path consists of the names of fields and the keys of mappings, with dots between. Keys, such as hosts, contain dots
-themselves: the end of a key is found by the fields of the value it maps to. A mapping of mappings has a path for each
-of its keys.
+A path consists of the names of fields and the keys of mappings, separated by dots. Keys, such as hosts, may contain
+dots: the end of a key is found by the fields of the value it maps to. A mapping of mappings has a path for each of its
+keys.
 """
 
 import json
@@ -15,13 +15,13 @@ from pydantic import PlainSerializer
 from online_analysis.icd.mistakes import Section
 
 IN_ORDER = "in order"
-"""Annotates the type of a list whose order has a meaning."""
+"""Marks the type of a list whose order has a meaning."""
 
 
 def flat(kind: Any, value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and JSON text of each value in the dump of a section, or of a field of that type.
+    """Yield the path and JSON text of each value in the dump of a section, or of a field of that type.
 
-    Lists contain their entries as JSON texts, sorted where nothing says that their order has a meaning (``IN_ORDER``).
+    Lists contain their entries as JSON texts, sorted unless their order has a meaning (``IN_ORDER``).
     """
     if not (isinstance(value, dict) and value):
         yield path, _text(value, in_order=_is_in_order(kind))
@@ -41,7 +41,7 @@ def flat(kind: Any, value: object, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def nested(section: type[Section], meaning: Mapping[str, str]) -> dict[str, object]:
-    """Return the data of a section, given the texts of its paths. Raises ValueError where a path names no field."""
+    """Return the data of a section, given the texts of its paths. Raises ValueError if a path names no field."""
     fields: dict[str, object] = {}
     for path, text in meaning.items():
         names = _names(section, path)
@@ -91,19 +91,19 @@ def _is_in_order(kind: Any) -> bool:
 
 
 def _section(kind: Any) -> type[Section] | None:
-    """Return the section that values of a type are dumped as, None where they are dumped as something else."""
+    """Return the section as which values of a type are dumped; None if they are dumped in another form."""
     found = _bare(kind)
     return found if isinstance(found, type) and issubclass(found, Section) else None
 
 
 def _mapped(kind: Any) -> Any:
-    """Return what a type of mappings maps to, None for other types."""
+    """Return the type of a mapping's values; None for other types."""
     found = _bare(kind)
     return get_args(found)[1] if get_origin(found) is Mapping else None
 
 
 def _bare(kind: Any) -> Any:
-    """Return a type without its annotations, and without None."""
+    """Return a type without annotations and without None."""
     if get_origin(kind) is Annotated:
         plain, *notes = get_args(kind)
         return str if any(isinstance(note, PlainSerializer) for note in notes) else _bare(plain)

@@ -1,6 +1,7 @@
-"""The fields of an ICD in plain words: a label and one sentence each, for forms and for editors of YAML.
+"""The fields of an ICD in plain words: a label and one sentence each, for forms and YAML editors.
 
-docs/icd.md says more of each. A field within a list, or under names that the author chooses, has the path without them.
+docs/icd.md explains each in full. A field within a list, or under names chosen by the author, has the path without
+them.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a field is called, and one sentence about it."""
+    """The label of a field, and one sentence about it."""
 
     label: str
     help: str
@@ -23,7 +24,7 @@ EVENT_KINDS: Final = (
     ("Fukushima accident", "non-recurring", "1 week", "-", "months"),
     ("Snowden leaks", "non-recurring", "1 day", "-", "years"),
 )
-"""Examples of how events are talked about (Gossen et al. 2020, table 1), to choose ``lead`` and ``cool_down`` by."""
+"""Examples of kinds of events (Gossen et al. 2020, table 1), for choosing ``lead`` and ``cool_down``."""
 
 
 def _words(lines: str) -> Mapping[str, Words]:

@@ -1,4 +1,4 @@
-"""The ICD as a form: its fields in groups, derived from the sections that read it, so that none is forgotten."""
+"""The ICD as a form: its fields in groups, derived from its sections, so that none is forgotten."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from online_analysis.icd.yaml_source import Value, in_flow, read_source
 class Kind(StrEnum):
     """How a field is filled in.
 
-    ``LINES`` and the three special ones are lists, an entry a line; ``TABLE`` has a line ``name: value`` each;
+    ``LINES`` and the three special ones are lists, with an entry per line; ``TABLE`` has lines ``name: value``;
     ``WEIGHTS`` has a number for each analyser.
     """
 
@@ -57,7 +57,7 @@ YAML_ONLY: Final[Mapping[str, str]] = {
     "network.headers": _SECRETS,
     "network.logins": _SECRETS,
 }
-"""The fields that are written in the YAML alone, with the reason."""
+"""The fields that can only be written in YAML, with the reason."""
 
 _SPECIAL: Final = {
     "seeds": Kind.SEEDS,
@@ -76,7 +76,7 @@ _DEFAULT_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that a field may have, and what it means."""
+    """A value that a field may have, and its meaning."""
 
     value: str
     label: str
@@ -84,10 +84,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field of the ICD as it is filled in.
+    """A field of the ICD in a form.
 
-    ``path`` is its name in YAML, ``default`` what it is where nothing is given, as it would be written, and ``example``
-    how it may be written. ``minimum`` and ``maximum`` bound a number, None where nothing does. Choices are those of
+    ``path`` is its name in YAML, ``default`` its value if nothing is given, as it would be written, and ``example`` an
+    example of how to write it. ``minimum`` and ``maximum`` limit a number, None without a limit. Choices are those of
     ``CHOICE`` and ``YES_NO``.
     """
 
@@ -152,7 +152,7 @@ def _fields(model: type[BaseModel], prefix: str, *, is_needed: bool) -> Iterator
 
 
 def section_in(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the section that is the value of a field, None for any other value, including a list of sections."""
+    """Return the section that is the value of a field; None for any other value, including a list of sections."""
     options = get_args(field.annotation) if get_origin(field.annotation) in {Union, UnionType} else (field.annotation,)
     return next((each for each in options if isinstance(each, type) and issubclass(each, BaseModel)), None)
 
@@ -176,7 +176,7 @@ def _form_field(path: str, field: FieldInfo, *, is_required: bool) -> FormField:
 
 
 def _example(written: str) -> str:
-    """Return an example as it is typed: the entries of a list a line each."""
+    """Return an example as typed into a form: a list with an entry per line."""
     try:
         entries = read_source(f"example: {written}".encode(), "").data["example"]
     except IcdError:
@@ -185,7 +185,7 @@ def _example(written: str) -> str:
 
 
 def typed(value: Value) -> str:
-    r"""Return a value as it is typed into a form: lists with an entry a line, tables with a line ``name: value`` each.
+    r"""Return a value as typed into a form: lists with an entry per line, tables with lines ``name: value``.
 
     >>> typed(["a", {"b": "c"}]), typed({"x.test": "127.0.0.1"}), typed(None)
     ('a\n{b: c}', 'x.test: 127.0.0.1', '')
@@ -255,6 +255,6 @@ def _default(path: str, field: FieldInfo, kind: Kind) -> str:
 
 
 def weight_rows(given: Mapping[str, str], plugins: tuple[str, ...] = ()) -> tuple[tuple[str, str, str], ...]:
-    """Return name, weight as given, and default weight of each analyser that has one or may be given one."""
+    """Return name, given weight, and default weight of each analyser that has a weight or may be given one."""
     names = dict.fromkeys((*ANALYSERS, *plugins, *given))
     return tuple((name, given.get(name, ""), f"{DEFAULT_WEIGHTS.get(name, 0):g}") for name in names)

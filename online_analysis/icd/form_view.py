@@ -22,12 +22,12 @@ from online_analysis.icd.text_check import Checked, checked_definition, field_of
 from online_analysis.icd.yaml_source import Value, read_source
 
 _WHOLE: Final = frozenset({"true", "false"})
-"""What ``network.allow_private`` may be in place of a list."""
+"""The values of ``network.allow_private`` that are not a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightRow:
-    """The weight of one analyser: its name in the form, its own name, what is given, and the default."""
+    """The weight of one analyser: its name in the form, its own name, the given value, and the default."""
 
     name: str
     analyser: str
@@ -37,7 +37,7 @@ class WeightRow:
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A field with its value as it is typed, empty where the default holds, and what is wrong with it."""
+    """A field with its value as typed, empty if the default applies, and its mistakes."""
 
     field: FormField
     value: str
@@ -52,7 +52,7 @@ class FieldView:
 
 @dataclass(frozen=True, slots=True)
 class YamlOnlyView:
-    """A field that is written in the YAML alone: why, what stands there, and what is wrong with it."""
+    """A field that can only be written in YAML: the reason, its value, and its mistakes."""
 
     path: str
     reason: str
@@ -74,7 +74,7 @@ class SectionView:
 class FormView:
     """The form of a text.
 
-    ``is_readable`` is False where the text is no YAML of an ICD: the fields are then empty, and only the YAML can be
+    ``is_readable`` is False if the text is no YAML of an ICD: the fields are then empty, and only the YAML can be
     edited. ``elsewhere`` are mistakes that belong to no group. ``checked`` is the result of the check.
     """
 
@@ -85,12 +85,12 @@ class FormView:
     checked: Checked
 
     def anchor(self, mistake: Mistake) -> str:
-        """Return the id of the element of a page that a mistake is mended in: a field's, or that of the text."""
+        """Return the id of the page element in which to correct a mistake: a field's, or that of the text."""
         path = field_of(mistake.field)
         return f"f-{path.replace('.', '-')}" if path in form_fields() else "yaml"
 
     def label(self, mistake: Mistake) -> str:
-        """Return what the field of a mistake is called, with its name in the YAML where the form has no such field."""
+        """Return the label of a mistake's field, or its name in YAML if the form has no such field."""
         field = form_fields().get(field_of(mistake.field))
         return field.label if field is not None else mistake.field or "The text"
 
@@ -110,11 +110,11 @@ def form_view(text: str, folder: Path | None = None, name: str = "icd.yaml") -> 
 
 
 def form_changes(text: str, submitted: Mapping[str, str]) -> dict[str, object]:
-    """Return the changes for ``edited`` that a submitted form asks for, by the names of fields; None removes one.
+    """Return the changes for ``edited`` that a submitted form requests, by the names of fields; None removes one.
 
-    ``submitted`` has values as they are typed, under the paths of fields, and ``scoring.weights.NAME`` for each
-    analyser. A field that is missing in it stays as it is, an empty one gets its default, and other names are ignored.
-    Values are not checked. Raises IcdError where the text is no YAML of an ICD.
+    ``submitted`` has values as typed, under the paths of fields, and ``scoring.weights.NAME`` for each analyser. A
+    field that is missing in it stays as it is, an empty one gets its default, and other names are ignored. Values are
+    not checked. Raises IcdError if the text is no YAML of an ICD.
     """
     data = read_source(text.encode("utf-8", "surrogatepass"), "icd.yaml").data
     read = ((name, typed.replace("\r\n", "\n").strip()) for name, typed in submitted.items())
@@ -123,7 +123,7 @@ def form_changes(text: str, submitted: Mapping[str, str]) -> dict[str, object]:
 
 
 def _wanted(data: Value, name: str, typed: str) -> Iterator[tuple[str, Value, Value]]:
-    """Yield the field to change, its present value and its new value, where a name is one of the form."""
+    """Yield the field to change, its current value and its new value, if a name is one of the form."""
     group, _, analyser = name.rpartition(".")
     weights = form_fields().get(group)
     if weights is not None and weights.kind is Kind.WEIGHTS:
@@ -138,7 +138,7 @@ def _wanted(data: Value, name: str, typed: str) -> Iterator[tuple[str, Value, Va
 
 
 def _typed(field: FormField, typed: str, old: Value) -> Value:
-    """Return a value as the YAML has it, None for none."""
+    """Return a typed value as it is in YAML; None for none."""
     lines = [" ".join(line.split()) for line in typed.splitlines() if line.strip()]
     if not lines:
         return None
@@ -184,7 +184,7 @@ def _field(field: FormField, data: Value, mistakes: Sequence[Mistake]) -> FieldV
 
 
 def _place(data: Value, name: str) -> tuple[str, Value]:
-    """Return the field that holds a value, and the value: the URL of a proxy may stand alone in place of a section."""
+    """Return the field that contains a value, and the value: a proxy's URL may be written in place of a section."""
     section, _, last = name.rpartition(".")
     above = _at(data, steps(section)) if section else None
     if last == "url" and isinstance(above, str):

@@ -22,7 +22,7 @@ from online_analysis.icd.yaml_source import read_source
 SCHEMA_ID: Final = "urn:aahcrawler:icd"
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final = {"type": ["string", "number"]}
-"""A text: YAML takes one that looks like a number for one."""
+"""A text: YAML reads a text that looks like a number as one."""
 _TEXTS: Final = {"type": "array", "items": _TEXT}
 _CONDITION: Final = {"$ref": "#/$defs/Condition"}
 _ROOTS: Final[Mapping[type[BaseModel], str]] = {Condition: "condition", Value: "value", Secret: "value"}
@@ -50,11 +50,11 @@ _AS_WRITTEN: Final[Mapping[str, Mapping[str, Any]]] = {
         for name in ("url", "site", "language", "type", "path", "via")
     },
 }
-"""Fields that may be written in ways which their sections read before pydantic sees them."""
+"""Fields that may be written in forms that their sections convert before pydantic sees them."""
 
 
 def icd_schema() -> dict[str, Any]:
-    """Return the schema. What it accepts may still have mistakes that only ``aah icd check`` finds."""
+    """Return the schema. A text that it accepts may still have mistakes that only ``aah icd check`` finds."""
     schema = Icd.model_json_schema()
     sections = dict(_sections(Icd, ""))
     names = {model.__name__: path for model, path in sections.items()}
@@ -123,7 +123,7 @@ def _values(schema: Any) -> Any:
 
 
 def _optional(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that also accepts a field without a value, which then has its default."""
+    """Return a schema that also accepts a field without a value, which means its default."""
     if "anyOf" in schema:
         options = [each for each in schema["anyOf"] if each != {"type": "null"}]
         return {**schema, "anyOf": [*options, {"type": "null"}]}
@@ -158,7 +158,7 @@ def _example(written: str) -> Written:
 
 
 def _default(field: FieldInfo, written: Mapping[str, Any]) -> Any:
-    """Return the default as it is written, None where there is none or it follows from other fields."""
+    """Return the default as written; None if there is none or it follows from other fields."""
     value = None if field.is_required() else field.get_default()
     if isinstance(value, timedelta):
         return format_duration(value)

@@ -1,4 +1,4 @@
-"""Reports mistakes in an ICD so that its author can correct them."""
+"""Mistakes in an ICD, described so that its author can correct them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Section(BaseModel):
 
 
 def refuse(problem: str, advice: str) -> PydanticCustomError:
-    """Return the error to raise for a value; ``problem`` completes the sentence that begins with its field."""
+    """Return the error to raise for a value; ``problem`` continues a sentence that begins with its field."""
     return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice})
 
 
@@ -22,7 +22,7 @@ FieldPath = tuple[str | int, ...]
 
 
 def field_name(path: Sequence[str | int]) -> str:
-    """Write a path as its author would: ``topic.keywords[0]``.
+    """Return a path as its author would write it: ``topic.keywords[0]``.
 
     >>> field_name(("topic", "keywords", 0))
     'topic.keywords[0]'
@@ -32,9 +32,9 @@ def field_name(path: Sequence[str | int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A mistake at one place. ``line`` counts from 1; ``field`` is empty where the whole file is meant.
+    """A mistake at one place. ``line`` counts from 1; ``field`` is empty if the whole file is meant.
 
-    ``problem`` completes the sentence that begins with the field; ``advice`` tells the remedy.
+    ``problem`` continues a sentence that begins with the field; ``advice`` is the remedy.
     """
 
     file: str
@@ -55,9 +55,9 @@ class Mistake:
 
 
 class IcdError(Exception):
-    """An ICD cannot be used. ``mistakes`` holds every one that was found, in the order of the file.
+    """Raised for an ICD that cannot be used. ``mistakes`` has every mistake found, in the order of the file.
 
-    Those of files that it names come after its own, which are given first.
+    The ICD's own mistakes come first, followed by those of files that it names.
     """
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:

@@ -1,4 +1,4 @@
-"""Writes a new definition from what a person knows at the beginning, with comments on what else can be decided."""
+"""Write a new definition from what a person knows at the beginning, with comments on what else can be decided."""
 
 import re
 import unicodedata
@@ -15,9 +15,9 @@ _PAGES, _TIME, _BYTES = 10_000, "12 hours", "20 GB"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody wants to crawl. Empty texts and lists, and None, leave a field to its default.
+    """What somebody wants to crawl. For empty texts and lists, and None, the default of the field is used.
 
-    ``start`` and ``end`` are dates as they are written in an ICD, both or none of them.
+    ``start`` and ``end`` are dates as written in an ICD; give both or none.
     """
 
     seeds: tuple[str, ...]
@@ -35,7 +35,7 @@ class Wish:
 
 
 def new_definition(wish: Wish) -> str:
-    """Return the text of a definition. Raises IcdError with all mistakes where the wish makes no valid definition."""
+    """Return the text of a definition. Raises IcdError with all mistakes if the wish gives no valid definition."""
     wish = replace(wish, id=wish.id or suggested_id(wish.title, wish.seeds))
     text = first_text(wish)
     Icd.parse(text.encode(), Path(f"{wish.id}.yaml"))
@@ -49,7 +49,7 @@ def first_text(wish: Wish) -> str:
 
 
 def suggested_id(title: str, seeds: Iterable[str]) -> str:
-    """Return a name for the folder of a crawl, by its title or else by the host of its first seed.
+    """Return a name for the folder of a crawl, from its title or else from the host of its first seed.
 
     >>> suggested_id("Solardörfer, Deutschland!", ()), suggested_id("", ["https://www.example.org/a"])
     ('solardorfer-deutschland', 'example-org')

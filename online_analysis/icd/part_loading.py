@@ -1,4 +1,4 @@
-"""Reads all parts of an ICD and the files it names, so that all mistakes are found at once."""
+"""Read all parts of an ICD and the files it names, so that all mistakes are found at once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,11 +37,11 @@ _USELESS = "single letters, punctuation and words such as 'the' do not count"
 
 
 Place = Callable[[str], Path]
-"""Returns the path of a file that an ICD names; raises ``UnreadFileError`` for one that is not to be looked at."""
+"""Returns the path of a file that an ICD names; raises ``UnreadFileError`` for a file that must not be opened."""
 
 
 class UnreadFileError(Exception):
-    """Raised for a file that an ICD names and that must not be opened; it is no mistake."""
+    """Raised for a file that an ICD names and that must not be opened; this is no mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ def load_parts(
     place: Place | None,
     has_subject: Callable[[Definition], bool],
 ) -> Loaded[Definition]:
-    """Validate a source and the files it names; raise IcdError with all mistakes, those across fields included.
+    """Validate a source and the files it names; raise IcdError with all mistakes, including those across fields.
 
-    The files are where ``place`` says, without it relative to ``folder``.
+    ``place`` says where the files are; without it they are relative to ``folder``.
     """
     check = _Check(source, folder, place or folder.joinpath)
     data = check.without_empty_values(source.data)
@@ -100,7 +100,7 @@ def load_parts(
 
 
 def _with_plugins(analysers: tuple[str, ...], data: Mapping[str, Value]) -> tuple[str, ...]:
-    """Add the analysers of plug-ins where the ICD weighs an unknown one, since searching for plug-ins takes a while."""
+    """Add the analysers of plug-ins if the ICD weighs an unknown one, because searching for plug-ins takes time."""
     scoring = data.get("scoring")
     weights = scoring.get("weights") if isinstance(scoring, dict) else None
     if not isinstance(weights, dict) or set(weights) <= set(analysers):
@@ -165,7 +165,7 @@ class _Check:
             self._add(("scoring", "entity_model"), error.problem, error.advice)
 
     def find_archives(self, data: Mapping[str, Value]) -> None:
-        """Report archives that are not there; replace the paths of the others by absolute ones."""
+        """Report missing archives; replace the paths of the others by absolute ones."""
         captures = data.get("captures")
         sources = captures.get("sources") if isinstance(captures, dict) else None
         for position, source in enumerate(sources if isinstance(sources, list) else ()):
@@ -193,7 +193,7 @@ class _Check:
         return str(place.absolute())
 
     def posts(self, data: Mapping[str, Value]) -> tuple[Post, ...]:
-        """Read the social postings, none where no file is named."""
+        """Read the social postings; none if no file is named."""
         topic = data.get("topic")
         name = topic.get("posts") if isinstance(topic, dict) else None
         if not isinstance(name, str) or not name.strip():
@@ -210,7 +210,7 @@ class _Check:
         return read.posts
 
     def pairs(self, data: Mapping[str, Value]) -> PairFrequencies | None:
-        """Read the pairs of words that were counted in an archive, None where no file is named."""
+        """Read the pairs of words counted in an archive; None if no file is named."""
         scoring = data.get("scoring")
         relevance = scoring.get("relevance") if isinstance(scoring, dict) else None
         name = relevance.get("bigrams") if isinstance(relevance, dict) else None
@@ -230,7 +230,7 @@ class _Check:
         return None
 
     def topic(self, topic: TopicWords, languages: tuple[str, ...]) -> dict[str, str]:
-        """Read the reference files; report those without terms, and a topic that has no usable term at all."""
+        """Read the reference files; report those without terms, and a topic without any usable term."""
         lexicon = Lexicon()
         texts: dict[str, str] = {}
         for position, name in enumerate(topic.documents):
@@ -252,7 +252,7 @@ class _Check:
         return texts
 
     def whole_sites(self, topic: TopicWords, scope: Scope) -> None:
-        """Report what a crawl without a subject cannot do: it would follow every link, and learn from nothing."""
+        """Report what a crawl without a subject cannot do, because it would follow every link and learn nothing."""
         advice = "say what the crawl is about under topic (keywords), or remove this"
         if scope.sites == "anywhere":
             self._add(("scope", "sites"), "leads all over the web where the crawl has no subject", advice)
@@ -311,5 +311,5 @@ def _phrases(topic: TopicWords) -> Iterator[tuple[FieldPath, str]]:
 
 
 def is_web_url(name: str) -> bool:
-    """Return whether a reference document is on the web, not a file."""
+    """Return whether a reference document is a web page rather than a file."""
     return name.lower().startswith(("http://", "https://"))

@@ -1,4 +1,4 @@
-"""Reads what an ICD refers to: reference documents, host lists, statistical models, analysers of plug-ins."""
+"""Read what an ICD refers to: reference documents, host lists, statistical models, analysers of plug-ins."""
 
 import hashlib
 import re
@@ -23,11 +23,11 @@ _MARKUP = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\
 
 
 class ReferenceFileError(Exception):
-    """Raised where a file that an ICD names cannot be read; the message completes the sentence "the file ..."."""
+    """Raised when a file that an ICD names cannot be read; the message continues a sentence "the file ..."."""
 
 
 def read_reference(path: Path) -> str:
-    """Return the plain text of a text or HTML file; raise ReferenceFileError where there is none."""
+    """Return the plain text of a text or HTML file. Raises ReferenceFileError if it has none."""
     body = read_bytes(path)
     if b"\0" in body[:100_000] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ReferenceFileError("holds no text but binary data")
@@ -35,10 +35,10 @@ def read_reference(path: Path) -> str:
 
 
 def plain_text(body: bytes, *, html: bool | None = None, encoding: str | None = None) -> str:
-    """Return the text of a document: its main content where it is HTML, else all of it.
+    """Return the text of a document: the main content of HTML, or else all of it.
 
-    With ``html`` None the beginning of the body decides; with ``encoding`` None it is guessed. Never raises, whatever
-    the bytes.
+    If ``html`` is None, the beginning of the body decides; if ``encoding`` is None, it is guessed. Never raises,
+    whatever the bytes.
     """
     if html is None:
         html = bool(_MARKUP.match(body[:1000]))
@@ -51,7 +51,7 @@ def plain_text(body: bytes, *, html: bool | None = None, encoding: str | None = 
 
 
 def read_hosts(path: Path) -> list[str]:
-    """Return the hosts of a list: one a line, ``#`` begins a comment; a hosts file (``0.0.0.0 name``) is read too."""
+    """Return the hosts of a list: one per line, ``#`` begins a comment; also reads hosts files (``0.0.0.0 name``)."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -61,7 +61,7 @@ def read_hosts(path: Path) -> list[str]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file; raise ReferenceFileError where it cannot be read or is very large."""
+    """Return the content of a file. Raises ReferenceFileError if it cannot be read or is very large."""
     try:
         if path.is_dir():
             raise ReferenceFileError("is a folder")
@@ -77,11 +77,11 @@ def read_bytes(path: Path) -> bytes:
 
 
 _INSIDE = ("config.cfg", "meta.json")
-"""The files in every spaCy pipeline that was saved to a folder."""
+"""The files in every saved spaCy pipeline."""
 
 
 class MissingModelError(Exception):
-    """Raised for a missing model; ``problem`` completes the sentence "the field ...", ``advice`` tells the remedy."""
+    """Raised for a missing model; ``problem`` continues a sentence "the field ...", ``advice`` is the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"{problem}; {advice}")
@@ -92,7 +92,7 @@ class MissingModelError(Exception):
 def find_model(name: str, folder: Path) -> str:
     """Return the argument for spaCy's loader: the name of an installed package, or the absolute path of a folder.
 
-    It is not loaded, as importing spaCy takes seconds. Raises MissingModelError where there is neither.
+    It is not loaded, because importing spaCy takes seconds. Raises MissingModelError if neither exists.
     """
     try:
         place = (folder / name).resolve()
@@ -109,7 +109,7 @@ def find_model(name: str, folder: Path) -> str:
 
 
 def model_version(name: str) -> str:
-    """Return the version of a model that ``find_model`` has found, or else a digest of its meta data."""
+    """Return the version of a model that ``find_model`` has found, or else a digest of its metadata."""
     place = Path(name)
     try:
         if place.is_absolute():
@@ -127,11 +127,11 @@ def _checked(name: str, place: Path) -> str:
 
 
 PLUGINS = "aahcrawler.analysers"
-"""The group of entry points, ``name = module:factory``, in which distributions announce analysers."""
+"""The group of entry points, ``name = module:factory``, under which distributions register analysers."""
 
 
 def plugin_names() -> tuple[str, ...]:
-    """Return the names of installed analysers besides those that ship, without importing any."""
+    """Return the names of installed analysers besides the built-in ones, without importing any."""
     return tuple(sorted({entry.name for entry in entry_points(group=PLUGINS)}))
 
 
@@ -142,7 +142,7 @@ _EXAMPLE = '{"author": "ann", "text": "see https://example.org/", "date": "2024-
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A social posting. ``date`` is aware and in UTC, None where unknown; ``followers`` counts those of the author."""
+    """A social posting. ``date`` is aware and in UTC, None if unknown; ``followers`` counts the author's followers."""
 
     author: str
     text: str
@@ -152,14 +152,14 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The posts of a file in its order, or the mistakes in its lines."""
+    """The posts of a file in order, or the mistakes in its lines."""
 
     posts: tuple[Post, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
 
 def read_posts(path: Path) -> Postings:
-    """Read a JSONL file of posts. Raises ReferenceFileError where the file cannot be read.
+    """Read a JSONL file of posts. Raises ReferenceFileError if the file cannot be read.
 
     ``author`` and ``text`` are required; ``date`` (ISO 8601, UTC without a zone) and ``followers`` may be missing or
     null; other fields and empty lines are ignored. At most twenty bad lines are reported.
@@ -181,7 +181,7 @@ def read_posts(path: Path) -> Postings:
 
 
 class _BadLineError(ValueError):
-    """Raised where a line is no post; the message completes the sentence "the line ..."."""
+    """Raised when a line is no post; the message continues a sentence "the line ..."."""
 
 
 def _date(value: Any) -> Any:
@@ -203,7 +203,7 @@ def _name(text: str) -> str:
 
 
 class _Line(BaseModel):
-    """A line as people and exports write it."""
+    """A line as written by people and exports."""
 
     model_config = ConfigDict(extra="ignore", strict=True, hide_input_in_errors=True)
 

@@ -1,7 +1,7 @@
 """The section ``scope`` of an ICD: which URLs may be fetched.
 
-A fact may be unknown: the media type of a response is not known before it arrives, unless the URL shows it. Conditions
-are therefore true, false or unknown (Kleene's logic), and a rule refuses only where it is certain.
+A fact may be unknown: the media type of a response is unknown before it arrives, unless the URL shows it. Conditions
+are therefore true, false or unknown (Kleene's logic), and a rule refuses a URL only if that is certain.
 """
 
 import fnmatch
@@ -14,12 +14,12 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from online_analysis.icd.mistakes import Section, refuse
-from online_analysis.icd.sections import Count, Host, Language, Line, Pattern, as_host
+from online_analysis.icd.sections import Count, Host, Language, Line, OneOrSeveral, Pattern, as_host
 from online_analysis.media_types import type_by_url
 from online_analysis.url_patterns import UrlPattern
 
 HOPS: Final = "LNRIEOSFDMP"
-"""The letters of hops, as the frontier keeps them; in lower case where a hop led off the seeds' sites."""
+"""The letters of hops, as in the frontier; lower case for a hop that left the seeds' sites."""
 
 _LETTERS = HOPS + HOPS.lower()
 _MAX_PATH_LENGTH = 200
@@ -73,12 +73,8 @@ def _bare_host(name: str) -> str:
     return as_host(name).removeprefix("www.")
 
 
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _in_pieces(value: Any) -> Any:
-    """Convert a mapping to a list of its entries, as either may be written."""
+    """Convert a mapping to a list of its entries, because either form may be written."""
     return [{name: inner} for name, inner in value.items()] if isinstance(value, dict) else value
 
 
@@ -88,19 +84,18 @@ def _some(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-_One = BeforeValidator(_listed)
 _Some = AfterValidator(_some)
 Bound = Annotated[str, AfterValidator(_bound)]
-Patterns = Annotated[tuple[Pattern, ...], _One, _Some]
-SiteNames = Annotated[tuple[Annotated[str, AfterValidator(_site)], ...], _One, _Some]
-Languages = Annotated[tuple[Language, ...], _One, _Some]
-MediaTypes = Annotated[tuple[Annotated[str, AfterValidator(_media_type)], ...], _One, _Some]
-Paths = Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], _One, _Some]
+Patterns = Annotated[tuple[Pattern, ...], OneOrSeveral, _Some]
+SiteNames = Annotated[tuple[Annotated[str, AfterValidator(_site)], ...], OneOrSeveral, _Some]
+Languages = Annotated[tuple[Language, ...], OneOrSeveral, _Some]
+MediaTypes = Annotated[tuple[Annotated[str, AfterValidator(_media_type)], ...], OneOrSeveral, _Some]
+Paths = Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], OneOrSeveral, _Some]
 Conditions = Annotated[tuple["Condition", ...], BeforeValidator(_in_pieces), _Some]
 
 
 class Condition(Section):
-    """A condition on a URL: several fields must all hold, of several values of one field any."""
+    """A condition on a URL: all fields must hold, and any of several values of one field."""
 
     model_config = ConfigDict(**Section.model_config, serialize_by_alias=True)
 
@@ -124,7 +119,7 @@ class Condition(Section):
 
 
 class Rule(Section):
-    """A rule of the scope, which refuses or requires a condition. One without a name is called by its place."""
+    """A rule of the scope, which refuses or requires a condition. Without a name it is named by its position."""
 
     name: Annotated[Line, Field(max_length=60)] | None = Field(default=None, examples=["no calendars"])
     refuse: Condition | None = Field(default=None, examples=["{url: /calendar/}"])
@@ -181,9 +176,9 @@ Truth = bool | None
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The known facts about a URL that a crawl may fetch.
+    """What is known about a URL that a crawl may fetch.
 
-    ``at_seeds`` says that it is on the pay-level domain of a seed. ``path`` are the hops that led to it from a seed,
+    ``at_seeds`` means that it is on the pay-level domain of a seed. ``path`` are the hops that led to it from a seed,
     one letter each, in lower case for hops off the seeds' sites; ``via`` is the linking page, empty for a seed, and
     ``language`` that page's language. ``media_type`` is that of the response, once it has come.
     """
@@ -223,7 +218,7 @@ def hops_off_site(path: str) -> int:
 
 
 class ScopeRules:
-    """The rules of one definition, in their order."""
+    """The rules of one definition, in order."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = tuple(_compiled(rule, number) for number, rule in enumerate(rules, 1))
@@ -234,9 +229,9 @@ class ScopeRules:
         return bool(self._rules)
 
     def refusal(self, facts: Facts) -> str | None:
-        """Return the name of the first rule that certainly refuses a URL, None where no rule does.
+        """Return the name of the first rule that certainly refuses a URL; None if no rule does.
 
-        ``require`` binds pages only, as ``scope.allow`` does; ``refuse`` binds page requisites as well.
+        ``require`` applies only to pages, as ``scope.allow`` does; ``refuse`` applies to page requisites as well.
         """
         for name, refuses, test in self._rules:
             if (refuses or not facts.is_requisite) and test(facts) is refuses:
@@ -252,7 +247,7 @@ def _compiled(rule: Rule, number: int) -> tuple[str, bool, Test]:
 
 
 def _test(condition: Condition) -> Test:
-    """Return the test of one condition; a condition with several fields requires all of them."""
+    """Return the test of one condition; if it has several fields, all must hold."""
     tests = [make(value) for name, make in _MAKERS.items() if (value := getattr(condition, name)) is not None]
     return tests[0] if len(tests) == 1 else _every(tests)
 

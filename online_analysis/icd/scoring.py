@@ -19,18 +19,18 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "relevance": 1.0,
     "ranker": 20.0,
 }
-"""The weight of each analyser that the ICD gives none.
+"""The weight of each analyser to which the ICD gives none.
 
-``spam`` scores only the few links that it is sure of, and must then prevail. The others add to ``text`` and ``url``;
-those of plug-ins have no weight unless the ICD gives them one. The ranker's predictions are learned from the scores of
-the others, so it prevails as soon as it knows enough to predict.
+``spam`` scores only the few links of which it is sure, and must then prevail. The others add to ``text`` and ``url``;
+those of plug-ins have no weight unless the ICD gives them one. The ranker learns its predictions from the scores of the
+others, so it prevails as soon as it knows enough to predict.
 """
 
 ANALYSERS = tuple(DEFAULT_WEIGHTS)
-"""The names of the analysers that ship; others may be weighted when the loader is given their names."""
+"""The names of the built-in analysers; others may have weights if the loader is given their names."""
 
 _SPEAK_OF_THE_TOPIC = frozenset({"text", "url"})
-"""These have something to say in any crawl with a topic; the other ones that ship may be silent throughout."""
+"""The analysers that score something in any crawl with a topic; other built-in ones may never score."""
 
 
 def _analyser(name: str, info: ValidationInfo) -> str:
@@ -47,7 +47,7 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class PostTo(Section):
-    """Another instance's web service that links scored at least ``at_least`` are posted to, and the crawl there."""
+    """Another instance's web service, to which links scored at least ``at_least`` are posted, and its crawl."""
 
     url: WebUrl = Field(examples=["https://crawler.example.net/"])
     crawl: FolderName = Field(examples=["solar-villages"])
@@ -55,15 +55,15 @@ class PostTo(Section):
 
 
 _EQUAL = 0.5
-"""Topic and time weigh the same."""
+"""The weight at which topic and time count the same."""
 
 
 class Relevance(Section):
-    """How topic and time make the relevance of a page, for collections about an event.
+    """How the relevance of a page is made from topic and time, for collections about an event.
 
-    ``alpha`` is the weight of the topic in a linear combination, the rest is that of time; no other takes it. ``dates``
-    says in which order the date of a page is looked for. With ``discussed`` the dates that a text is about come before
-    it. ``bigrams`` names a file of pairs of words that were counted in an archive, empty for none.
+    ``alpha`` is the weight of the topic in a linear combination, the rest is that of time; other combinations do not
+    use it. ``dates`` says in which order sources of a page's date are tried. With ``discussed``, the dates that a text
+    is about come first. ``bigrams`` names a file of pairs of words counted in an archive, empty for none.
     """
 
     combination: Literal["linear", "product", "gated"] = Field(default="gated", examples=["linear"])
@@ -83,9 +83,9 @@ class Relevance(Section):
 class Scoring(Section):
     """Settings that turn scores into priorities.
 
-    ``weights`` holds every analyser that ships, and those of plug-ins that the ICD weighs. ``batch`` counts pages.
+    ``weights`` has every built-in analyser, and those of plug-ins that the ICD weighs. ``batch`` counts pages.
     ``explore`` is a share of the fetches. ``entity_model`` names a spaCy pipeline, empty for none. Links of pages that
-    score less than ``follow`` are not followed. With ``relevance`` that alone is the score of a page.
+    score less than ``follow`` are not followed. With ``relevance``, that alone is the score of a page.
     """
 
     weights: Mapping[AnalyserName, Weight] = Field(default=DEFAULT_WEIGHTS, examples=["{text: 1, url: 0.5}"])

@@ -1,7 +1,7 @@
-"""Values written in an ICD, and secrets that it only names: in an environment variable, or in a private file.
+"""Values in an ICD, and secrets that it only refers to: in an environment variable, or in a private file.
 
-An ICD never contains a secret, since it is printed, stored beside the archive and sent to workers: it names the
-environment variable or file that holds the secret on each machine.
+An ICD never contains a secret, because it is printed, stored beside the archive and sent to workers: it names the
+environment variable or file with the secret on each machine.
 """
 
 import os
@@ -15,18 +15,18 @@ from pydantic import AfterValidator, Field, model_serializer, model_validator
 from online_analysis.icd.mistakes import Section, refuse
 
 MAX_SECRET: Final = 100_000
-"""Bytes that a file with a secret may have."""
+"""The most bytes of a file with a secret."""
 HOW_TO_GIVE_ONE: Final = (
     "write {env: NAME}, a variable of the environment, or {file: /whole/path}, a file that you alone may read"
 )
 
 
 class PrivateFileError(Exception):
-    """Raised for a file that is not private enough for a secret; the message completes "the file ..."."""
+    """Raised for a file that is not private enough for a secret; the message continues a sentence "the file ..."."""
 
 
 class SecretError(Exception):
-    """Raised where a secret cannot be read; ``problem`` completes "the secret ...", ``advice`` tells the remedy."""
+    """Raised when a secret cannot be read; ``problem`` continues "the secret ...", ``advice`` is the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"the secret {problem}; {advice}")
@@ -47,7 +47,7 @@ def _variable(name: str) -> str:
 
 
 WholePath = Annotated[str, Field(max_length=1000), AfterValidator(_whole_path)]
-"""The path of a file on whatever machine the ICD is used."""
+"""The path of a file on any machine on which the ICD is used."""
 
 
 class Value(Section):
@@ -80,7 +80,7 @@ class Value(Section):
         return self.text is None
 
     def reveal(self) -> str:
-        """Return the value, as it is on this machine now. Raise ``SecretError``."""
+        """Return the value as it is on this machine now. Raises ``SecretError``."""
         if self.text is not None:
             return self.text
         return _of_variable(self.env) if self.env is not None else _of_file(self.file or "")

@@ -1,4 +1,4 @@
-"""The sections of an ICD as pydantic reads them. Every field's meaning is in docs/icd.md.
+"""The sections of an ICD as pydantic models. docs/icd.md explains every field.
 
 Values arrive as strings, lists and mappings. A validator that refuses one raises ``refuse(problem, advice)``.
 """
@@ -36,15 +36,15 @@ _EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 
 WHERE_SECRETS_ARE = "remove it: credentials are read from fsspec's configuration files and from the environment"
-"""The advice for a URL with a secret in it."""
+"""The advice for a URL that contains a secret."""
 
 
 _PASSWORD = re.compile(r"://[^/@]*:(?!\d{1,5}(?:/|$))[^@]*@")
-"""Keys of Amazon's may hold slashes; a port is no password."""
+"""Keys of Amazon's stores may contain slashes; a port is no password."""
 
 
 def secret_in(address: str) -> str:
-    """Return the part of a delivery URL that may be a secret, empty where there is none.
+    """Return which part of a delivery URL may be a secret; empty if none may.
 
     >>> secret_in("sftp://me:word@example.org/crawls"), secret_in("sftp://me@example.org/crawls")
     ('holds a password', '')
@@ -161,19 +161,19 @@ DURATION_SCHEMA: Final[JsonSchemaValue] = {
         {"type": "string", "pattern": r"^\s*([0-9]{1,15}(\.[0-9]{1,9})?\s*[a-zA-Z]{0,20}\s*){1,6}$"},
     ]
 }
-"""Durations as they are written: a number of seconds, or numbers with units."""
+"""Durations as written: a number of seconds, or numbers with units."""
 SIZE_SCHEMA: Final[JsonSchemaValue] = {
     "anyOf": [
         {"type": "number", "minimum": 0},
         {"type": "string", "pattern": r"^\s*[0-9]{1,15}(\.[0-9]{1,9})?\s*([kKmMgGtT]?[iI]?[bB]|[bB]ytes?)?\s*$"},
     ]
 }
-"""Sizes as they are written: a number of bytes, or a number with a unit."""
+"""Sizes as written: a number of bytes, or a number with a unit."""
 MOMENT_SCHEMA: Final[JsonSchemaValue] = {
     "type": "string",
     "pattern": r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?$",
 }
-"""Dates as they are written, with a time or without."""
+"""Dates as written, with or without a time."""
 
 Duration = Annotated[
     timedelta,
@@ -198,6 +198,8 @@ FolderName = Annotated[
     WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$"}),
 ]
 FileName = Annotated[str, Field(max_length=1000), AfterValidator(str.strip)]
+OneOrSeveral = BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+"""Lets one text be written in place of a list."""
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
 DeliveryAddress = Annotated[str, Field(max_length=1000), AfterValidator(_delivery_address)]
@@ -218,15 +220,15 @@ class TopicWords(Section):
 
     @property
     def has_words(self) -> bool:
-        """Whether keywords, entities or documents say what the crawl is about."""
+        """Whether keywords, entities or documents describe the subject."""
         return bool(self.keywords or self.entities or self.documents)
 
 
 class Event(Section):
-    """A span of time that the crawl is about, both ends included, in UTC.
+    """A span of time that the crawl is about, including both ends, in UTC.
 
-    ``lead`` and ``cool_down`` are half-lives before and after it; for ``grace`` after its end nothing counts less than
-    half.
+    ``lead`` and ``cool_down`` are half-lives before and after it; during ``grace`` after its end nothing counts less
+    than half.
     """
 
     start: Moment = Field(examples=["2024-05-01"])
@@ -245,7 +247,7 @@ class Event(Section):
 
 
 class Traps(Section):
-    """The bounds beyond which a part of a site counts as endless; 0 is no bound."""
+    """The limits beyond which a part of a site counts as endless; 0 means no limit."""
 
     pages: Annotated[Count, Field(le=10**6)] = Field(default=30, examples=["100"])
     repeats: Annotated[Count, Field(le=100)] = Field(default=2, examples=["2"])
@@ -257,7 +259,7 @@ class Traps(Section):
 
 
 class Limits(Section):
-    """The limits of the crawl; 0 is no limit, except for ``requisite_bytes``, where it allows none.
+    """The limits of the crawl; 0 means no limit, except for ``requisite_bytes``, where it allows none.
 
     ``stream_lines`` is the highest resolution chosen from a stream.
     """
@@ -278,9 +280,9 @@ class Limits(Section):
 
 
 class Archive(Section):
-    """Settings of the archive files, which do not affect what is collected. ``reserve``: None default, 0 nothing.
+    """Settings of the archive files, which do not affect what is collected. ``reserve``: None is the default, 0 none.
 
-    ``redact`` masks what would let others log in, in the records of sites that the crawl has credentials for.
+    ``redact`` masks what would let others log in, in the records of sites for which the crawl has credentials.
     """
 
     target: DeliveryAddress = Field(default="", examples=["s3://bucket/crawls"])
@@ -292,8 +294,7 @@ class Archive(Section):
 class DomainPoliteness(Section):
     """The exceptions from ``Politeness`` for one domain or host; None keeps the general value.
 
-    ``pages`` and ``bytes`` are its budgets, ``depth`` the greatest number of links from a seed to its pages; None is no
-    bound.
+    ``pages`` and ``bytes`` are its budgets, ``depth`` the most links from a seed to its pages; None means no limit.
     """
 
     delay: Duration | None = Field(default=None, examples=["5 s"])
@@ -305,14 +306,14 @@ class DomainPoliteness(Section):
 
 
 AS_ALL: Final = DomainPoliteness()
-"""The exceptions of a domain that has none."""
+"""The exceptions of a domain without any."""
 
 
 class Politeness(Section):
-    """The politeness towards servers. A site's Crawl-delay is used instead of ``delay`` where it is longer.
+    """The politeness towards servers. If a site's Crawl-delay is longer than ``delay``, it is used instead.
 
     After a slow response the delay is its duration times ``delay_factor``; 0 disables this. ``domains`` are by host
-    name and include all hosts below; the longest matching name is used.
+    name and include all subdomains; the longest matching name is used.
     """
 
     delay: Duration = Field(default=timedelta(seconds=1), examples=["2 s"])
@@ -328,7 +329,7 @@ class Politeness(Section):
     def of(self, host: str) -> tuple[str, DomainPoliteness]:
         """Return the name that matches a host, and its exceptions.
 
-        An empty name, and no exceptions, where none does.
+        Without a match, the name is empty and there are no exceptions.
         """
         name = host.rstrip(".") if self.domains else ""
         while name:
@@ -346,7 +347,7 @@ class Politeness(Section):
 
 
 class Endpoint(Section):
-    """The IP address to connect to for a host, and the port where it is not the URL's."""
+    """The IP address to connect to for a host, and the port if it differs from the URL's."""
 
     address: str
     port: int | None = None
@@ -378,7 +379,7 @@ class Endpoint(Section):
 class Network(Section):
     """How hosts are reached. Private, loopback and link-local IP addresses are refused by default.
 
-    ``proxy`` is for all hosts. ``hosts`` are by host name and include all hosts below; the longest matching name is
+    ``proxy`` is for all hosts. ``hosts`` are by host name and include all subdomains; the longest matching name is
     used.
     """
 
@@ -413,8 +414,8 @@ class BrowserSection(Section):
     """Which pages are rendered in a browser after they were fetched: those that scripts make.
 
     ``pages`` are always rendered and ``never`` are not, whatever ``use`` says; ``never`` takes precedence.
-    ``page_time`` bounds one rendering, ``at_once`` the number of renderings of one worker at a time. ``under_login``
-    says whether behaviours may send anything on sites that the crawl has credentials for.
+    ``page_time`` limits one rendering, ``at_once`` the number of renderings of one worker at a time. ``under_login``
+    says whether behaviours may send anything on sites for which the crawl has credentials.
     """
 
     use: Literal["auto", "always", "never"] = Field(default="auto", examples=["always"])
@@ -443,11 +444,11 @@ _FIELD_TEXT = re.compile(r"[\x20-\x7e\x80-\xff]*")
 _OWN_HEADERS = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "user-agent", "accept-encoding", "te", "upgrade"}
 )
-"""Headers that are the client's own, or that say who crawls."""
+"""Headers that the client sets itself, or that identify the crawler."""
 
 
 def names_a_secret(name: str) -> bool:
-    """Return whether a form's field or a header is one for a secret, by its name.
+    """Return whether the name of a form's field or a header is one for a secret.
 
     >>> names_a_secret("user_password"), names_a_secret("username"), names_a_secret("X-Api-Key")
     (True, False, True)
@@ -486,18 +487,18 @@ def _sign(text: str) -> str:
 
 
 class Account(Section):
-    """The user of a host that asks by HTTP authentication, basic or digest as the host demands."""
+    """The user of a host that requires HTTP authentication, basic or digest as the host demands."""
 
     user: str = Field(max_length=1000, examples=["archivist"])
     password: Secret = Field(examples=["{env: HOST_PASSWORD}"])
 
 
 class Login(Section):
-    """A form to log in by, once for its whole site.
+    """A form for logging in, once for its whole site.
 
-    ``fields`` are what is filled in, by the names of the form's fields; all others keep what the page gives them.
-    ``logged_in`` tells a page that is shown to those who are logged in. ``page`` is one on which it can be looked
-    for, where the login does not lead to one.
+    ``fields`` are what is filled in, by the names of the form's fields; all others keep the values on the page.
+    ``logged_in`` identifies a page that is shown to users who are logged in. ``page`` is a page on which to look for
+    it, if the login does not lead to one.
     """
 
     url: WebUrl = Field(examples=["https://forum.example.org/login"])
@@ -512,7 +513,7 @@ class Login(Section):
 class SessionNetwork(Network):
     """The network section, including everything by which sites can recognise a crawl.
 
-    ``secrets_over_http`` names hosts that may be sent secrets without encryption.
+    ``secrets_over_http`` names hosts to which secrets may be sent without encryption.
     """
 
     cookies: Literal["keep", "off"] = Field(default="keep", examples=["off"])

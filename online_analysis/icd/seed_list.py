@@ -1,4 +1,4 @@
-"""Reads seeds from a pasted list: URLs among bullets, links of Markdown and HTML, columns of tables, and prose."""
+"""Read seeds from a pasted list: URLs among bullets, links of Markdown and HTML, columns of tables, and prose."""
 
 import csv
 import html
@@ -25,7 +25,7 @@ _MARKDOWN = re.compile(
 )
 _WITH_SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,15}):(?=//|\\\\|\[?/)[^\s<>\"“”„«»]+")
 _SLASHES = re.compile(r"^(https?):[/\\\\]+", re.IGNORECASE)
-"""One slash or many: browsers take them for two (WHATWG URL, special schemes)."""
+"""One or more slashes: browsers treat any number as two (WHATWG URL, special schemes)."""
 _GAPS = re.compile(r"[\s,;|<>\"“”„«»]+")
 _NUMBERED = re.compile(r"^\W*\d{1,6}[.)]?\s")
 _NEXT_ONE = re.compile(r"[,;|]+(?=https?:|www\.|$)", re.IGNORECASE)
@@ -45,9 +45,9 @@ _DELIMITERS: Final = "\t;,|"
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line of a list that is not read as it is written, counted from 1; ``reason`` completes a sentence about it.
+    """A line of a list that is not read as written, counted from 1; ``reason`` continues a sentence about it.
 
-    With ``is_again`` all that is left out of it is an address that an earlier line has.
+    With ``is_again``, the only thing left out of it is a URL that an earlier line has.
     """
 
     line: int
@@ -58,10 +58,10 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True)
 class SeedList:
-    """The seeds of a list in its order, each once in canonical spelling, and the refused lines.
+    """The seeds of a list in order, each once in canonical spelling, and the refused lines.
 
-    ``beside`` are lines whose words beside an address are not read, cells of tables and labels of links apart, and
-    ``supposed`` those whose address was read with a scheme though its host has no known suffix.
+    ``beside`` are lines with words beside a URL that are not read, except cells of tables and labels of links;
+    ``supposed`` are lines whose URL was read with an added scheme although its host has no known suffix.
     """
 
     seeds: tuple[str, ...] = ()
@@ -76,15 +76,15 @@ class SeedList:
 
 
 class _NoSeedError(ValueError):
-    """Raised where something that looks like a URL is no seed; the message completes the sentence "it ..."."""
+    """Raised when something that looks like a URL is no seed; the message continues a sentence "it ..."."""
 
 
 def read_seed_list(text: str) -> SeedList:
     """Read seeds from pasted text.
 
-    URLs without a scheme are taken for https where their host ends in a public suffix; a line that is nothing but
-    another host with a path is taken for http. Lines that begin with ``#`` are comments. The rest of a line with URLs
-    is not read (``SeedList.beside``); a line without any is refused with a reason.
+    URLs without a scheme are read as https if their host ends in a public suffix; a line that consists only of another
+    host with a path is read as http. Lines that begin with ``#`` are comments. The rest of a line with URLs is not read
+    (``SeedList.beside``); a line without any is refused with a reason.
     """
     is_cut = len(text) > MAX_CHARACTERS
     lines = (text[:MAX_CHARACTERS].rpartition("\n")[0] if is_cut else text).splitlines()
@@ -117,7 +117,7 @@ def read_seed_list(text: str) -> SeedList:
 
 
 def _seeds_of(line: str, delimiter: str) -> tuple[Sequence[str], str]:
-    """Return the addresses of a line, and its words beside them. Raise where it has no address."""
+    """Return the URLs of a line, and the words beside them. Raises ``_NoSeedError`` if it has no URL."""
     if len(line) > MAX_LINE_LENGTH:
         raise _NoSeedError(f"is longer than {MAX_LINE_LENGTH:,} characters; write one address a line")
     if _is_unknown_host(line):
@@ -136,7 +136,7 @@ def _seeds_of(line: str, delimiter: str) -> tuple[Sequence[str], str]:
 
 
 def _words_beside(line: str, addresses: Container[str]) -> str:
-    """Return the words of a line that are none of its addresses, without the number that it has in a list."""
+    """Return the words of a line besides its URLs, without the line's number in a list."""
     rest = _WITH_SCHEME.sub(
         lambda match: " ".join(each for each in _NEXT_ONE.split(match[0]) if each not in addresses), line
     )
@@ -145,7 +145,7 @@ def _words_beside(line: str, addresses: Container[str]) -> str:
 
 
 def _is_unknown_host(line: str) -> bool:
-    """Return whether a line is nothing but a host with a path whose suffix is no public one.
+    """Return whether a line consists only of a host with a path, whose suffix is not a public one.
 
     >>> _is_unknown_host("flood.example/b.html"), _is_unknown_host("flood.example"), _is_unknown_host("example.org/b")
     (True, False, False)
@@ -177,7 +177,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def _delimiter(lines: Iterable[str]) -> str:
-    """Return the delimiter of a table's columns, which most lines have equally often; empty for other text."""
+    """Return the delimiter of a table's columns, which occurs equally often in most lines; empty for other text."""
     rows = [line for line in lines if line.strip()][:200]
     for delimiter in _DELIMITERS if len(rows) > 1 else "":
         number, times = Counter(row.count(delimiter) for row in rows).most_common(1)[0]
@@ -226,7 +226,7 @@ def _seed(candidate: str) -> str:
 
 
 def _trimmed(url: str) -> str:
-    """Cut off punctuation of the sentence around an address, and brackets that it does not open itself.
+    """Cut off punctuation of the sentence around a URL, and brackets that the URL does not open itself.
 
     >>> _trimmed("(https://a.example/b_(c)),"), _trimmed("https://a.example/b).")
     ('https://a.example/b_(c)', 'https://a.example/b')

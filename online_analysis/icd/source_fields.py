@@ -1,6 +1,6 @@
-"""Where URLs come from beside the links of pages, and the queries that a crawl puts to SPARQL endpoints.
+"""Sources of URLs besides the links of pages, and the queries that a crawl sends to SPARQL endpoints.
 
-They are asked by GET, page by page (SPARQL 1.1 Protocol, section 2.1.1).
+They are sent by GET, page by page (SPARQL 1.1 Protocol, section 2.1.1).
 """
 
 import re
@@ -15,14 +15,14 @@ from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.sections import WebUrl
 
 ALL_STATEMENTS: Final = "CONSTRUCT WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o"
-"""The query where none is given: all that the default graph of an endpoint says."""
+"""The default query: everything in the default graph of an endpoint."""
 MAX_URL_LENGTH: Final = 4_000
-"""Characters of the URL of a page; the number of the page comes to them."""
+"""The most characters of the URL of a page, without the number of the page."""
 _LAST_OFFSET: Final = 10**12
 
 
 def _paged_query(query: str) -> str:
-    """Return a query that can be had in pages, without white space around it."""
+    """Return a query that can be split into pages, without surrounding white space."""
     text = query.strip()
     form, problem = _parsed(text)
     if problem:
@@ -42,7 +42,7 @@ def _paged_query(query: str) -> str:
 
 
 def _parsed(query: str) -> tuple[str, str]:
-    """Return the form of a query, or what is wrong with it. Prefixes that endpoints declare by themselves are none."""
+    """Return the form of a query, or what is wrong with it. It must declare prefixes that endpoints predefine."""
     parser = import_module("rdflib.plugins.sparql.parser")  # It takes a second, and few definitions have queries.
     try:
         return str(parser.parseQuery(query)[1].name), ""
@@ -54,7 +54,7 @@ Query = Annotated[str, AfterValidator(_paged_query)]
 
 
 class SparqlSource(Section):
-    """A query and the endpoint that answers it, ``rows`` at a time, in at most ``pages`` times as many rows."""
+    """A query and its endpoint, which is asked for ``rows`` rows at a time, for at most ``pages`` pages."""
 
     endpoint: WebUrl = Field(examples=["https://data.example.org/sparql"])
     query: Query = Field(
@@ -72,14 +72,14 @@ class SparqlSource(Section):
         return self
 
     def url(self, offset: int = 0) -> str:
-        """Return the URL of the page that begins behind ``offset`` rows, in the WHATWG spelling."""
+        """Return the URL of the page that begins after ``offset`` rows, in the WHATWG spelling."""
         url = ada_url.URL(self.endpoint)
         asked = "query=" + quote(f"{self._beginning}{offset}", safe="")
         url.search = f"{url.search.removeprefix('?')}&{asked}" if url.search else asked
         return str(url.href)
 
     def offset(self, url: str) -> int | None:
-        """Return behind how many rows the page of a URL begins; None where it is no page of this query."""
+        """Return after how many rows the page at a URL begins; None if it is no page of this query."""
         asked, own = urlsplit(url), urlsplit(self.endpoint)
         if (asked.scheme, asked.netloc, asked.path) != (own.scheme, own.netloc, own.path):
             return None
@@ -93,7 +93,7 @@ class SparqlSource(Section):
 
 
 class Sources(Section):
-    """The sources of URLs beside the links of pages."""
+    """The sources of URLs besides the links of pages."""
 
     sitemaps: Literal["off", "robots", "guess"] = Field(default="off", examples=["robots"])
     feeds: Literal["off", "linked", "announced"] = Field(default="linked", examples=["announced"])

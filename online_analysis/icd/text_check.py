@@ -1,4 +1,4 @@
-"""Checks the text of an ICD while it is being written, with the results of ``aah icd check`` by field."""
+"""Check the text of an ICD while it is being written, with the results of ``aah icd check`` by field."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,15 +14,15 @@ from online_analysis.icd.reference_files import plugin_names
 from online_analysis.icd.scoring import ANALYSERS
 
 MAX_BYTES: Final = 256_000
-"""How long a text may be that is checked while somebody waits; longer definitions are for ``aah icd check``."""
+"""The most bytes of a text that is checked while somebody waits; longer ones need ``aah icd check``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The mistakes in a text, by the path of the form's field, and those that belong to no such field.
 
-    ``icd`` is the definition, None where there are mistakes. ``unread`` are files that it names and that were not
-    opened: their contents are not part of ``icd``, and may have mistakes.
+    ``icd`` is the definition, None if there are mistakes. ``unread`` are files that it names and that were not opened:
+    their contents are not part of ``icd``, and may have mistakes.
     """
 
     by_field: Mapping[str, tuple[Mistake, ...]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ def checked_definition(text: str, folder: Path | None = None, name: str = "icd.y
 
 
 def within(folder: Path) -> Place:
-    """Return a place for the files of an ICD that only lets files in a folder be opened."""
+    """Return a ``Place`` for the files of an ICD that only allows files in a folder to be opened."""
 
     def place(called: str) -> Path:
         parts = (*PurePosixPath(called).parts, *PureWindowsPath(called).parts)
@@ -106,7 +106,7 @@ def _sorted(mistakes: Iterable[Mistake]) -> Checked:
 
 
 def field_of(name: str) -> str:
-    """Return the path of the form's field that a mistake's field is in, empty where there is none.
+    """Return the path of the form's field that contains a mistake's field; empty if there is none.
 
     >>> field_of("topic.keywords[2]"), field_of("network.proxy"), field_of("scope.dney")
     ('topic.keywords', 'network.proxy.url', '')

@@ -24,9 +24,9 @@ LARGEST = 10**18
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read "90" (seconds), "1.5 s", "12 hours", "1 h 30 min"; raise ValueError for anything else.
+    """Parse "90" (seconds), "1.5 s", "12 hours", "1 h 30 min". Raises ValueError for anything else.
 
-    Months and years are refused, they have no fixed length; so is more than a hundred years.
+    Months and years are refused, because they have no fixed length; so is more than a hundred years.
 
     >>> parse_duration("1 h 30 min")
     datetime.timedelta(seconds=5400)
@@ -38,7 +38,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_duration(duration: timedelta) -> str:
-    """Write a duration so that ``parse_duration`` reads it back.
+    """Return a duration in a form that ``parse_duration`` reads.
 
     >>> format_duration(timedelta(days=2, seconds=1.5))
     '2 d 1.5 s'
@@ -49,7 +49,7 @@ def format_duration(duration: timedelta) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Read "4096" (bytes), "10 MB" (powers of 1000), "2 GiB" (powers of 1024); raise ValueError for anything else.
+    """Parse "4096" (bytes), "10 MB" (powers of 1000), "2 GiB" (powers of 1024). Raises ValueError for anything else.
 
     >>> parse_size("1.5 kB")
     1500
@@ -63,7 +63,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """Write a size so that ``parse_size`` reads it back.
+    """Return a size in a form that ``parse_size`` reads.
 
     >>> format_size(1_500_000_000), format_size(2**20), format_size(7), format_size(0)
     ('1500 MB', '1 MiB', '7', '0')
@@ -75,7 +75,7 @@ def format_size(size: int) -> str:
 
 
 def parse_moment(text: str, *, end: bool = False) -> datetime:
-    """Read an ISO 8601 date or time; without a zone it is UTC. A date is its first second, or its last at an end.
+    """Parse an ISO 8601 date or time, without a zone in UTC. A date means its first second, or its last with ``end``.
 
     >>> parse_moment("2024-05-01", end=True).isoformat()
     '2024-05-01T23:59:59+00:00'

@@ -33,7 +33,7 @@ NOTHING = {"", "~", "null", "Null", "NULL"}
 class Source:
     """The content of one ICD file. ``data`` maps field names to strings, lists, mappings, or None for no value.
 
-    ``what`` is what messages call it; other files that are written like ICDs are read as well.
+    ``what`` is its name in messages; other files that are written like ICDs are read as well.
     """
 
     file: str
@@ -47,16 +47,16 @@ class Source:
         return next((self.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self.lines), 1)
 
     def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
-        """Place a problem in the file."""
+        """Return a mistake at the place of a field in the file."""
         return Mistake(self.file, self.line(path), field_name(path), problem, advice)
 
 
 def read_source(
     content: bytes, file: str, what: str = "an ICD", begin: str = "`id`, `contact`, `seeds`, `topic`"
 ) -> Source:
-    """Read an ICD's bytes. Raises IcdError where they are not readable as YAML.
+    """Read an ICD's bytes. Raises IcdError if they cannot be read as YAML.
 
-    Mistakes that leave the rest readable (a field given twice) are collected in ``Source.mistakes``.
+    Mistakes that leave the rest readable, such as a field given twice, are collected in ``Source.mistakes``.
     """
     text = _decode(content, file)
     source = Source(file, what=what)
@@ -106,7 +106,7 @@ def _line(event: yaml.Event) -> int:
 
 
 class _Builder:
-    """Turns YAML events into values, remembering lines. Nesting is bounded, so is the recursion."""
+    """Builds values from YAML events, remembering lines. Nesting, and so recursion, is bounded."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -182,14 +182,14 @@ class _Builder:
 
 
 WIDEST: Final = 110
-"""Columns of a line; longer lists are written an entry a line."""
+"""Columns of a line; longer lists are written with an entry per line."""
 _ALWAYS_IN_LINES: Final = frozenset({"seeds"})
 _PLAIN: Final = re.compile(r"[^\W_][\w'’./?=&+~%@-]*(?::?[ :/]?[\w'’./?=&+~%@-]+)*")
-"""Texts of which no parser thinks anything but that they are texts."""
+"""Texts that every parser reads as text."""
 
 
 class _Texts(VersionedResolver):
-    """A resolver that treats every plain scalar as text, as the loader of ICDs does."""
+    """A resolver that reads every plain scalar as text, as the loader of ICDs does."""
 
     @property
     def versioned_resolver(self) -> Any:
@@ -198,7 +198,7 @@ class _Texts(VersionedResolver):
 
 
 def plain_value(value: object) -> Value:
-    """Return a value as an ICD is read: texts, lists and mappings. Raise TypeError for one that no ICD has.
+    """Return a value in the form of an ICD that was read: texts, lists and mappings. Raises TypeError for others.
 
     >>> plain_value({"pages": 10, "time": timedelta(hours=2), "forms": True})
     {'pages': '10', 'time': '7200 s', 'forms': 'true'}
@@ -219,7 +219,7 @@ def plain_value(value: object) -> Value:
 
 
 def scalar(text: str) -> str:
-    """Return a text so that the loader reads it back in any position, in quotes where necessary.
+    """Return a text in a form that the loader reads as this text at any place, quoted if necessary.
 
     >>> scalar("solar power"), scalar("200"), scalar("null"), scalar("*://example.org/*"), scalar("a: b")
     ('solar power', '200', '"null"', '"*://example.org/*"', '"a: b"')
@@ -246,7 +246,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_read_back(yaml_text: str, text: str) -> bool:
-    """Return whether the loader of ICDs reads a list of one plain text, beside what YAML 1.2 says of it."""
+    """Return whether the loader of ICDs reads a list with one plain text as that text."""
     try:
         node = loader.compose(yaml_text, Loader=LOADER)
     except loader.YAMLError:
@@ -269,7 +269,7 @@ def in_flow(value: Value) -> str:
 
 
 def after_name(name: str, value: Value, column: int) -> str:
-    r"""Return what follows ``name:`` in a block whose names stand in a column; lines end with a line feed each.
+    r"""Return what follows ``name:`` in a block whose names begin in ``column``; each line ends with a line feed.
 
     >>> after_name("pages", "10", 2), after_name("seeds", ["http://a.test/"], 0)
     (' 10', '\n  - http://a.test/')
@@ -288,7 +288,7 @@ def after_name(name: str, value: Value, column: int) -> str:
 
 
 def after_dash(value: Value, column: int) -> str:
-    """Return what follows the dash of an entry of a list, where dashes stand in a column."""
+    """Return what follows the dash of a list entry whose dash is in ``column``."""
     flow = in_flow(value)
     if not isinstance(value, dict) or not value or not _is_wide(flow, column, ""):
         return f" {flow}"
@@ -311,32 +311,32 @@ class Splice:
 
 
 def is_flow(node: yaml.Node) -> bool:
-    """Return whether a list or mapping stands between brackets."""
+    """Return whether a list or mapping is written in brackets."""
     return bool(getattr(node, "flow_style", False))
 
 
 def quotes(node: yaml.Node) -> str:
-    """Return the sign that a scalar begins with, a quote or that of a block of lines; empty for a plain one."""
+    """Return the sign with which a scalar begins, a quote or that of a block of lines; empty for a plain one."""
     return getattr(node, "style", None) or ""
 
 
 class Layout:
-    """A text of YAML; nodes are those of PyYAML's composer for that very text, without anchors and tags."""
+    """A text of YAML; nodes must be those of PyYAML's composer for exactly this text, without anchors and tags."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.newline = "\r\n" if "\r\n" in text else "\n"
 
     def after_key(self, key: yaml.Node) -> int:
-        """Return where the colon of a field ends."""
+        """Return the index after the colon of a field."""
         return self.text.find(":", key.end_mark.index) + 1 or key.end_mark.index
 
     def dash(self, node: yaml.Node) -> int:
-        """Return where the dash is behind which an entry of a list stands."""
+        """Return the index of the dash before an entry of a list."""
         return self.text.rfind("-", 0, node.start_mark.index)
 
     def end(self, node: yaml.Node) -> int:
-        """Return where the content of a node ends, without comments and blank lines that follow."""
+        """Return the index after the content of a node, without comments and blank lines that follow."""
         if isinstance(node, yaml.ScalarNode):
             end = int(node.end_mark.index)
             return len(self.text[:end].rstrip()) if quotes(node) in {"|", ">"} else end
@@ -348,22 +348,22 @@ class Layout:
         return max(self.end(last[1]), self.after_key(last[0]))
 
     def line_start(self, index: int) -> int:
-        """Return where the line of an index begins."""
+        """Return the index at which the line of an index begins."""
         return self.text.rfind("\n", 0, index) + 1
 
     def line_end(self, index: int) -> int:
-        """Return where the line of an index ends, before its line feed."""
+        """Return the index at which the line of an index ends, before its line feed."""
         found = self.text.find("\n", index)
         if found < 0:
             return len(self.text)
         return found - self.text.endswith("\r", index, found)
 
     def written(self, text: str) -> str:
-        """Return lines that end as those of the text do."""
+        """Return lines with the line ends of the text."""
         return text.replace("\n", self.newline)
 
     def cuts(self, node: yaml.Node, kept: Collection[int]) -> list[Splice]:
-        """Return what cuts the fields or entries of a node that are not kept, of which there is one at least."""
+        """Return the replacements that remove the fields or entries of a node that are not ``kept``; one must be."""
         spans = [self._span(node, each) for each in node.value]
         gone = [place for place in range(len(spans)) if place not in kept]
         if not is_flow(node):
@@ -392,7 +392,7 @@ class Layout:
         return Splice(line, after, "")
 
     def _cut_in_flow(self, spans: Sequence[tuple[int, int]], place: int, *, is_last: bool) -> Splice:
-        """Cut an entry with the comma after it, or with the one before it where no entry that is kept follows."""
+        """Cut an entry with the comma after it, or with the one before it if no kept entry follows."""
         start, end = spans[place]
         if not is_last:
             return Splice(start, spans[place + 1][0], "")
@@ -400,10 +400,10 @@ class Layout:
         return Splice(start if "#" in self.text[begin:start] else begin, end, "")
 
     def is_blank(self, index: int) -> bool:
-        """Return whether nothing stands on the line of an index."""
+        """Return whether the line of an index is blank."""
         return not self.text[self.line_start(index) : self.line_end(index)].strip()
 
     def indentation(self, index: int) -> int:
-        """Return how many spaces the line of an index begins with."""
+        """Return with how many spaces the line of an index begins."""
         line = self.text[self.line_start(index) : self.line_end(index)]
         return len(line) - len(line.lstrip(" "))

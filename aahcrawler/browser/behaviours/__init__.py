@@ -1,1 +1,1 @@
-"""Behaviours run on a page as the knowledge base describes them: scroll, open, dismiss, play."""
+"""Run behaviours on a page as the knowledge base describes them: scroll, open, dismiss, play."""

@@ -1,4 +1,4 @@
-"""Runs behaviours on a page, within bounds."""
+"""Run behaviours on a page, within limits."""
 
 import asyncio
 import json
@@ -14,42 +14,42 @@ from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 
 
 class PageLostError(Exception):
-    """Raised where the document is gone, because the page was reloaded, or does not respond."""
+    """Raised when the document is gone because the page was reloaded, or when it does not respond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a visit has used up so far, and how many requests were refused because of their method."""
+    """What a visit has used so far, and how many requests were refused because of their method."""
 
     bytes: int = 0
     requests: int = 0
     refused_methods: int = 0
     under_way: int = 0
-    """Requests that have no whole answer yet."""
+    """How many requests have no complete response yet."""
 
 
 class ActingPage(Protocol):
     """A page on which behaviours can act."""
 
     async def evaluate(self, expression: str, frame: str = "") -> object:
-        """Return the JSON value of an expression of JavaScript, awaited where it is a promise.
+        """Return the JSON value of a JavaScript expression; a promise is awaited.
 
-        It is evaluated in an isolated world that the page's scripts cannot reach, the same world for all calls on a
-        document. ``frame`` is one of ``frames``, empty for the main one. Raises `PageLostError` where the document is
-        gone, or where the expression fails.
+        The expression is evaluated in an isolated world that the page's scripts cannot reach, the same world for all
+        calls on a document. ``frame`` is one of ``frames``, empty for the main one. Raises `PageLostError` if the
+        document is gone or the expression fails.
         """
         ...
 
     async def frames(self) -> Sequence[str]:
-        """Return the names of the frames within the page, including those of other sites."""
+        """Return the names of the frames within the page, including those from other sites."""
         ...
 
     async def wait_for_quiet(self, seconds: float) -> None:
-        """Return once no request has been in progress for some tenths of a second, after ``seconds`` at the latest."""
+        """Return once no request has been in progress for some tenths of a second, but after at most ``seconds``."""
         ...
 
     def spent(self) -> Spent:
-        """Return what the visit has used up so far."""
+        """Return what the visit has used so far."""
         ...
 
 
@@ -67,7 +67,7 @@ class PageActs:
         self._page = page
 
     async def take(self, act: str, said: Mapping[str, object] | None = None, frame: str = "") -> Found:
-        """Perform one act of the script library and return its result; the library is injected where it is missing."""
+        """Perform one act of the script library and return its result, injecting the library if it is missing."""
         call = f"globalThis.aahActs?.{act} instanceof Function ? aahActs.{act}({json.dumps(said or {})}) : '{_ABSENT}'"
         found = await self._page.evaluate(call, frame)
         if found == _ABSENT:
@@ -79,7 +79,7 @@ class PageActs:
 
 
 def meant(behaviour: Behaviour, step: BehaviourStep) -> dict[str, object]:
-    """Return the parameters of an act, taken from its step."""
+    """Return the parameters of a step's act."""
     return {
         "selectors": [{"css": each.css, "xpath": each.source} for each in step.selectors],
         "words": plain_words(step.words),
@@ -88,7 +88,7 @@ def meant(behaviour: Behaviour, step: BehaviourStep) -> dict[str, object]:
 
 
 def plain_words(words: Sequence[str]) -> list[str]:
-    """Return words as the library compares them: letters alone, single blanks.
+    """Return words in the form in which the library compares them: only letters, single blanks.
 
     >>> plain_words(["no, thanks", "don't accept"])
     ['no thanks', 'don t accept']
@@ -97,7 +97,7 @@ def plain_words(words: Sequence[str]) -> list[str]:
 
 
 def number_in(found: Found, name: str) -> int:
-    """Return a number from an act's result, 0 where it is missing."""
+    """Return a number from an act's result; 0 if it is missing."""
     value = found.get(name)
     return int(value) if isinstance(value, int | float) else 0
 
@@ -125,21 +125,21 @@ REFUSED = "refused"
 LOST = "lost"
 
 _RANKS = (LOST, TIME, BYTES, REQUESTS, STEPS, REFUSED, NOTHING_MORE, DONE)
-"""Why a behaviour ended is what its steps ended with, that which comes first here."""
+"""The possible ends of steps by rank: a behaviour's end is the one of its steps' ends that comes first here."""
 
 _MIN_STEPS = 3
 _MIN_SECONDS = 1.5
-"""What a behaviour leaves to each one that comes after it, or a twentieth of the bounds where that is less."""
+"""The seconds that a behaviour leaves to each later one, unless a twentieth of the limit is less."""
 _BATCH = 10
-"""Elements that are opened before the page is waited for."""
+"""How many elements are opened before waiting for the page."""
 _SCREENS = 8
-"""Parts of a window's height that are scrolled before the outside looks at the bounds."""
+"""How many parts of a window's height are scrolled before the limits are checked again."""
 _QUIET = 5.0
-"""Seconds that the page is waited for after one act, at most."""
+"""The most seconds to wait for the page after one act."""
 _PATIENCE = 0.5
-"""Seconds that are waited once more where nothing came of an act."""
+"""How many seconds to wait once more if an act had no effect."""
 _LAST = 2.0
-"""Seconds for stopping what plays, when the time of the behaviours is over."""
+"""How many seconds stopping media may take after the behaviours' time is over."""
 
 
 async def run_behaviours(
@@ -147,8 +147,8 @@ async def run_behaviours(
 ) -> tuple[BehaviourInfo, ...]:
     """Run behaviours in order, and return what each did and why it ended.
 
-    ``bounds`` hold for all of them together; bytes and requests that the visit has used before count as well. They end
-    where the page is lost (``lost``). Other errors of the page, such as a crash, are raised. Afterwards, ``put_back``
+    ``bounds`` apply to all of them together, including bytes and requests that the visit has used before. If the page
+    is lost, they end with ``lost``. Other errors of the page, such as a crash, are raised. Afterwards, ``put_back``
     restores what the page has shown and removed again.
     """
     run = _Run(page, bounds, [(each, step) for each in behaviours for step in each.steps if step.act is Act.OPEN])
@@ -165,7 +165,7 @@ _T = TypeVar("_T")
 class PutBack:
     """How many elements were put back, and how many removals and changes could not be undone.
 
-    A removal or change is not undone beyond the bounds or the time, or where its place is gone.
+    A removal or change is not undone if the limits or the time are exceeded, or its place is gone.
     """
 
     returned: int
@@ -173,18 +173,18 @@ class PutBack:
 
 
 async def put_back(page: ActingPage, seconds: float) -> PutBack:
-    """Put back into the document what the page has shown and removed during behaviours, for ``seconds`` at most.
+    """Restore elements that the page showed and removed during behaviours, for at most ``seconds``.
 
-    Must be called once no script of the page runs any more, before the document is taken: scripts of lists would remove
-    it again, since what comes back moves what is in view. It may be called again if scripts were interrupted meanwhile.
-    Raises what ``ActingPage.evaluate`` raises.
+    Call this when no script of the page runs any more, before capturing the document: scripts of lists would remove the
+    elements again, because restoring moves what is in view. It may be called again if scripts were interrupted
+    meanwhile. Raises what ``ActingPage.evaluate`` raises.
     """
     found = await PageActs(page).take("putBack", {"milliseconds": 1000 * seconds})
     return PutBack(number_in(found, "returned"), number_in(found, "dropped"))
 
 
 class _EndedError(Exception):
-    """Raised where no further step is taken; ``reason`` is one of those above."""
+    """Raised to take no further step; ``reason`` is one of those above."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -219,7 +219,7 @@ class _Run:
         }
 
     async def behave(self, behaviour: Behaviour, waiting: int) -> BehaviourInfo:
-        """Take the steps of one behaviour, sharing what is left of the bounds with those that come after it."""
+        """Take the steps of one behaviour, leaving a share of the limits to the later ones."""
         count, ends = _Count(), set[str]()
         self._until = self._end - waiting * min(_MIN_SECONDS, self._bounds.seconds / 20)
         self._left = self._bounds.steps - self._taken - waiting * min(_MIN_STEPS, self._bounds.steps // 20)
@@ -260,7 +260,7 @@ class _Run:
         return STEPS
 
     async def _to_end(self, said: Mapping[str, object]) -> bool:
-        """Scroll to the present end of the page; return whether anything scrolls."""
+        """Scroll to the current end of the page; return whether anything scrolls."""
         self._spend()
         while True:
             self._check()
@@ -282,13 +282,13 @@ class _Run:
                 return True
 
     async def _calm(self) -> None:
-        """Wait for the content that comes into view, on a page that removes what is out of view."""
+        """On a page that removes what is out of view, wait for the content that comes into view."""
         await self._take("calm", {"least": 150, "most": 1000})
         if self._page.spent().under_way:
             await self._quiet(_QUIET)
 
     async def _open_passing(self) -> None:
-        """Open collapsed content while it is in the document, on a page that removes what is out of view."""
+        """On a page that removes what is out of view, open collapsed content while it is in the document."""
         for behaviour, step in self._folded:
             found = await self._take("open", {**meant(behaviour, step), "most": _BATCH})
             if number_in(found, "clicked"):
@@ -361,10 +361,10 @@ class _Run:
             raise _EndedError(LOST) from error
 
     async def _came(self, *, scrolled: bool = False) -> bool:
-        """Return whether anything new came.
+        """Return whether new content has come.
 
-        After scrolling, it counts as new, too, that the page grew, or that it turns out only now that it removes what
-        is out of view: what was passed by has to be shown again.
+        After scrolling, it also counts if the page grew, or if the page now turns out to remove what is out of view,
+        because what was passed must then be shown again.
         """
         found = await self._take("measure")
         passed_by = found.get("vanishing") and not self._vanishing

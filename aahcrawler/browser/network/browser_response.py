@@ -1,4 +1,4 @@
-"""One response on its way to the browser, with message framing of the proxy's own."""
+"""One response on its way to the browser; the proxy frames its messages itself."""
 
 import asyncio
 import re
@@ -13,10 +13,10 @@ _PIECE = 1 << 16
 
 
 class ResponseQueue:
-    """A queue in memory up to a bound, then in an unlinked temporary file.
+    """A queue in memory up to a limit, then in an unlinked temporary file.
 
-    ``put`` never waits, so that a slow reader does not delay the writer. The order is kept, since once the file is
-    used, all goes to it until it has been read to its end.
+    ``put`` never waits, so that a slow reader does not delay the writer. The order is kept: once the file is used,
+    everything goes to it until it has been read to its end.
     """
 
     def __init__(self, memory_bytes: int, file_bytes: int) -> None:
@@ -31,7 +31,7 @@ class ResponseQueue:
         self._changed = asyncio.Event()
 
     def put(self, piece: bytes) -> bool:
-        """Add bytes; return whether there was room. Must not be called after ``end``."""
+        """Add bytes; return whether there was space. Must not be called after ``end``."""
         if self._file is None and self._size < self._memory_bytes:
             self._pieces.append(piece)
             self._size += len(piece)
@@ -46,7 +46,7 @@ class ResponseQueue:
         self._changed.set()
 
     async def get(self) -> bytes:
-        """Return the next bytes, b"" at the end."""
+        """Return the next bytes; b"" at the end."""
         while True:
             if self._pieces:
                 piece = self._pieces.popleft()
@@ -60,7 +60,7 @@ class ResponseQueue:
             await self._changed.wait()
 
     def discard(self) -> None:
-        """Drop what nobody will read."""
+        """Drop bytes that nobody will read."""
         self._pieces.clear()
         self._size = 0
         if self._file is not None:
@@ -110,7 +110,7 @@ _HOP = frozenset(
 def end_to_end(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Return the fields without the hop-by-hop ones (RFC 9110, section 7.6.1), the others in their order and case.
 
-    Fields that Connection names stay: a browser ignores such names, and should see what it would see without a proxy.
+    Fields named in Connection stay: a browser ignores such names, and should see what it would see without a proxy.
     """
     return tuple((name, value) for name, value in headers if name.lower() not in _HOP)
 
@@ -122,10 +122,10 @@ MEBIBYTE = 1 << 20
 class ProxyBounds:
     """The limits of one browser's use of the proxy.
 
-    ``connections`` may be open at once, further ones are closed; ``requests`` may be in progress at once, further ones
-    wait. A request has ``head_bytes`` and ``body_bytes`` at most and arrives within ``request_seconds``; a connection
-    may be idle for ``idle_seconds``. Of a response that the browser reads too slowly, ``memory_bytes`` are buffered in
-    memory and ``file_bytes`` in a file; then it is cut.
+    At most ``connections`` may be open at once; further ones are closed. At most ``requests`` may be in progress at
+    once; further ones wait. A request has at most ``head_bytes`` and ``body_bytes`` and must arrive within
+    ``request_seconds``; a connection may be idle for ``idle_seconds``. If the browser reads a response too slowly,
+    ``memory_bytes`` of it are buffered in memory and ``file_bytes`` in a file; then it is cut.
     """
 
     connections: int = 256
@@ -139,10 +139,9 @@ class ProxyBounds:
 
 
 FAILED = b"HTTP/1.1 502 Failed\r\nContent-Length: 1\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
-"""What stands for a request that got no answer: Chromium takes it for a network error (two lengths), and asks no more.
+"""What is sent if a request gets no response: Chromium treats it as a network error (two lengths), and does not retry.
 
-An error status would be an answer that scripts can read, and a connection that closes without a word makes Chromium
-send the request again.
+Scripts could read an error status, and if a connection closes without a word, Chromium sends the request again.
 """
 
 _BODILESS = frozenset({204, 304})
@@ -150,7 +149,7 @@ _PROXY_LOGIN = 407
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _MAX_LENGTH = 18
-"""Digits of a length; more is none."""
+"""The most digits of a valid length."""
 
 
 class BrowserResponse:
@@ -177,7 +176,7 @@ class BrowserResponse:
 
     @property
     def failed(self) -> str:
-        """The word for why the browser gets no complete response, empty where it does."""
+        """The word for why the browser gets no complete response; empty if it does."""
         return self._failed
 
     def begin(self, status: int, reason: str, headers: Sequence[tuple[str, str]]) -> None:
@@ -221,13 +220,13 @@ class BrowserResponse:
             self._complete()
 
     def fail(self, reason: str) -> None:
-        """Break the response off, unless it is complete; the first reason counts."""
+        """Break the response off, unless it is complete; the first reason is kept."""
         if not self.whole:
             self._failed = self._failed or reason
             self._queue.end()
 
     def abandon(self) -> None:
-        """Note that the browser is gone, or has received everything."""
+        """Record that the browser is gone, or has received everything."""
         self.abandoned = True
         self._queue.end()
         self._queue.discard()
@@ -235,7 +234,7 @@ class BrowserResponse:
     async def send(self, writer: StreamWriter) -> bool:
         """Write the response as it comes; return whether the connection can carry another one.
 
-        Raises ``OSError`` where the browser closes it.
+        Raises ``OSError`` if the browser closes it.
         """
         while piece := await self._queue.get():
             writer.write(piece)
@@ -253,7 +252,7 @@ class BrowserResponse:
             self.fail("slow browser")
 
     def _fields(self, headers: Sequence[tuple[str, str]]) -> list[str]:
-        """Return the lines of the fields, dropping any that could end the head or change the body's framing."""
+        """Return the lines of the fields, without any that could end the head or change the body's framing."""
         framed = self._left is not None or self._bodiless
         kept = [
             (name, value)

@@ -28,17 +28,17 @@ from aahcrawler.wire.errors import InvalidRequestError
 from aahcrawler.wire.request import Target, target_of
 
 HOSTS = 256
-"""The hosts whose certificates are kept; that of one more is made again when it is asked for."""
+"""How many hosts' certificates are kept; others are made again when needed."""
 _VALIDITY = timedelta(days=2)
 _CLOCKS = timedelta(hours=1)
 _MAX_NAME_LENGTH = 64
-"""Characters of a common name (RFC 5280, appendix A.1)."""
+"""The most characters of a common name (RFC 5280, appendix A.1)."""
 
 
 class ProxyKey:
-    """A key that lives as long as one browser; it is kept in memory only, and nothing else trusts it.
+    """A key for one browser, kept in memory only; nothing else trusts it.
 
-    Each host gets its own self-signed certificate, so that the key is no certificate authority that could be misused.
+    Each host gets its own self-signed certificate, so the key is no certificate authority that could be misused.
     """
 
     def __init__(self, key: ec.EllipticCurvePrivateKey) -> None:
@@ -53,12 +53,12 @@ class ProxyKey:
 
     @property
     def spki_hash(self) -> str:
-        """The SHA-256 of the public key in base64, as ``--ignore-certificate-errors-spki-list`` takes it."""
+        """The SHA-256 of the public key in base64, as ``--ignore-certificate-errors-spki-list`` expects it."""
         public = self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         return b64encode(sha256(public).digest()).decode("ascii")
 
     def context(self, host: str) -> ssl.SSLContext:
-        """Return the TLS context of a server for a host.
+        """Return the TLS context with which to serve a host.
 
         ``host`` is an ASCII name or an IP address without brackets.
         """
@@ -129,9 +129,9 @@ class Incoming:
 
 
 class RequestReader:
-    """Reads requests from a connection, each with its body, within bounds.
+    """Reads requests from a connection, each with its body, within limits.
 
-    No request is read before the previous one has been answered.
+    No request is read before the previous one has its response.
     """
 
     def __init__(self, stream: StreamReader, bounds: ProxyBounds) -> None:
@@ -141,13 +141,13 @@ class RequestReader:
 
     @property
     def ahead(self) -> bool:
-        """Whether more bytes have come than those of the requests read."""
+        """Whether more bytes have arrived than the requests read so far consist of."""
         return bool(self._ahead)
 
     async def next(self) -> Incoming | None:
-        """Return the next request; None where the browser closes the connection, or is silent for too long.
+        """Return the next request; None if the browser closes the connection, or is silent for too long.
 
-        Raises ``RequestRefusedError`` where the bytes are no request, or exceed a bound.
+        Raises ``RequestRefusedError`` if the bytes are no request, or exceed a limit.
         """
         try:
             if not self._ahead:
@@ -195,7 +195,7 @@ class RequestReader:
 
 
 def _unambiguous(head: h11.Request) -> h11.Request:
-    """Return a head whose body can end in one place only (RFC 9112, section 6.3).
+    """Return the head if its body can end in one place only (RFC 9112, section 6.3).
 
     Raises ``RequestRefusedError`` for any other head.
     """
@@ -210,7 +210,7 @@ def _incoming(head: h11.Request, body: bytes, keeps_alive: bool) -> Incoming:
 
 
 def tunnel_target(incoming: Incoming) -> Target:
-    """Return the target of a CONNECT request. Raises ``RequestRefusedError`` where it is no host and port."""
+    """Return the target of a CONNECT request. Raises ``RequestRefusedError`` if it is not a host and port."""
     authority = incoming.target
     target = _target(f"https://{authority}/")
     if target.path != "/" or "@" in authority or not authority.rpartition(":")[2].isdigit():
@@ -221,8 +221,8 @@ def tunnel_target(incoming: Incoming) -> Target:
 def browser_request(incoming: Incoming, tunnel: Target | None) -> BrowserRequest:
     """Return a request as the page made it; its URL is composed of its target and that of its tunnel.
 
-    Raises ``RequestRefusedError`` for a target that is no http URL or, within a tunnel, no path, and where Host differs
-    from the URL's.
+    Raises ``RequestRefusedError`` if the target is no http URL or, within a tunnel, no path, or if Host differs from
+    the URL's.
     """
     if incoming.upgrades:
         raise RequestRefusedError("websocket")
@@ -234,13 +234,9 @@ def browser_request(incoming: Incoming, tunnel: Target | None) -> BrowserRequest
         valid = incoming.target.startswith("/")
     if not valid or incoming.method == CONNECT:
         raise RequestRefusedError("malformed request")
-    if _target(f"{target.origin.scheme}://{incoming.host}/") != _root(target):
+    if _target(f"{target.origin.scheme}://{incoming.host}/") != Target(target.origin, target.authority, "/"):
         raise RequestRefusedError("another host")
     return BrowserRequest(target.url, incoming.method, end_to_end(incoming.headers), incoming.body)
-
-
-def _root(target: Target) -> Target:
-    return Target(target.origin, target.authority, "/")
 
 
 def _target(url: str) -> Target:
@@ -251,14 +247,14 @@ def _target(url: str) -> Target:
 
 
 Peer = tuple[str, int]
-"""Address and port of the other end of a connection."""
+"""IP address and port of the other end of a connection."""
 _logger = logging.getLogger(__name__)
 
 
 class Served:
     """Passes requests to an upstream, a limited number at once.
 
-    Counts them, and those without a whole response by reason.
+    Counts the requests, and by reason those without a complete response.
     """
 
     def __init__(self, upstream: Upstream, bounds: ProxyBounds, accepts: Callable[[Peer], bool]) -> None:
@@ -271,7 +267,7 @@ class Served:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What was refused or failed, by reason: the upstream's own, and the proxy's (``websocket``, ``tunnel``)."""
+        """Counts of refusals and failures by reason: the upstream's reasons, and ``websocket`` and ``tunnel``."""
         return dict(self._counts)
 
     def refuse(self, reason: str) -> None:
@@ -335,9 +331,9 @@ class RecordingProxy:
 
     @asynccontextmanager
     async def serving(self, upstream: Upstream, accepts: Callable[[Peer], bool] = _anyone) -> AsyncIterator[Served]:
-        """Have an upstream answer all requests within the context; at its end they and their connections are cut.
+        """Have an upstream answer all requests within the context; then cancel them and cut their connections.
 
-        ``accepts`` says whose connections are accepted. One upstream is served at a time.
+        ``accepts`` says whose connections are accepted. Only one upstream is served at a time.
         """
         if self._served is not None:
             raise RuntimeError("the recording proxy serves another visit")
@@ -353,7 +349,7 @@ class RecordingProxy:
             await served.end()
 
     async def open(self) -> None:
-        """Start listening unless done before; ``serving`` calls it."""
+        """Start listening, unless already done; ``serving`` calls this."""
         if self._server is None:
             self._server = await asyncio.start_server(self._connected, sock=self._listener, backlog=_BACKLOG)
 
@@ -386,17 +382,17 @@ class RecordingProxy:
 
 
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-"""The answer to what is no request of a page: a tunnel that leads nowhere, a WebSocket."""
+"""The response to requests that no page makes: a tunnel to nowhere, a WebSocket."""
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _CLOSE_SECONDS = 1.0
 
 
 class _NoTunnelError(Exception):
-    """Raised where the browser does not speak TLS within a tunnel."""
+    """Raised when the browser does not speak TLS within a tunnel."""
 
 
 class ProxyConnection:
-    """Serves the requests of one connection, as long as one upstream is served."""
+    """Serves the requests of one connection, as long as its upstream is served."""
 
     def __init__(
         self, reader: StreamReader, writer: StreamWriter, key: ProxyKey, bounds: ProxyBounds, served: Served
@@ -409,7 +405,7 @@ class ProxyConnection:
         self._tunnel: Target | None = None
 
     async def run(self) -> None:
-        """Answer requests until there are no more, then close; break off at once when cancelled."""
+        """Answer requests until there are no more, then close; break off at once if cancelled."""
         try:
             await self._converse()
             self._writer.close()
@@ -447,8 +443,8 @@ class ProxyConnection:
     async def _answer(self, request: BrowserRequest) -> bool:
         """Have a request answered; return whether another one may follow.
 
-        Where the browser hangs up, the call of the upstream is cancelled; the upstream decides whether and for how long
-        to go on fetching.
+        If the browser hangs up, the call of the upstream is cancelled; the upstream decides whether and for how long to
+        go on fetching.
         """
         answer = BrowserResponse(request.method, self._bounds)
         asking = self._served.ask(request, answer)
@@ -467,7 +463,7 @@ class ProxyConnection:
 
 
 def _tunnelled(error: ssl.SSLError) -> str:
-    """Return what the browser spoke instead of TLS within a tunnel, judging by the error of the handshake."""
+    """Return what the browser spoke instead of TLS within a tunnel, according to the error of the handshake."""
     reason = error.reason or ""
     if reason == "HTTP_REQUEST":
         return "websocket"  # Chromium opens a tunnel for a WebSocket without TLS, and for no other http.

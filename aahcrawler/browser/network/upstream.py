@@ -10,9 +10,9 @@ from aahcrawler.wire.relay import Relay
 class BrowserRequest:
     """A request as a page makes it.
 
-    ``headers`` are what the browser sent, in its order and case, without hop-by-hop fields (RFC 9110, section 7.6.1).
-    ``resource_type`` and ``initiator`` are as the DevTools protocol names them (``Document``, ``Script``, ``XHR``;
-    ``parser``, ``script``), empty where unknown.
+    ``headers`` are those that the browser sent, in its order and case, without hop-by-hop fields (RFC 9110, section
+    7.6.1). ``resource_type`` and ``initiator`` have the values of the DevTools protocol (``Document``, ``Script``,
+    ``XHR``; ``parser``, ``script``); empty if unknown.
     """
 
     url: str
@@ -24,9 +24,9 @@ class BrowserRequest:
 
 
 class RequestRefusedError(Exception):
-    """Raised where a page's request is refused or gets no response.
+    """Raised when a page's request is refused or gets no response.
 
-    ``reason`` is a word for counts: ``robots``, ``scope``.
+    ``reason`` is a word for counts, such as ``robots`` or ``scope``.
     """
 
     def __init__(self, reason: str) -> None:
@@ -40,7 +40,7 @@ class Upstream(Protocol):
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
         """Answer a request through ``relay``; return when the response has ended.
 
-        Raises ``RequestRefusedError`` where there is no complete response. Nothing else is raised except on
-        cancellation, by which the browser says that it does not want the response any more.
+        Raises ``RequestRefusedError`` if there is no complete response. Nothing else is raised except on cancellation,
+        which means that the browser no longer wants the response.
         """
         ...

@@ -1,1 +1,1 @@
-"""The processes of Chromium: starting them without network access and within bounds, and ending all of them."""
+"""The processes of Chromium: start them without network access and within limits, and end all of them."""

@@ -1,4 +1,4 @@
-"""Starts a browser that can connect to nothing but the sockets it is given, and holds it until it ends."""
+"""Start a browser that can connect only to the given sockets, and watch it until it ends."""
 
 import asyncio
 import contextlib
@@ -31,10 +31,10 @@ from aahcrawler.browser.process.process_tree import descendants, tree_memory
 _logger = logging.getLogger(__name__)
 
 _STARTING = 30.0
-"""Seconds that a browser may take to answer."""
+"""How many seconds a browser may take to respond."""
 _ENDING = 1.0
 _AGAIN = (0.5, 1.0, 2.0, 4.0)
-"""Seconds before each further start of a browser that somebody else has ended while it started."""
+"""Seconds before each further attempt to start a browser that somebody else ended while it started."""
 _FROM_OTHERS = frozenset({signal.SIGKILL, signal.SIGTERM})
 _PIPE_BYTES = 1 << 20
 _SHARED_MEMORY = 1 << 30
@@ -45,7 +45,7 @@ _LAUNCHER = "import sys; sys.path.append(sys.argv.pop(1)); from aahcrawler.brows
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listening socket that only the browser can connect to; ``address`` is what the browser connects to."""
+    """A listening socket to which only the browser can connect; ``address`` is where the browser connects."""
 
     socket: socket.socket
     address: str
@@ -68,7 +68,7 @@ class Ending:
 
 
 class _EndedByOthersError(BrowserUnavailableError):
-    """Raised where a signal from outside ended a starting browser, so that the start may be repeated."""
+    """Raised when a signal from outside ended a starting browser, so that the start may be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class _Launched:
 
 
 class BrowserProcess:
-    """A running browser. Its owner must call ``kill`` in the end, and closes the pipe."""
+    """A running browser. Its owner must call ``kill`` in the end, and close the pipe."""
 
     def __init__(self, launched: _Launched) -> None:
-        """Take over a started browser; to be called where an event loop runs."""
+        """Take over a started browser. Must be called while an event loop is running."""
         self._launched = launched
         self._loop = asyncio.get_running_loop()
         self._ending: asyncio.Future[Ending] = self._loop.create_future()
@@ -105,9 +105,10 @@ class BrowserProcess:
         """The product and its version: ``Chrome/140.0.7339.80``."""
 
     def may_connect(self, peer: tuple[str, int]) -> bool:
-        """Return whether the peer of an open connection that a listener accepted may be this browser.
+        """Return whether the peer of a connection that a listener accepted may be this browser.
 
-        In a network namespace of its own nobody else can connect. Else the account of the peer's process is checked.
+        In a network namespace of its own nobody else can connect. Otherwise the account of the peer's process is
+        checked.
         """
         if self.isolation is Isolation.NAMESPACE:
             return True
@@ -115,7 +116,7 @@ class BrowserProcess:
         return _owner(peer, ports) == self.account
 
     def memory_bytes(self) -> int:
-        """Return the memory of all its processes; memory that they share counts once as far as the system tells."""
+        """Return the memory of all its processes; shared memory counts once as far as the system shows it."""
         return tree_memory(descendants(self._launched.launcher.pid))
 
     def kill(self) -> None:
@@ -159,7 +160,7 @@ async def start_browser(settings: BrowserSettings, trusted_key: str) -> BrowserP
     """Start a browser, and return it once it responds. If it is killed meanwhile, the start is repeated a few times.
 
     ``trusted_key`` is the SHA-256 of the public key that it trusts, in Base64. Raises ``BrowserUnavailableError``, with
-    a text that says what to do, where there is no browser, or none that can be isolated as the settings want.
+    the remedy, if there is no browser, or none that can be isolated as the settings require.
     """
     require_extra()
     for pause in _AGAIN:
@@ -423,7 +424,7 @@ _OFF_THE_NETWORK = (
 
 
 def chromium_flags(trusted_key: str, *, shared_memory: bool) -> tuple[str, ...]:
-    """Return the flags common to all starts: those without the profile's folder and the unused proxy address.
+    """Return the flags of every start, which do not include the profile's folder and the unused proxy address.
 
     ``trusted_key`` is the SHA-256 of a public key, in Base64: certificates of that key are trusted, whoever signed
     them. Without ``shared_memory``, files are used instead of ``/dev/shm``.

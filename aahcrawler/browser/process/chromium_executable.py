@@ -1,4 +1,4 @@
-"""Finds the system's Chromium, and defines the settings with which a browser is started."""
+"""Find the system's Chromium, and define the settings with which a browser is started."""
 
 import importlib.util
 import os
@@ -17,7 +17,7 @@ _EXTRA = ("cryptography", "h11")
 
 
 def require_extra() -> None:
-    """Raise ``BrowserUnavailableError`` where the system or the installed packages cannot run any browser."""
+    """Raise ``BrowserUnavailableError`` if the system or the installed packages cannot run any browser."""
     if sys.platform != "linux":
         raise BrowserUnavailableError("Pages in a browser need Linux, which can shut a browser off from the network.")
     missing = [name for name in _EXTRA if importlib.util.find_spec(name) is None]
@@ -30,7 +30,7 @@ def require_extra() -> None:
 def find_chromium(named: str = "", environment: Mapping[str, str] = os.environ) -> Path:
     """Return an executable: ``named``, else that of ``AAH_CHROMIUM``, else one on ``PATH``.
 
-    Raises ``BrowserUnavailableError`` where there is none.
+    Raises ``BrowserUnavailableError`` if there is none.
     """
     wanted = named or environment.get(NAMED, "")
     names = (wanted,) if wanted else _NAMES
@@ -49,7 +49,7 @@ def find_chromium(named: str = "", environment: Mapping[str, str] = os.environ) 
 
 
 def _program(found: Path) -> Path:
-    """Return the program that a distribution's start script runs; the script would add settings and extensions."""
+    """Return the program that a distribution's start script runs, because the script adds settings and extensions."""
     with found.open("rb") as opened:
         if opened.read(2) != b"#!":
             return found
@@ -58,7 +58,7 @@ def _program(found: Path) -> Path:
 
 
 class BrowserUnavailableError(Exception):
-    """Raised where no browser could be started. The text says why, and what to do; it is meant for people."""
+    """Raised when no browser could be started. The message tells people the reason and the remedy."""
 
 
 class Isolation(StrEnum):
@@ -73,11 +73,11 @@ class BrowserSettings:
     """How browsers are started.
 
     ``executable`` is a path or a name on ``PATH``; without one Chromium is searched for. ``profile_folder`` is where
-    each browser gets a folder of its own, which is removed when it ends; where the browser's account could not enter
-    it, the system's folder for temporary files is used instead, and for sockets also where its path is too long.
-    ``slots`` is the number of listening sockets it can connect to. ``memory_bytes`` bounds all of its processes
-    together: the largest process of a page is ended first, or the browser where there is none. ``isolation`` is
-    ``namespace`` or ``rules``, which are then required, or ``auto``: a namespace where one can be made, else rules.
+    each browser gets a folder of its own, which is removed when it ends; if the browser's account could not enter it,
+    the system's folder for temporary files is used instead, and for sockets also if its path is too long. ``slots`` is
+    the number of listening sockets it can connect to. ``memory_bytes`` limits all of its processes together: beyond it,
+    the largest process of a page is ended first, or the browser if there is none. ``isolation`` is ``namespace`` or
+    ``rules``, which are then required, or ``auto``: a namespace if one can be made, else rules.
     """
 
     executable: str = ""

@@ -1,6 +1,6 @@
-"""Speaks the DevTools protocol with a browser over the two pipes of ``--remote-debugging-pipe``.
+"""Speak the DevTools protocol with a browser over the two pipes of ``--remote-debugging-pipe``.
 
-Messages are JSON. Sessions are flat: a message names the session that it belongs to, while the browser's own session
+Messages are JSON. Sessions are flat: a message names the session to which it belongs; only the browser's own session
 has no name (https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-attachToTarget).
 """
 
@@ -13,19 +13,19 @@ from typing import Any, Self
 
 
 class DevToolsError(Exception):
-    """Raised where a command failed: the browser refused it, or its target is gone."""
+    """Raised when a command failed: the browser refused it, or its target is gone."""
 
 
 class BrowserCrashedError(DevToolsError):
-    """Raised where the browser, or the process of a page, has ended while it was needed."""
+    """Raised when the browser, or the process of a page, has ended while it was needed."""
 
 
 class PageCrashedError(BrowserCrashedError):
-    """Raised where the process of a page has ended; the browser and other pages go on."""
+    """Raised when the process of a page has ended; the browser and other pages continue."""
 
 
 MESSAGE_BYTES = 64 * 2**20
-"""The longest message that is taken. A page can make them long: what it logs, its data URLs, its DOM."""
+"""The longest message that is accepted. A page can make long ones by its logs, its data URLs and its DOM."""
 PENDING_CALLS = 10_000
 WAITING_BYTES = 64 * 2**20
 
@@ -40,7 +40,7 @@ class DevTools:
     """A connection to one browser; created by ``over``.
 
     Listeners are called with events in the order of their arrival, while they are read, so they must be quick. They may
-    send commands by ``post``. Where one raises, the loop's exception handler is called.
+    send commands by ``post``. If one raises, the loop's exception handler is called.
     """
 
     def __init__(self) -> None:
@@ -59,11 +59,11 @@ class DevTools:
 
     @property
     def closed(self) -> bool:
-        """Whether the connection was ended by either side."""
+        """Whether either side has ended the connection."""
         return self._has_ended.is_set()
 
     async def ended(self) -> None:
-        """Wait until the connection is ended by either side."""
+        """Wait until either side ends the connection."""
         await self._has_ended.wait()
 
     def close(self) -> None:
@@ -73,16 +73,19 @@ class DevTools:
     async def call(self, method: str, params: Mapping[str, Any] | None = None, session: str = "") -> dict[str, Any]:
         """Send a command and return its result.
 
-        There is no timeout: a page whose script never ends responds to nothing. Raises ``DevToolsError`` where the
-        browser refuses the command, its target is gone, or the result is longer than ``MESSAGE_BYTES``; and
-        ``BrowserCrashedError`` where the browser has ended or ends.
+        There is no timeout: a page whose script never ends does not respond. Raises ``DevToolsError`` if the browser
+        refuses the command, its target is gone, or the result is longer than ``MESSAGE_BYTES``; and
+        ``BrowserCrashedError`` if the browser has ended or ends.
         """
         return await self.post(method, params, session)
 
     def post(
         self, method: str, params: Mapping[str, Any] | None = None, session: str = ""
     ) -> asyncio.Future[dict[str, Any]]:
-        """Send a command now and return a future with what ``call`` would return or raise; it may be ignored."""
+        """Send a command now and return a future with what ``call`` would return or raise.
+
+        The future may be ignored.
+        """
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_look_at)
         if self.closed:
@@ -99,7 +102,7 @@ class DevTools:
         return answer
 
     def listen(self, session: str, method: str, callback: Listener) -> None:
-        """Call a function with the parameters of each event of that name in a session; it replaces the previous one."""
+        """Call ``callback`` with the parameters of each event ``method`` in a session; it replaces an earlier one."""
         self._listeners.setdefault(method, {})[session] = callback
 
     def forget(self, session: str) -> None:
@@ -232,7 +235,7 @@ class MessagePipe(asyncio.Protocol):
             self._pieces = [b"".join(self._pieces)[:HEAD_BYTES]]
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """End when the pipe that is read ends."""
+        """End when the pipe for reading ends."""
         self.close()
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
-"""Starts a browser from a process of its own, which isolates it from the network, watches it, and ends it.
+"""Start a browser from a process of its own, which isolates it from the network, watches it, and ends it.
 
-It lives as long as its control socket is open at the other end, so that the browser ends whatever becomes of the
-crawler. ``browser_process.py`` starts it and exchanges JSON with it, one message a packet: an order in; then
-``failed``, or ``started`` with the listening sockets; ``page`` where a page's process was ended; at last ``ended``.
+The process lives as long as its control socket is open at the other end, so the browser ends whatever happens to the
+crawler. ``browser_process.py`` starts it and exchanges JSON with it, one message per packet: it sends an order, and
+receives ``failed``, or ``started`` with the listening sockets; ``page`` if a page's process was ended; and at last
+``ended``.
 """
 
 import ctypes
@@ -39,17 +40,17 @@ _LOOK_EVERY = 1.0
 _PATIENCE = 5.0
 _KEPT_OF_ERRORS = 4_000
 _FIRST_FREE = 10
-"""Numbers from here on cannot clash with those that the browser expects: 0 to 2, and 3 and 4 for DevTools."""
+"""File numbers from here on cannot clash with those that the browser expects: 0 to 2, and 3 and 4 for DevTools."""
 
 
 class _FailedError(Exception):
-    """Raised where the browser cannot be started; the text says why."""
+    """Raised when the browser cannot be started; the text gives the reason."""
 
 
 def main() -> None:
     """Run the launcher.
 
-    The first argument is the number of its control socket, files 2 and 3 are the browser's pipes.
+    The first argument is the number of its control socket; files 2 and 3 are the browser's pipes.
     """
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
@@ -75,7 +76,7 @@ class _Launch:
         self._errors = b""
 
     def run(self) -> None:
-        """Start the browser; return when it has ended and all of it is removed."""
+        """Start the browser; return when it has ended and everything of it is removed."""
         woken = _wake_on_signals()
         adopt_orphans()
         if os.geteuid() == 0:
@@ -94,7 +95,7 @@ class _Launch:
         _tell(self._control, message)
 
     def _isolate(self) -> str:
-        """Leave the network if the settings want it; return a note for people."""
+        """Isolate the process from the network if the settings require it; return a note for people."""
         wanted = self._order["isolation"]
         self._namespace = wanted != "rules"
         if self._namespace:
@@ -131,7 +132,7 @@ class _Launch:
         return self._watch(process, errors, woken)
 
     def _begin(self, command: list[str], folders: tuple[str, str]) -> tuple[int, int]:
-        """Start the browser; return its process, and the file to read its error output from."""
+        """Start the browser; return its process, and the file from which to read its error output."""
         errors, written = os.pipe()
         failure, failed = os.pipe()
         parent = os.getpid()
@@ -147,7 +148,7 @@ class _Launch:
         return process, errors
 
     def _watch(self, process: int, errors: int, woken: int) -> dict[str, Any]:
-        """Wait for the browser's end, or cause it; return the message about it."""
+        """Wait for the browser to end, or end it; return the message that says how it ended."""
         poll = select.poll()
         for watched in (self._control.fileno(), errors, woken):
             poll.register(watched, select.POLLIN)
@@ -178,7 +179,7 @@ class _Launch:
         return bool(read)
 
     def _end_largest_page(self) -> bool:
-        """Kill the page process with the most memory, and report it; return False where there is none."""
+        """Kill the page process with the most memory, and report it; return False if there is none."""
         pages = process_tree.of_kind(process_tree.descendants(os.getpid()), "renderer")
         sizes = {process: process_tree.tree_memory([process]) for process in pages}
         largest = max(sizes, key=sizes.__getitem__, default=None)
@@ -189,7 +190,7 @@ class _Launch:
         return True
 
     def _too_large(self) -> int | None:
-        """Return the memory of all processes where it exceeds the bound, else None."""
+        """Return the memory of all processes if it exceeds the limit, else None."""
         bound = self._order["memory_bytes"]
         processes = process_tree.descendants(os.getpid())
         size = process_tree.tree_memory(processes)
@@ -199,7 +200,7 @@ class _Launch:
 
 
 def _wake_on_signals() -> int:
-    """Let signals of ended children, and those that end this process, wake it; return the file to read them from."""
+    """Make signals of ended children, and those that end this process, wake it; return the file to read them from."""
     woken, waking = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(waking, False)
@@ -226,11 +227,11 @@ def _listener() -> socket.socket:
 def _become(
     command: list[str], folders: tuple[str, str], account: int | None, files: tuple[int, int, int, int], parent: int
 ) -> NoReturn:
-    """Turn this process, which has just been forked, into a browser; write the error number where that fails."""
+    """Replace this just forked process by a browser; if that fails, write the error number."""
     failed = files[3]
     try:
         os.setsid()
-        orders, answers, errors, failed = (_out_of_the_way(file) for file in files)
+        orders, answers, errors, failed = (fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for file in files)
         nothing = os.open(os.devnull, os.O_RDWR)
         for file, number in ((nothing, 0), (errors, 1), (errors, 2), (orders, 3), (answers, 4)):
             os.dup2(file, number)
@@ -251,10 +252,6 @@ def _become(
         os._exit(127)
 
 
-def _out_of_the_way(file: int) -> int:
-    return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
-
-
 def _bound() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for kind, wanted in ((resource.RLIMIT_NOFILE, _FILES), (resource.RLIMIT_FSIZE, _FILE_SIZE)):
@@ -264,7 +261,7 @@ def _bound() -> None:
 
 
 def _environment(folder: str, sockets: str) -> dict[str, str]:
-    """Return the browser's whole environment, which has nothing of the crawl's. Its time zone is always UTC."""
+    """Return the browser's whole environment, which contains nothing of the crawl's. Its time zone is always UTC."""
     return {
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
         "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
@@ -302,18 +299,18 @@ _SIOCSIFADDR = 0x8916
 _IFF_UP = 0x1
 _NEW_LINK = 16
 _REQUEST = 0x1 | 0x4
-"""A request, to be acknowledged (netlink(7))."""
+"""A request to be acknowledged (netlink(7))."""
 _REQUEST_OF_NEW = _REQUEST | 0x200 | 0x400
-"""The same for what is not there yet."""
+"""The same, for something that does not exist yet."""
 _LINK_INFO, _LINK_KIND = 18, 1
 _OF_FAMILY, _INET6_ADDRESS_MODE, _NO_ADDRESS = 26, 8, b"\1"
 _HEADER = "=IHHII"
 _LINK = "=BxHiII"
 _INTERFACE = "16sH22x"
-"""``struct ifreq`` (netdevice(7)), as far as flags are concerned."""
+"""The part of ``struct ifreq`` with the flags (netdevice(7))."""
 _INTERFACE_ADDRESS = "16sHH4s16x"
 _NOWHERE = "192.0.2.1"
-"""An address for documentation (RFC 5737): nobody has it."""
+"""An address for documentation (RFC 5737) that no machine has."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -321,7 +318,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def enter_network_namespace() -> bool:
     """Move this process into a network of its own that leads nowhere. Raises ``OSError``.
 
-    A process of a user other than root gets a user namespace as well, in which its account stays the same. Returns
+    A process of a user other than root gets a user namespace as well, in which its account stays the same. Return
     whether a second interface besides loopback could be added: with loopback alone a browser tells its pages that they
     are offline.
     """
@@ -344,7 +341,7 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Have a signal sent to this process when the thread that started it ends. A change of account undoes it."""
+    """Have a signal sent to this process when the thread that started it ends. A change of account cancels this."""
     _call("prctl", _PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""Gives a browser a folder and an account of its own.
+"""Give a browser a folder and an account of its own.
 
 The folder is removed when the browser ends, or at the next start if its owner was killed.
 """
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 _PREFIX = "aahcrawler-browser-"
 _SOCKETS_AT = 60
-"""Bytes of a folder's path: a socket's has 107 at most (unix(7)), 103 elsewhere, and Chromium's begins 43 deeper."""
+"""The most bytes of a folder's path: a socket's has at most 107 (unix(7)), 103 elsewhere; Chromium appends 43."""
 
 
 class PrivateFolder:
-    """A folder that belongs to its owner while the owner runs, which a lock shows; the lock ends with the process."""
+    """A folder that belongs to its owner while the owner runs, as shown by a lock that ends with the process."""
 
     def __init__(self, parent: str, account: int | None) -> None:
-        """Make a folder owned by ``account``, or by this process's own. Raises ``OSError``."""
+        """Create a folder owned by ``account``, or by this process's own. Raises ``OSError``."""
         while True:
             self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
             lock = _locked(self.path)
@@ -49,7 +49,7 @@ def fits_sockets(folder: str) -> bool:
 
 
 def short_folder(account: int | None) -> PrivateFolder:
-    """Make a folder whose path is short enough for sockets. Raises ``OSError``."""
+    """Create a folder whose path is short enough for sockets. Raises ``OSError``."""
     parent = tempfile.gettempdir()
     remove_left_behind(parent)
     return PrivateFolder(parent, account)
@@ -73,7 +73,7 @@ def _ours(parent: str) -> Iterator[str]:
 
 
 def _locked(path: str) -> int | None:
-    """Open and lock a folder; None where it is gone or somebody else holds the lock."""
+    """Open and lock a folder; None if it is gone or somebody else holds the lock."""
     try:
         opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -98,13 +98,13 @@ def _open_to_all(path: str) -> bool:
 
 
 FIRST, LAST = 61184, 65519
-"""The range that systemd leaves to accounts made for a service while it runs (systemd.exec(5), DynamicUser)."""
+"""The range that systemd reserves for the temporary accounts of services (systemd.exec(5), DynamicUser)."""
 
 
 def spare_account() -> tuple[int, socket.socket]:
-    """Return an unused number of a user and group, reserved as long as the returned socket is open.
+    """Return an unused number for a user and group, reserved as long as the returned socket is open.
 
-    It has no name and no process. Raises ``OSError`` where all are taken.
+    The account has no name and no process. Raises ``OSError`` if all numbers are taken.
     """
     used = _accounts()
     for number in range(FIRST, LAST + 1):

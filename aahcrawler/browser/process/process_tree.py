@@ -1,4 +1,4 @@
-"""Finds and ends the descendants of a process, by the parents that ``/proc`` gives (proc(5))."""
+"""Find and end the descendants of a process, by the parents that ``/proc`` gives (proc(5))."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ _KIB = 1024
 
 
 def descendants(ancestor: int) -> list[int]:
-    """Return the descendants of a process, nearest first; those of an ended parent are not found."""
+    """Return the descendants of a process, nearest first, without those whose parent has ended."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208    # pathlib is slow to import.
         if name.isdigit() and (line := _read(f"/proc/{name}/stat")):
@@ -22,15 +22,15 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def of_kind(processes: Iterable[int], kind: str) -> list[int]:
-    """Return those of a browser's processes that are of a kind, such as ``renderer``."""
+    """Return those of a browser's processes that have a type, such as ``renderer``."""
     wanted = f"--type={kind}".encode()
     return [process for process in processes if wanted in _read(f"/proc/{process}/cmdline")]
 
 
 def tree_memory(processes: Iterable[int]) -> int:
-    """Return the bytes of memory of processes, quickly and rather too high.
+    """Return how many bytes of memory processes use. The estimate is quick and rather too high.
 
-    Memory that several have mapped counts with each, only program files count once.
+    Shared memory counts for each process that maps it; only program files count once.
     """
     own, files = 0, 0
     for process in processes:
@@ -41,7 +41,7 @@ def tree_memory(processes: Iterable[int]) -> int:
 
 
 def proportional_memory(processes: Iterable[int]) -> int | None:
-    """Return the bytes of memory of processes, shared memory divided among them; None where the system cannot tell."""
+    """Return the bytes of memory of processes, with shared memory divided among them; None if that is unknown."""
     total = 0
     for process in processes:
         size = _sizes(f"/proc/{process}/smaps_rollup", (b"Pss",)).get(b"Pss")
@@ -95,7 +95,7 @@ def _sizes(path: str, names: tuple[bytes, ...]) -> dict[bytes, int]:
 
 
 def _read(path: str) -> bytes:
-    """Return the content of a file of ``/proc``, empty where its process is gone or the file is not readable."""
+    """Return the content of a file in ``/proc``; empty if its process is gone or the file is not readable."""
     try:
         with open(path, "rb") as opened:  # noqa: PTH123
             return opened.read()

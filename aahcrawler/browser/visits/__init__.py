@@ -1,1 +1,1 @@
-"""Visits of pages: a page is loaded, behaviours act on it, and its state is captured."""
+"""Visit pages: load a page, let behaviours act on it, and capture its state."""

@@ -1,4 +1,4 @@
-"""An upstream that enforces the bounds of one visit and finds out what each request is for."""
+"""An upstream that enforces the limits of one visit and determines the purpose of each request."""
 
 import asyncio
 import time
@@ -13,17 +13,17 @@ from aahcrawler.browser.visits.rendered_page import RequestInfo, VisitOrder
 from aahcrawler.wire.relay import Relay
 
 _NEVER_AWAITED = frozenset({"CSPViolationReport", "EventSource", "Media", "Other", "Ping", "Prefetch", "TextTrack"})
-"""Types of requests that end late or never, or that bring nothing to look at."""
+"""Types of requests that end late or never, or that do not change what the page shows."""
 _STALLED = 4.0
-"""Seconds without a byte for any request after which those that are open are not waited for: long polls."""
+"""After this many seconds without a byte for any request, open requests are not waited for, as with long polling."""
 _STREAM = 12.0
-"""Seconds after which an answer that still arrives is taken for a stream."""
+"""A response that still arrives after this many seconds counts as a stream."""
 _POLLS = 6
-"""How often the same address, but for its query, is asked for before that counts as polling."""
+"""How many requests for a URL, its query apart, count as polling."""
 
 
 class NetworkActivity:
-    """The open requests of a visit that its page has to wait for."""
+    """The open requests of a visit for which its page must wait."""
 
     def __init__(self) -> None:
         self._open: dict[int, float] = {}
@@ -32,7 +32,7 @@ class NetworkActivity:
         self._changed = self._progressed = time.monotonic()
 
     def begin(self, url: str, resource_type: str, *, in_background: bool = False) -> int:
-        """Note that a request has begun; return its number, 0 where the page does not wait for it."""
+        """Record that a request has begun; return its number, or 0 if the page need not wait for it."""
         parts = urlsplit(url)
         address = f"{parts.netloc}{parts.path}"
         if resource_type in ("Fetch", "XHR"):
@@ -44,12 +44,12 @@ class NetworkActivity:
         return self._last_number
 
     def progress(self, number: int) -> None:
-        """Note that bytes came for a request."""
+        """Record that bytes came for a request."""
         if number in self._open:
             self._progressed = time.monotonic()
 
     def end(self, number: int) -> None:
-        """Note that a request has ended."""
+        """Record that a request has ended."""
         if self._open.pop(number, None) is not None:
             self._changed = self._progressed = time.monotonic()
 
@@ -60,7 +60,7 @@ class NetworkActivity:
 
     @property
     def quiet(self) -> float:
-        """The seconds without a request that the page waits for; 0 while there is one."""
+        """The seconds without a request for which the page must wait; 0 while there is one."""
         now = time.monotonic()
         awaited = any(now - begun < _STREAM for begun in self._open.values())
         if awaited and now - self._progressed < _STALLED:
@@ -69,7 +69,7 @@ class NetworkActivity:
 
 
 _PATIENCE = 0.2
-"""How long a request is held until DevTools tell of it, in seconds. Some they never tell of."""
+"""How many seconds a request waits for DevTools to announce it. Some are never announced."""
 
 _DESTINATIONS = {
     "audio": "Media",
@@ -91,12 +91,12 @@ _DESTINATIONS = {
     "video": "Media",
     "worker": "Script",
 }
-"""Values of Sec-Fetch-Dest (https://www.w3.org/TR/fetch-metadata/), and what DevTools call them."""
+"""Values of Sec-Fetch-Dest (https://www.w3.org/TR/fetch-metadata/), and the DevTools type of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPurpose:
-    """The type of a request in the words of the DevTools protocol, and whether a service worker makes it."""
+    """The type of a request in the terms of the DevTools protocol, and whether a service worker made it."""
 
     resource_type: str = ""
     initiator: str = ""
@@ -104,15 +104,15 @@ class RequestPurpose:
 
 
 def purpose_by_fields(headers: tuple[tuple[str, str], ...]) -> RequestPurpose:
-    """Return the purpose of a request as its own header fields tell it."""
+    """Return the purpose of a request as shown by its own header fields."""
     said = next((value for name, value in headers if name.lower() == "sec-fetch-dest"), "")
     return RequestPurpose(_DESTINATIONS.get(said.strip().lower(), ""))
 
 
 class RequestLog:
-    """The requests announced by the targets of a visit that have not reached the network yet.
+    """The announced requests of a visit that have not reached the network yet.
 
-    It holds at most ``most``; the oldest are dropped first, since scripts have cancelled them or the browser served
+    It holds at most ``most``; the oldest are dropped first, because scripts have cancelled them or the browser served
     them itself.
     """
 
@@ -123,7 +123,7 @@ class RequestLog:
         self._waiting: dict[tuple[str, str], deque[asyncio.Future[RequestPurpose]]] = {}
 
     def announce(self, event: dict[str, Any], *, in_background: bool = False) -> None:
-        """Add an event ``Network.requestWillBeSent``."""
+        """Add the request of an event ``Network.requestWillBeSent``."""
         request = event.get("request", {})
         key = str(request.get("method", "")), str(request.get("url", ""))
         if not key[1].startswith(("http:", "https:")):
@@ -176,10 +176,10 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 class BoundedUpstream:
     """An ``Upstream`` for one visit.
 
-    It counts requests ``made`` and ``under_way``, the ``bytes`` of all responses, and ``refused_methods``. ``over`` is
-    the bound that was reached, if any: ``requests`` or ``bytes``. ``allowed`` are the permitted methods besides those
-    that only read; None permits all, unless the order is for reading only. ``on_flood`` is called when ``FLOOD``
-    requests have come beyond a bound.
+    It counts the requests that were ``made`` and are ``under_way``, the ``bytes`` of all responses, and
+    ``refused_methods``. ``over`` is the limit that was reached, if any: ``requests`` or ``bytes``. ``allowed`` are the
+    permitted methods besides those that only read; None permits all, unless the order is for reading only. ``on_flood``
+    is called when ``FLOOD`` requests have come beyond a limit.
     """
 
     def __init__(self, upstream: Upstream, order: VisitOrder) -> None:
@@ -246,7 +246,7 @@ class BoundedUpstream:
             raise
 
     def _described(self, request: BrowserRequest, purpose: RequestPurpose) -> BrowserRequest:
-        """Return a request with its purpose and initiator; at the start of a service worker these are not known yet."""
+        """Return a request with its purpose and initiator, which are unknown when a service worker starts."""
         agent = self._order.user_agent
         headers = tuple((name, agent if name.lower() == "user-agent" else value) for name, value in request.headers)
         return replace(request, headers=headers, resource_type=purpose.resource_type, initiator=purpose.initiator)

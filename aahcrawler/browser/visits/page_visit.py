@@ -1,4 +1,4 @@
-"""Visits one page in a browser context of its own."""
+"""Visit one page in a browser context of its own."""
 
 import asyncio
 import time
@@ -22,11 +22,11 @@ from aahcrawler.browser.visits.visited_page import ActedPage, PageNavigation, Pa
 
 _TAKING = 0.2
 _TAKING_SECONDS = 6.0
-"""The part of a visit's time that is kept for taking the page, and the most of it in seconds."""
+"""The share of a visit's time that is reserved for capturing the page, and its maximum in seconds."""
 _PICTURES = 0.8
-"""The part of that after which no picture is waited for."""
+"""The share of that time after which no screenshot is waited for."""
 _SETTLING = 0.5
-"""The part of the time for looking that the page may take to be there."""
+"""The share of the remaining time in which the page may become ready."""
 _SETTLING_AGAIN = 5.0
 _QUIET_AGAIN = 0.25
 
@@ -41,7 +41,7 @@ class VisitPlace:
 
 
 class PageVisit:
-    """One visit. New targets of its context have to be passed to ``targets.attach``."""
+    """One visit. New targets of its context must be passed to ``targets.attach``."""
 
     def __init__(self, place: VisitPlace, order: VisitOrder, upstream: BoundedUpstream) -> None:
         self.tally = VisitTally()
@@ -56,10 +56,10 @@ class PageVisit:
         self._acted: ActedPage | None = None
 
     async def look(self) -> RenderedPage:
-        """Render the page within the order's bounds.
+        """Render the page within the order's limits.
 
-        Raises ``VisitFailedError`` where no page was loaded, ``BrowserCrashedError`` where its process, or the browser,
-        has ended.
+        Raises ``VisitFailedError`` if no page was loaded, ``BrowserCrashedError`` if its process, or the browser, has
+        ended.
         """
         begun, seconds = time.monotonic(), self._order.bounds.seconds
         try:
@@ -76,7 +76,7 @@ class PageVisit:
         return replace(rendered, seconds=time.monotonic() - begun)
 
     async def _rendered(self, seconds: float) -> RenderedPage:
-        """Wait for the page for that many seconds, then capture it."""
+        """Wait for the page for this many seconds, then capture it."""
         until = asyncio.get_running_loop().time() + seconds
         self._pictures_until = until + (self._order.bounds.seconds - seconds) * _PICTURES
         session, frame = await self._open()
@@ -108,7 +108,7 @@ class PageVisit:
         return await self.targets.page
 
     def _stop(self) -> None:
-        """End a page that makes ever more requests: stop its scripts, and capture it as it is."""
+        """Stop the scripts of a page that makes ever more requests, so that it is captured as it is."""
         self._upstream.over = self._upstream.over or "requests"
         self.targets.stop()
         if self._looking is not None and not self._looking.expired():
@@ -173,7 +173,7 @@ class PageVisit:
 
 
 async def _within(seconds: float, waiting: Awaitable[None]) -> bool:
-    """Wait for at most that many seconds; return whether the awaited event came."""
+    """Wait for at most this many seconds; return whether the awaited event came."""
     try:
         async with asyncio.timeout(seconds):
             await waiting
@@ -194,7 +194,7 @@ COOKIES = 1_000
 
 
 async def set_cookies(devtools: DevTools, context: str, cookies: tuple[Cookie, ...]) -> None:
-    """Set cookies in a context. Raises ``DevToolsError`` where the browser rejects one."""
+    """Set cookies in a context. Raises ``DevToolsError`` if the browser rejects one."""
     if cookies:
         params = {"cookies": [_parameter(cookie) for cookie in cookies], "browserContextId": context}
         await devtools.call("Storage.setCookies", params)

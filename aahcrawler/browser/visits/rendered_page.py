@@ -1,4 +1,4 @@
-"""What a visit has to do, with its bounds, and its result: the page as it was rendered."""
+"""The order for a visit, with its limits, and the result: the page as it was rendered."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ class VisitBounds:
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """A cookie that the browser starts with. ``domain`` begins with a dot where it holds for all subdomains."""
+    """A cookie that the browser starts with. ``domain`` begins with a dot if the cookie applies to all subdomains."""
 
     name: str
     value: str
@@ -45,7 +45,7 @@ class VisitOrder:
     behaviours: Sequence[Behaviour] = ()
     reading_only: bool = True
     pictures: bool = True
-    """Whether a screenshot and a thumbnail are taken."""
+    """Whether to take a screenshot and a thumbnail."""
     bounds: VisitBounds = field(default_factory=VisitBounds)
 
 
@@ -60,7 +60,7 @@ class ConsoleLine:
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """A request of a page. ``outcome`` is the status, or the reason why there is none."""
+    """A request of a page. ``outcome`` is the status, or the reason for having none."""
 
     url: str
     method: str
@@ -83,16 +83,17 @@ class RenderedPage:
     """A page at the end of a visit.
 
     ``dom`` is HTML in UTF-8, with shadow roots as templates and the initial value of each form field. ``url`` is the
-    page's own at the end (scripts may change it). ``leads_to`` are URLs that scripts wanted to go to or to open; none
-    was followed. ``ended`` says why the visit stopped waiting: ``settled``, ``time``, ``bytes``, ``requests``.
-    ``refused`` counts what was refused, by reason (``websocket``, ``webrtc``, ``robots``, ``download``, ``dialog``).
+    page's URL at the end, which scripts may have changed. ``leads_to`` are URLs to which scripts tried to navigate, or
+    which they tried to open; none was followed. ``ended`` says why the visit stopped waiting: ``settled``, ``time``,
+    ``bytes``, ``requests``. ``refused`` counts refusals by reason (``websocket``, ``webrtc``, ``robots``, ``download``,
+    ``dialog``).
     """
 
     url: str
     dom: bytes
     title: str = ""
     screenshot: bytes = b""
-    """A PNG of the window's size, empty where none was taken."""
+    """A PNG of the window; empty if none was taken."""
     thumbnail: bytes = b""
     """A small JPEG."""
     console: tuple[ConsoleLine, ...] = ()
@@ -100,16 +101,16 @@ class RenderedPage:
     behaviours: tuple[BehaviourInfo, ...] = ()
     leads_to: tuple[str, ...] = ()
     cookies: tuple[Cookie, ...] = ()
-    """The cookies that the browser has at the end, those of scripts among them."""
+    """The browser's cookies at the end, including those set by scripts."""
     refused: Mapping[str, int] = field(default_factory=dict)
     ended: str = "settled"
     seconds: float = 0.0
 
 
 class VisitFailedError(Exception):
-    """Raised where a visit got no page.
+    """Raised when a visit got no page.
 
-    The page did not load, navigated away at once, or did not respond within its bounds.
+    The page did not load, navigated away at once, or did not respond within its limits.
     """
 
 
@@ -120,7 +121,7 @@ URL_CHARACTERS = 4_000
 
 
 class VisitTally:
-    """The console lines of a page, the URLs its scripts wanted to go to, and what it was refused."""
+    """The console lines of a page, the URLs to which its scripts tried to navigate, and counts of refusals."""
 
     def __init__(self) -> None:
         self.refused = Counter[str]()
@@ -134,28 +135,28 @@ class VisitTally:
 
     @property
     def leads_to(self) -> tuple[str, ...]:
-        """The first ``LEADS`` URLs that scripts wanted to go to, each once."""
+        """The first ``LEADS`` URLs to which scripts tried to navigate, each once."""
         return tuple(self._leads)
 
     def refuse(self, reason: str) -> None:
-        """Count something that was refused."""
+        """Count a refusal."""
         self.refused[reason] += 1
 
     def say(self, level: str, text: str, source: str = "") -> bool:
-        """Record a line of the console; return whether there is room for more."""
+        """Record a line of the console; return whether there is space for more."""
         if len(self._console) < CONSOLE_LINES:
             text, source = unicode_text(text[:TEXT_CHARACTERS]), unicode_text(source[:TEXT_CHARACTERS])
             self._console.append(ConsoleLine(level, text, source))
         return len(self._console) < CONSOLE_LINES
 
     def lead(self, url: str) -> None:
-        """Record a web URL that a script wanted to go to."""
+        """Record a web URL to which a script tried to navigate."""
         if url.startswith(("http://", "https://")) and len(url) <= URL_CHARACTERS and len(self._leads) < LEADS:
             self._leads[unicode_text(url)] = None
 
 
 def unicode_text(text: str) -> str:
-    """Return text of a page as valid Unicode, since scripts can make strings with lone surrogates."""
+    """Return text of a page as valid Unicode, because scripts can make strings with lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Manages all targets of one visit: its page, frames of other sites, and workers; closes popups."""
+"""Manage all targets of one visit: its page, frames of other sites, and workers. Popups are closed."""
 
 import asyncio
 import platform
@@ -16,7 +16,7 @@ Command = tuple[str, Mapping[str, Any]]
 WIDTH = 1280
 HEIGHT = 1024
 WORLD = "aahcrawler"
-"""The world of scripts that pages cannot see, beside their own."""
+"""The name of the isolated world of our scripts, which pages cannot see."""
 
 AUTO_ATTACH: Command = (
     "Target.setAutoAttach",
@@ -37,7 +37,7 @@ RUN: Command = ("Runtime.runIfWaitingForDebugger", {})
 
 
 class TargetSetup:
-    """The commands sent to the targets of one visit, in their order.
+    """The commands to send to the targets of one visit, in order.
 
     ``binding`` is the name by which injected scripts report events; a page cannot know it in advance.
     """
@@ -109,7 +109,7 @@ def _identity(order: VisitOrder, version: str) -> dict[str, Any]:
 
 FLOOD = 100
 TARGETS = 200
-"""The most targets that are let run. Any further one stays as it began: before its first script."""
+"""The most targets that may run. Any further one stays paused before its first script."""
 _STOP: tuple[Command, ...] = (
     ("Runtime.terminateExecution", {}),
     ("Emulation.setScriptExecutionDisabled", {"value": True}),
@@ -122,15 +122,13 @@ _STOP_WORKER: tuple[Command, ...] = (
 )
 _WORKERS = frozenset({"worker", "shared_worker", "service_worker"})
 
-Attached = Callable[[dict[str, Any]], None]
-
 
 class VisitTargets:
     """The targets of one browser context, each set up by ``setup`` and listened to from its start.
 
     ``page`` becomes the session and main frame of the page; ``frames`` are those of other sites, by session.
     ``announced`` collects the requests that they make; ``on_flood`` is called when those exceed ``FLOOD`` plus twice
-    the capacity of the log. The browser's own events about targets of the context have to be passed to ``attach``.
+    the capacity of the log. Pass the browser's own events about targets of the context to ``attach``.
     """
 
     def __init__(self, devtools: DevTools, setup: TargetSetup, log: RequestLog, tally: VisitTally) -> None:
@@ -173,7 +171,7 @@ class VisitTargets:
             self._send(session, [RUN])
 
     def stop(self) -> None:
-        """Stop all scripts of page and frames for good, and all requests of workers."""
+        """Stop all scripts of the page and its frames for good, and all requests of workers."""
         self._stopped = True
         for session, kind in self._sessions.items():
             self._send(session, _STOP_WORKER if kind in _WORKERS else _STOP)

@@ -1,4 +1,4 @@
-"""The page of a visit: evaluates expressions out of its reach, decides when it is ready, and captures what it shows."""
+"""The page of a visit: evaluate expressions out of its reach, decide when it is ready, and capture what it shows."""
 
 import asyncio
 import base64
@@ -35,10 +35,10 @@ class VisitedPage:
         return await self._devtools.call(method, params, self._session)
 
     async def evaluate(self, expression: str, frame: str = "", session: str = "") -> object:
-        """Return the JSON value of an expression of JavaScript, awaited where it is a promise.
+        """Return the JSON value of a JavaScript expression; a promise is awaited.
 
-        It is evaluated in an isolated world, the same for all calls on a document. Raises ``DevToolsError`` where the
-        document is gone, and where the expression fails.
+        It is evaluated in an isolated world, the same for all calls on a document. Raises ``DevToolsError`` if the
+        document is gone or the expression fails.
         """
         session, frame = session or self._session, frame or self._frame
         params = {
@@ -119,7 +119,7 @@ class PageNavigation:
 
     @property
     def since_parsed(self) -> float:
-        """The seconds since the document was parsed, negative before."""
+        """The seconds since the document was parsed; negative before that."""
         return time.monotonic() - self._parsed
 
     def _parse(self, _: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ class PageNavigation:
         self._forget_history()
 
     def _forget_history(self) -> None:
-        """Remove the empty page before from the history; the browser refuses this while another navigation begins."""
+        """Remove the initial empty page from the history; the browser refuses this while another navigation begins."""
         self._devtools.post("Page.resetNavigationHistory", session=self._session)
 
     def _asked(self, event: dict[str, Any]) -> None:
@@ -160,7 +160,7 @@ class PageNavigation:
         return False
 
     def _wanted(self, event: dict[str, Any]) -> None:
-        """Record where the page wants to navigate, even before navigation is allowed."""
+        """Record where the page tries to navigate, before the browser asks whether it may."""
         url, posts = str(event.get("url", "")), event.get("reason") == "formSubmissionPost"
         if event.get("frameId") == self._frame and not posts and _without_fragment(url) != self._own:
             self._tally.lead(url)
@@ -197,13 +197,14 @@ def _without_fragment(url: str) -> str:
 
 
 QUIET = 0.5
-"""Seconds without a request that count as rest."""
+"""How many seconds without a request mean that the network is at rest."""
 _STILL_MILLISECONDS = 400
 _PARSED_AND_IDLE = 2.0
 _PARSED = 8.0
 _IDLE = 8.0
-"""Seconds after which a load that does not end is not waited for: since the document was parsed and nothing more came,
-since it was parsed, and since anything came."""
+"""Seconds after which a load that does not end is not waited for: since the document was parsed with nothing arriving,
+since it was parsed, and since anything arrived.
+"""
 _EMPTY, _FEW = 8.0, 2.0
 """Seconds since the document was parsed in which a page that shows nothing, or hardly a sentence, is waited for all the
 same: its scripts may be slow to begin, above all on a machine with much to do."""
@@ -220,7 +221,7 @@ class PageSettling:
         self._activity = activity
 
     async def settle(self, quiet: float = QUIET) -> None:
-        """Return when the page is ready and has rested for ``quiet`` seconds."""
+        """Return when the page is ready and the network has been at rest for ``quiet`` seconds."""
         while True:
             await self._load()
             await self.rest(quiet)
@@ -230,7 +231,7 @@ class PageSettling:
                 return
 
     async def rest(self, quiet: float = QUIET) -> None:
-        """Return when the network has rested for ``quiet`` seconds."""
+        """Return when the network has been at rest for ``quiet`` seconds."""
         while (left := quiet - self._activity.quiet) > 0:
             await asyncio.sleep(min(left, _SETTLING_PACE))
 
@@ -274,16 +275,16 @@ class PageSettling:
 
 DOM_BYTES = 10_000_000
 _PATIENCE = 1.5
-"""Seconds that scripts of a page may keep us waiting, before they are stopped."""
+"""How many seconds scripts of a page may block us before they are stopped."""
 _GIVING_BACK = 1.5
-"""Seconds for putting back what lists have taken away; what is left then is counted."""
+"""How many seconds restoring removed elements may take; those left then are counted."""
 _DOCUMENT_SECONDS = 4.0
 _THUMBNAIL_SCALE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedPage:
-    """A document in UTF-8, at most ``DOM_BYTES`` of it, its title, and screenshots, empty where none were taken."""
+    """A document in UTF-8, at most ``DOM_BYTES`` of it, its title, and screenshots, empty if none were taken."""
 
     dom: bytes
     title: str
@@ -297,10 +298,10 @@ async def captured(
 ) -> CapturedPage:
     """Capture a page as it is now, scrolled to its top, with screenshots until a loop time, or none for None.
 
-    Capturing the document has no timeout of its own. Where behaviours ``acted`` on the page, the document includes what
+    Capturing the document has no timeout of its own. If behaviours ``acted`` on the page, the document includes what
     the page has shown and removed meanwhile; what cannot be put back is counted as ``not put back``. A script that runs
-    without end is stopped, and all scripts with it. A longer document is cut after its last whole tag, counted as ``dom
-    bytes``; a screenshot that does not come in time is counted as ``picture``.
+    without end is stopped, together with all scripts. A longer document is cut after its last whole tag, counted as
+    ``dom bytes``; a screenshot that does not come in time is counted as ``picture``.
     """
     try:
         if acted is not None:
@@ -334,9 +335,9 @@ async def captured(
 
 
 async def _give_back(page: VisitedPage, acted: ActingPage, tally: VisitTally) -> None:
-    """Put back removed content while the page's scripts are at rest, as they would remove it again.
+    """Restore removed content while the page's scripts are at rest, because they would remove it again.
 
-    Raises ``TimeoutError`` where running scripts do not come to rest.
+    Raises ``TimeoutError`` if running scripts do not come to rest.
     """
     async with asyncio.timeout(_PATIENCE):
         await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
@@ -417,14 +418,14 @@ class ActedPage:
         return tuple(found[:FRAMES])
 
     async def wait_for_quiet(self, seconds: float) -> None:
-        """Return once no request has been in progress for some tenths of a second, after ``seconds`` at the latest."""
+        """Return once no request has been in progress for some tenths of a second, but after at most ``seconds``."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await asyncio.sleep(min(_CAPTURE_PACE, seconds))  # What an act asks for is not under way at once.
                 await self._settling.rest(_QUIET)
 
     def spent(self) -> Spent:
-        """Return what the visit has used up so far."""
+        """Return what the visit has used so far."""
         upstream = self._upstream
         return Spent(upstream.bytes, upstream.made, upstream.refused_methods, upstream.under_way)
 

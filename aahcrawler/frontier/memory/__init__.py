@@ -1,1 +1,1 @@
-"""The frontier in memory, for crawls of seconds that need no server."""
+"""The frontier in memory, for short crawls that need no server."""

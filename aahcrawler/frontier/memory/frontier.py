@@ -1,4 +1,4 @@
-"""An implementation of the frontier's protocol in memory, for crawls that take seconds."""
+"""The frontier's protocol in memory, for crawls that take seconds."""
 
 import heapq
 import math
@@ -27,10 +27,10 @@ from aahcrawler.frontier.protocol import (
 )
 
 Order = tuple[float, int, int]
-"""Best first: by descending score, requisites before pages, earlier offers before later ones."""
+"""The sort key, best first: descending score, requisites before pages, earlier offers before later ones."""
 
 MILLION = 1_000_000
-"""Scores are kept as whole millionths."""
+"""Scores are stored as whole millionths."""
 
 _KINDS: tuple[Kind, ...] = ("page", "requisite")
 
@@ -64,7 +64,7 @@ class KnownUrl:
         return -self.score, 0 if self.kind == "requisite" else 1, self.sequence
 
     def as_offer(self) -> Offer:
-        """Return the offer that would result in its present state."""
+        """Return the offer that would create this URL in its current state."""
         return Offer(self.url, self.queue, self.score / MILLION, self.depth, self.kind, self.via, self.path)
 
     def rescore(self, value: float, update: Update) -> bool:
@@ -85,7 +85,7 @@ class KnownUrl:
 
 
 _Heap = list[tuple[Order, int, KnownUrl]]
-"""The number of the push keeps entries apart that would otherwise be equal."""
+"""The second element numbers the pushes, so that no two entries are equal."""
 _Heads = list[tuple[Order, str, Kind]]
 
 
@@ -107,7 +107,7 @@ class _Queue:
 
 @dataclass(slots=True)
 class QueueHeaps:
-    """All queued URLs of a crawl. ``push`` must be called for each URL that is queued or changes its order."""
+    """The queued URLs of all queues of a crawl. Call ``push`` for each URL that is queued or whose order changes."""
 
     _queues: dict[str, _Queue] = field(default_factory=dict)
     _heads: _Heads = field(default_factory=list)
@@ -125,14 +125,14 @@ class QueueHeaps:
             heapq.heappush(self._heads, (entry[0], url.queue, url.kind))
 
     def head(self, queue: str, kind: Kind) -> KnownUrl | None:
-        """Return the best queued URL of a kind in a queue."""
+        """Return the best queued URL of this kind in a queue; None if there is none."""
         return self._queues[queue].head(kind)
 
     def heads(self) -> Generator[KnownUrl, None, None]:
         """Yield the best URL of each queue and kind, the best of all first.
 
-        Where one is leased during the iteration, the next of its queue follows in its place; no other URL may be queued
-        meanwhile.
+        If that URL is leased during the iteration, the next one of its queue takes its place; no other URL may be
+        queued meanwhile.
         """
         passed: _Heads = []
         try:
@@ -154,12 +154,12 @@ class QueueHeaps:
 
 
 Slot = tuple[str, str, int]
-"""A connection that is out: its queue, its crawl, and the number of the batch that uses it."""
+"""A connection in use: its queue, its crawl, and the number of the batch that uses it."""
 
 
 @dataclass(slots=True)
 class QueueSlots:
-    """Tracks delays and connections by queue. ``clock`` gives seconds; all times are of this clock."""
+    """Delays and connections by queue. ``clock`` returns seconds, and all times are by this clock."""
 
     clock: Callable[[], float]
     _opens: dict[str, float] = field(default_factory=dict)
@@ -169,7 +169,7 @@ class QueueSlots:
     _out: dict[str, dict[Slot, float]] = field(default_factory=dict)
 
     def rest(self, queue: str, delay: float) -> None:
-        """Keep a queue closed for at least ``delay`` seconds; a longer rest is not shortened."""
+        """Keep a queue closed for at least ``delay`` seconds, or for the rest of a longer delay."""
         if delay > 0:
             self._opens[queue] = max(self._opens.get(queue, 0.0), self.clock() + delay)
 
@@ -192,7 +192,7 @@ class QueueSlots:
         self.rest(queue, self._usual.get(queue, 0.0))
 
     def take(self, slot: Slot, until: float, worker: str) -> None:
-        """Mark a connection of a worker as in use until it is given back, or counts as lost at the time ``until``."""
+        """Mark a connection of a worker as in use until it is given back; it counts as lost at the time ``until``."""
         self._out.setdefault(slot[0], {})[slot] = until
         self._workers[slot[0]] = worker
 
@@ -210,20 +210,20 @@ class QueueSlots:
             self._out[slot[0]][slot] = until
 
     def take_back_lost(self) -> None:
-        """Free the connections that count as lost; their queues are closed for their usual delay."""
+        """Free the connections that count as lost, and close their queues for their usual delay."""
         now = self.clock()
         for slot in [slot for out in self._out.values() for slot, until in out.items() if until <= now]:
             self.rest_as_usual(slot[0])
             self.give_back(slot)
 
     def wait(self, queue: str, connections: int) -> float | None:
-        """Return the seconds until a queue opens (0: it is open), None while all its connections are in use."""
+        """Return the seconds until a queue opens (0: it is open); None if all its connections are in use."""
         if len(self._out.get(queue, ())) >= connections:
             return None
         return max(0.0, self._opens[queue] - self.clock()) if queue in self._opens else 0.0
 
     def is_anothers(self, queue: str, worker: str) -> bool:
-        """Return whether another worker uses connections of a queue."""
+        """Return whether another worker uses the connections of a queue."""
         return self._workers.get(queue, worker) != worker
 
     def first_loss(self) -> float:
@@ -232,14 +232,14 @@ class QueueSlots:
 
 
 _REMEMBERED_SECONDS = 60.0
-"""The seconds within which a finish may be repeated."""
+"""How long a finish may be repeated, in seconds."""
 _FORGOTTEN_AT_ONCE = 100
 
 
 class MemoryFrontier:
-    """The frontier of one crawl; frontiers with the same ``slots`` share them as crawls share a server.
+    """The frontier of one crawl. Frontiers with the same ``slots`` share politeness, as crawls on one server do.
 
-    It keeps every guarantee of ``aahcrawler.frontier.protocol.Frontier`` except surviving its process. Not thread-safe.
+    It gives every guarantee of ``aahcrawler.frontier.protocol.Frontier`` except surviving its process. Not thread-safe.
     """
 
     def __init__(self, slots: QueueSlots, crawl: str, settings: FrontierSettings) -> None:
@@ -397,7 +397,7 @@ class MemoryFrontier:
         self._settings = settings
 
     def next_ready(self) -> float | None:
-        """Return the seconds until a lease may succeed, None when none ever will."""
+        """Return the seconds until a lease may succeed; None if none ever will."""
         now = self._slots.clock()
         waits = [max(0.0, url.expires - now) for url in self._leased.values()]
         for url in self._heaps.heads():

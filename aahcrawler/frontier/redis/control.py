@@ -18,7 +18,7 @@ from aahcrawler.urls import queue_of
 
 
 class RedisControl(PartitionedFrontier[BrowsedPartition]):
-    """A crawl's frontier together with ``control.Control`` over it, and ``browsing.Browsing`` of it.
+    """A crawl's frontier with the operations of ``control.Control`` and ``control.Browsing``.
 
     With several partitions, atomic operations are atomic in each of them, one after another.
     """
@@ -85,7 +85,9 @@ class RedisControl(PartitionedFrontier[BrowsedPartition]):
 
     def walk(self, after: Place | None = None, queues: Collection[str] | None = None) -> Iterator[Queued]:
         """See ``Browsing.walk``."""
-        return heapq.merge(*(partition.walk(after, queues) for partition in self._partitions), key=_place)
+        return heapq.merge(
+            *(partition.walk(after, queues) for partition in self._partitions), key=lambda queued: queued.place
+        )
 
     def sweep(self, wanted: Callable[[str], bool], state: State, after: str = "") -> Iterator[Swept]:
         """See ``Browsing.sweep``."""
@@ -160,10 +162,6 @@ class RedisControl(PartitionedFrontier[BrowsedPartition]):
         for *entry, partition in part:
             of.setdefault(int(partition), []).append(tuple(entry))
         return sum(self._partitions[number].take_in(entries) for number, entries in of.items())
-
-
-def _place(queued: Queued) -> Place:
-    return queued.place
 
 
 def _seconds(timed: Timed) -> float:

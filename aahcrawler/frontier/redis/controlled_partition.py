@@ -1,4 +1,4 @@
-"""Views of one partition of a frontier on a Redis-protocol server, and the operators' control of it."""
+"""One partition of a frontier on a Redis-protocol server, with the operations of operators and read-only views."""
 
 import heapq
 import struct
@@ -21,18 +21,18 @@ from aahcrawler.frontier.redis.url_records import Record, unpack_status
 _BUCKETS_PER_CALL = 50
 
 SCANNED: Final = frozenset({State.QUEUED, State.DUE, State.BLOCKED})
-"""The states whose URLs can be gone through."""
+"""The states whose URLs ``scan`` can read."""
 
 _WAIT = struct.Struct(">d")
 _MICRO = 1_000_000
 _LASTING = (b"sequence", b"batch", b"rules", b"paused")
-"""What of ``counts`` does not follow from what is counted."""
+"""The fields of ``counts`` that cannot be computed from the URLs."""
 
 _T = TypeVar("_T")
 
 
 class ControlledPartition(Partition):
-    """A partition of a crawl's frontier together with ``control.Control`` over it."""
+    """A partition of a crawl's frontier with the operations of ``control.Control``."""
 
     def pause(self) -> None:
         """See ``Pausing.pause``."""
@@ -112,7 +112,7 @@ class ControlledPartition(Partition):
             return not self.client.exists(self.key("counts"), self.key("queues"), self.key("tallies"))
 
     def take_in(self, part: Sequence[Entry]) -> int:
-        """Store a part of a snapshot; return how many URLs it had."""
+        """Store a part of a snapshot; return how many URLs it has."""
         of: dict[bytes, list[Entry]] = {}
         for name, *values in part:
             of.setdefault(name, []).append(tuple(values))
@@ -140,7 +140,7 @@ class ControlledPartition(Partition):
             yield from ((b"q", name, raw) for name, raw in self.queues())
 
     def _held(self, names: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        """Return reason and time of the block of URLs, by their fingerprints."""
+        """Return why and when each URL was blocked, by fingerprint."""
         with unavailable():
             pipeline = self.client.pipeline(transaction=False)
             for name in names:
@@ -151,7 +151,7 @@ class ControlledPartition(Partition):
         return {name: why or (b"" if due is None else _WAIT.pack(due)) for name, why, due in each}
 
     def _pieces(self) -> Iterator[dict[bytes, bytes]]:
-        """Yield the records of all URLs, some at a time; their number may grow meanwhile."""
+        """Yield the records of all URLs, some at a time; the number of hashes may grow meanwhile."""
         number = 0
         while buckets := range(number, min(number + _BUCKETS_PER_CALL, self.buckets())):
             number = buckets.stop
@@ -215,7 +215,7 @@ def _batched(items: Iterable[_T]) -> Iterator[tuple[_T, ...]]:
 
 
 _POLITENESS: Final = struct.Struct(">ddIdB")
-"""Of a queue in ``lua/politeness.lua``: when it opens, usual delay, connections out, what was learned, paused."""
+"""A queue's entry in ``lua/politeness.lua``: when it opens, usual delay, connections in use, learned delay, paused."""
 
 _KEPT = struct.Struct(">8sI")
 _SWEPT: Final = (State.QUEUED, State.DUE, State.LEASED)
@@ -223,7 +223,7 @@ _TIME, _LENGTH, _NAMED = struct.Struct(">d"), struct.Struct(">I"), struct.Struct
 
 
 class BrowsedPartition(ControlledPartition):
-    """A partition of a crawl's frontier together with ``browsing.Browsing`` of it."""
+    """A partition of a crawl's frontier with the operations of ``control.Browsing``."""
 
     def walk(self, after: Place | None = None, queues: Collection[str] | None = None) -> Iterator[Queued]:
         """See ``Browsing.walk``."""
@@ -354,21 +354,21 @@ def _standing(known: Standing, kept: bytes, now: float) -> Standing:
 
 
 _FIRST = 4
-"""URLs of one queue that are read at once, when it is read first."""
+"""How many URLs of a queue are read at its first reading."""
 _TOGETHER, _MAX_TOGETHER = 16, 128
-"""Queues that are read together, at first and when a walk has become long."""
+"""How many queues one call reads, at first and later in a long walk."""
 _ASKED = struct.Struct(">6scc")
 _RANK = struct.Struct(">dB")
 _COUNT = struct.Struct(">I")
 _FOUND = struct.Struct(">d13sI")
 _END: Final = b"\xff" * 13
-"""Behind all members."""
+"""A value behind all members."""
 _KINDS: Final = (b"r", b"p")
 
 
 @dataclass(slots=True)
 class _Line:
-    """The queued URLs of one queue and kind from ``place`` on; ``read`` are those read so far."""
+    """The queued URLs of one queue and kind from ``place`` on; ``read`` has those read in advance."""
 
     queue: bytes
     kind: int
@@ -379,11 +379,11 @@ class _Line:
 
 
 _Heap = list[tuple[Place, int, _Line]]
-"""Lines by where they go on at the earliest. The number keeps apart what would otherwise be equal."""
+"""Lines by the earliest place at which they can continue. The number makes all entries different."""
 
 
 class QueueWalk:
-    """A walk through queues in the order of places, starting after a place."""
+    """A walk through the URLs of queues in the order of their places, starting after a place."""
 
     def __init__(self, partition: Keyspace, after: Place | None) -> None:
         self._partition = partition
@@ -425,7 +425,7 @@ class QueueWalk:
             heapq.heappush(self._heap, (place, self._pushed, line))
 
     def _read(self, line: _Line) -> None:
-        """Read more of a line, and of the following lines that have to be read as well."""
+        """Read more URLs of a line, together with those of the lines that are to be read next."""
         lines, passed = [line], list[tuple[Place, int, _Line]]()
         while self._heap and len(lines) < self._together and len(passed) < self._together:
             entry = heapq.heappop(self._heap)
@@ -457,7 +457,7 @@ class QueueWalk:
 
 
 def _asked(line: _Line) -> bytes:
-    """Pack a line, and the place after which to continue, as the script takes them."""
+    """Pack a line, and the place after which to continue, in the format that the script expects."""
     place, kind = line.place, _KINDS[line.kind]
     if place is None:
         return _ASKED.pack(line.queue, kind, b"1") + _RANK.pack(0.0, 0)

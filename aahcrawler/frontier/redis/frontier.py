@@ -1,4 +1,4 @@
-"""The frontier on a Redis-protocol server or a Redis Cluster: all partitions as one.
+"""The frontier on a Redis-protocol server or a Redis Cluster, as a whole of its partitions.
 
 With one partition every operation is that partition's own. With several, queues are divided among them by a hash of
 their names, and each operation is atomic in each partition.
@@ -39,7 +39,7 @@ _Answer = TypeVar("_Answer")
 
 
 class PartitionedFrontier(Generic[_P]):
-    """One crawl's frontier, for partitions of any abilities.
+    """One crawl's frontier over partitions of a type ``_P``.
 
     With several partitions, these operations differ from ``protocol.Frontier``:
 
@@ -207,10 +207,10 @@ class PartitionedFrontier(Generic[_P]):
         self._partitions[0].keep_session(site, text)
 
     def remove(self) -> None:
-        """Remove everything the server stores for this crawl, which must have no worker; data shared by crawls stay.
+        """Remove everything the server stores for this crawl, which must have no worker. Data that crawls share stay.
 
-        Takes many steps; only after the last can the crawl be stored in another format. After an error it may be called
-        again.
+        Takes many steps; only after the last can the crawl be stored in another format. After an error the call may be
+        repeated.
         """
         for partition in self._partitions:
             partition.remove()
@@ -233,7 +233,7 @@ class PartitionedFrontier(Generic[_P]):
         return [*self._partitions[first:], *self._partitions[:first]]
 
     def _taken(self) -> Counter[_P]:
-        """Count the leased and done pages of each partition, if there are several and pages are bounded."""
+        """Count the leased and done pages of each partition, if there are several and pages are limited."""
         taken: Counter[_P] = Counter()
         if self._settings.pages and len(self._partitions) > 1:
             with unavailable():
@@ -246,13 +246,13 @@ class PartitionedFrontier(Generic[_P]):
         return taken
 
     def _bound(self, partition: _P, taken: Counter[_P]) -> None:
-        """Set how many pages one of several partitions may take, given what the others have taken."""
+        """Limit the pages of one of several partitions, given how many the others have leased or done."""
         if self._settings.pages and len(self._partitions) > 1:
             others = taken.total() - taken[partition]
             partition.bound_pages(max(0, self._settings.pages - others))
 
     def _parts(self, items: Sequence[_Item], queue: Callable[[_Item], str]) -> Iterator[tuple[_P, Sequence[int]]]:
-        """Yield partitions with the positions of their items."""
+        """Yield each partition with the positions of the items that belong to it."""
         positions: dict[_P, list[int]] = {}
         for at, item in enumerate(items):
             positions.setdefault(self._partition(queue(item)), []).append(at)
@@ -277,8 +277,8 @@ class RedisFrontier(PartitionedFrontier[Partition]):
     """One crawl's frontier. Instances in any number of threads, processes and machines may share a crawl.
 
     ``server`` is a client that does not decode responses, or a URL (``unix://``, ``redis://``, ``redis+cluster://``).
-    ``clock`` returns seconds; with None the server's own clock is used, so that the clocks of workers need not agree.
-    Raises ``FrontierUnavailableError`` when the server cannot be reached or stores this crawl in another format.
+    ``clock`` returns seconds; if it is None, the server's clock is used, so the clocks of workers need not agree.
+    Raises ``FrontierUnavailableError`` if the server cannot be reached or stores this crawl in another format.
     """
 
     def __init__(
@@ -292,16 +292,16 @@ def _queue(item: Offer | Lease) -> str:
 
 
 VARIABLE: Final = "AAH_PARTITIONS"
-"""The environment variable that says how many partitions a server gets at its first use; 1 where it is not set."""
+"""The environment variable that sets the number of partitions when a server is first used; 1 if it is not set."""
 MOST: Final = 1024
 
 _KEY = "{p0}:partitions"
 
 
 def partition_tags(client: Redis) -> tuple[str, ...]:
-    """Return the hash tags of a server's partitions; all clients of a server agree on their number.
+    """Return the hash tags of a server's partitions; all clients of a server use the same number of them.
 
-    Raises ``FrontierUnavailableError`` where the environment variable is no valid number of partitions for a new
+    Raises ``FrontierUnavailableError`` if the environment variable is not a valid number of partitions for a new
     server.
     """
     with unavailable():
@@ -313,7 +313,7 @@ def partition_tags(client: Redis) -> tuple[str, ...]:
 
 
 def partition_of(queue: str, partitions: int) -> int:
-    """Return the number of the partition that a queue lies in."""
+    """Return the number of the partition to which a queue belongs."""
     return int.from_bytes(queue_id(queue), "big") % partitions
 
 

@@ -19,8 +19,8 @@ class RedisIpLocks:
 
     Each operation is atomic, and one round trip for each IP address.
 
-    ``server`` is a client that does not decode responses, or the URL of a server. ``clock`` returns seconds; with None
-    the server's own is used. Errors are those of ``protocol.Scheduling``.
+    ``server`` is a client that does not decode responses, or the URL of a server. ``clock`` returns seconds; if it is
+    None, the server's clock is used. Errors are those of ``protocol.Scheduling``.
     """
 
     def __init__(self, server: Redis | str, clock: Callable[[], float] | None = None) -> None:
@@ -47,7 +47,7 @@ class RedisIpLocks:
             self._release(keys=[_key(address)], args=(self._now(), worker, round(delay * _MICRO)))
 
     def recover(self) -> None:
-        """End every claim and start its delay, as its worker would have done; only for a server without any worker."""
+        """End every claim and start its delay, as its worker would have done; use only if the server has no workers."""
         with unavailable():
             for key in self._client.scan_iter(match="{a:*}"):
                 worker, out, delay = self._client.hmget(key, ["worker", "out", "delay"])

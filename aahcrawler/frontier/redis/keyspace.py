@@ -20,26 +20,26 @@ from aahcrawler.frontier.redis import url_records
 from aahcrawler.frontier.redis.redis_client import unavailable
 
 PER_CALL: Final = 500
-"""What one script works on at most: the server is held for some ten milliseconds."""
+"""The most items that one script works on, so that it occupies the server for some ten milliseconds."""
 MICRO: Final = 1_000_000
 
 _CONTEXT = struct.Struct(">dcIIIdIIHH")
 _UPDATES = {Update.FIRST: b"f", Update.LAST: b"l", Update.MAX: b"m", Update.SUM: b"s", Update.AVG: b"a"}
 _LOAD = 32
-"""URLs a hash (``lua/records.lua``): few enough to be searched one by one, so many that its key does not count."""
+"""URLs in a hash (``lua/records.lua``): few enough to search one by one, enough for the hash's key to cost little."""
 _CHUNK = 128
-"""URLs of a queue that are kept in one zset (``lua/order.lua``): what servers keep packed unless told otherwise."""
+"""URLs of a queue in one zset (``lua/order.lua``): as many as servers keep in packed form by default."""
 _UNBOUNDED = 2**32 - 1
 _LONGEST = 10.0
-"""Seconds that may pass between two calls of one process; the server does not count more (``lua/clock.lua``)."""
+"""The most seconds between two calls of one process that the server counts (``lua/clock.lua``)."""
 
 
 class Keyspace:
     """The keys of a crawl in one partition.
 
-    ``client`` does not decode responses, ``tag`` is the partition's hash tag. ``clock`` returns seconds; with None the
-    server's own clock is used, so that the clocks of workers need not agree. Raises ``FrontierUnavailableError`` when
-    the server cannot be reached or stores this crawl in another format.
+    ``client`` must not decode responses; ``tag`` is the partition's hash tag. ``clock`` returns seconds; if it is None,
+    the server's clock is used, so the clocks of workers need not agree. Raises ``FrontierUnavailableError`` if the
+    server cannot be reached or stores this crawl in another format.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Keyspace:
         self._settings, self._pages = settings, None
 
     def bound_pages(self, pages: int) -> None:
-        """Bound the leased and done pages of this partition to ``pages``, whatever the settings say."""
+        """Limit the leased and done pages of this partition to ``pages``, whatever the settings say."""
         self._pages = pages
 
     def call(self, script: str, *arguments: bytes | str | float) -> Any:
@@ -74,16 +74,16 @@ class Keyspace:
         return self._own + name
 
     def shared(self, name: str) -> str:
-        """Return the name of a key that crawls share."""
+        """Return the name of a key that all crawls share."""
         return f"{self._tag}:s:{name}"
 
     def buckets(self) -> int:
-        """Return the number of hashes that URLs are divided among."""
+        """Return the number of hashes among which URLs are divided."""
         with unavailable():
             return int(cast("bytes | None", self.client.hget(self.key("counts"), "buckets")) or 1)
 
     def queues(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the id and the record of each queue; one that is created meanwhile may be missing."""
+        """Yield the id and the record of each queue; a queue created meanwhile may be missing."""
         yield from self.client.hscan_iter(self.key("queues"), count=PER_CALL)
 
     def _context(self) -> bytes:
@@ -102,7 +102,7 @@ class Keyspace:
         )
 
     def _time(self) -> int:
-        """Return the time for a script; by the server's clock, -1 minus the time since the previous call."""
+        """Return the time in microseconds; for the server's clock, -1 minus the time since the previous call."""
         if self._clock is not None:
             return round(self._clock() * MICRO)
         before, self._called = self._called, time.monotonic()
@@ -122,7 +122,7 @@ class Keyspace:
 
 
 def micros(seconds: float) -> int:
-    """Return microseconds. Raises ValueError for a number of seconds that cannot be waited."""
+    """Convert seconds to microseconds. Raises ``ValueError`` for a negative or excessive number of seconds."""
     if not 0 <= seconds < MICRO * MICRO:
         raise ValueError(f"{seconds} is no number of seconds to wait; give one from 0")
     return round(seconds * MICRO)
@@ -164,11 +164,11 @@ _PARTS = {
 
 @cache
 def source(name: str) -> str:
-    """Return the source of one script, including the parts it builds upon."""
+    """Return the source of one script, including the parts it builds on."""
     folder = files("aahcrawler.frontier.redis") / "lua"
     return "\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in _PARTS[name])
 
 
 def load(client: Redis) -> dict[str, Script]:
-    """Return every script by name. They are called by hash, and sent again to a server that has lost them."""
+    """Return every script by name. Scripts are called by hash, and sent again to a server that has lost them."""
     return {name: client.register_script(source(name)) for name in _PARTS}

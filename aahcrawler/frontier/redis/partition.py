@@ -1,4 +1,4 @@
-"""One partition of the frontier on a server that speaks the Redis protocol, version 6.2 or later."""
+"""One partition of the frontier on a server for the Redis protocol, version 6.2 or later."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -35,12 +35,12 @@ _NAMES = (
     *("queues", "ready:p", "ready:r", "waiting", "leases", "batches"),
     *("posted:0", "posted:1", "counts", "rules", "held", "due", "reasons", "tallies", "sessions", "format"),
 )
-"""The keys of a crawl beside those of its URLs and queues; see ``lua/state.lua``."""
+"""The keys of a crawl besides those of its URLs and queues; see ``lua/state.lua``."""
 _NUMBER_BYTES = 5
 _PAUSED = -2
 _SET = ord("1")
 _ROUNDS = 10
-"""How often more is leased in place of what rules name."""
+"""How often to lease more URLs in place of leased ones that rules block."""
 
 _Item = TypeVar("_Item")
 
@@ -239,10 +239,10 @@ class Partition(Keyspace):
                 self.client.hdel(self.key("sessions"), site)
 
     def remove(self) -> None:
-        """Remove everything the server stores for this crawl, which must have no worker; data shared by crawls stay.
+        """Remove everything the server stores for this crawl, which must have no worker. Data that crawls share stay.
 
-        Takes many steps; only after the last can the crawl be stored in another format. After an error it may be called
-        again.
+        Takes many steps; only after the last can the crawl be stored in another format. After an error the call may be
+        repeated.
         """
         with unavailable():
             for part in _parts(tuple(self._queue_keys())):
@@ -265,14 +265,14 @@ class Partition(Keyspace):
         return ()
 
     def _withhold(self, leases: Sequence[Lease]) -> Sequence[Lease]:
-        """Block those of the URLs just leased that match a rule; return the other leases."""
+        """Block the just leased URLs that match a rule; return the other leases."""
         named = {lease: rule for lease in leases if (rule := self._book.matching(lease.url))} if self._book else {}
         if named:
             self._block((lease.url, lease.token, rule.reason) for lease, rule in named.items())
         return [lease for lease in leases if lease not in named] if named else leases
 
     def _keep_out(self, offers: Sequence[Offer]) -> frozenset[str]:
-        """Block those of the URLs just offered that match a rule; return them."""
+        """Block the just offered URLs that match a rule; return them."""
         if not self._book:
             return frozenset()
         named = {offer.url: rule.reason for offer in offers if (rule := self._book.matching(offer.url))}
@@ -280,7 +280,7 @@ class Partition(Keyspace):
         return frozenset(url for url, is_blocked in zip(named, blocked, strict=True) if is_blocked)
 
     def _block(self, urls: Iterable[tuple[str, str, str]]) -> tuple[bool, ...]:
-        """Block URLs, each given with the token of its lease, if any, and the reason."""
+        """Block URLs, each given with the token of its lease (empty if it has none) and the reason."""
         named: list[tuple[bytes | str, ...]] = [
             (url_records.fingerprint(url), token, reason) for url, token, reason in urls
         ]

@@ -1,4 +1,4 @@
-"""Connects to a Redis-protocol server, and turns its errors into the frontier's, with messages for people."""
+"""Connect to a Redis-protocol server, and translate its errors into those of the frontier, with messages for people."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,11 +13,12 @@ from aahcrawler.frontier.protocol import FrontierAwayError, FrontierFullError, F
 _CLUSTER_SCHEME = "+cluster"
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 20.0
-"""A script holds the server for some ten milliseconds; a disk that is slow to sync may hold it for seconds."""
+"""How long to wait for a response. A script takes some ten milliseconds; a slow disk may hold the server for seconds.
+"""
 
 
 class _Refusal(NamedTuple):
-    """The exception for an error of the server, and the remedy."""
+    """The exception to raise for an error of the server, and the remedy."""
 
     error: type[FrontierUnavailableError]
     advice: str
@@ -80,9 +81,9 @@ _CODES = {
 def connect(url: str) -> Redis:
     """Return a client for ``unix://``, ``redis://`` or ``rediss://``; it connects at the first call.
 
-    ``redis+cluster://`` and ``rediss+cluster://`` name any node of a Redis Cluster, from which the others are learned
-    at once; a node may redirect a call to another. Otherwise the client sends nothing twice: an interrupted call
-    raises, and its caller decides. Raises ``FrontierUnavailableError`` for an invalid URL.
+    ``redis+cluster://`` and ``rediss+cluster://`` name any node of a Redis Cluster, from which the client learns the
+    others at once; a node may redirect a call to another. Apart from that, the client sends nothing twice: an
+    interrupted call raises, and its caller decides. Raises ``FrontierUnavailableError`` for an invalid URL.
     """
     scheme, _, rest = url.partition("://")
     timeouts = {"socket_connect_timeout": _CONNECT_SECONDS, "socket_timeout": _ANSWER_SECONDS}
@@ -107,10 +108,10 @@ def _connect_cluster(url: str, timeouts: Mapping[str, float]) -> Redis:
 
 @contextmanager
 def unavailable() -> Iterator[None]:
-    """Raise ``FrontierUnavailableError`` for a server that cannot be reached, or refuses to serve.
+    """Raise ``FrontierUnavailableError`` for an error of a server that cannot be reached, or refuses to serve.
 
-    ``FrontierAwayError`` is raised where it may serve later, including a replica whose primary is being replaced, and
-    ``FrontierFullError`` where it cannot write to its disk. Other errors of the server are bugs of the caller and pass
+    Raises ``FrontierAwayError`` if the server may serve later, for example while a primary is replaced, and
+    ``FrontierFullError`` if it cannot write to its disk. Other errors of the server are bugs of the caller and pass
     through.
     """
     try:

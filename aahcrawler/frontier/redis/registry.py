@@ -1,7 +1,7 @@
 """What crawls and workers share on a Redis-protocol server: the registry of crawls, the register of workers, the log.
 
-Keys, all with one hash tag: ``crawls`` is a hash of JSON objects by the crawls' ids, ``definition:ID`` the compressed
-newest definition of one, ``topic:ID`` the state of its topic, ``format`` the version of all this.
+All keys have one hash tag: ``crawls`` is a hash of JSON objects by the crawls' ids, ``definition:ID`` the compressed
+newest definition of a crawl, ``topic:ID`` the state of its topic, ``format`` the version of this format.
 """
 
 import base64
@@ -37,7 +37,7 @@ from aahcrawler.frontier.registry import (
 )
 
 TAG = "{aah}"
-"""The hash tag of what a server keeps for all workers, beside the frontiers of crawls."""
+"""The hash tag of all keys that workers share, besides the frontiers of crawls."""
 FORMAT = 1
 
 _MAX_PACKED = 2 * LARGEST
@@ -48,8 +48,8 @@ class RedisRegistry:
     """The registry of a server; instances in any number of threads, processes and machines may share it.
 
     ``server`` is a client that does not decode responses, or its URL. ``clock`` returns the time in UTC. Raises
-    ``FrontierUnavailableError`` when the server cannot be reached, and ``RegistryError`` where its registry is in
-    another format.
+    ``FrontierUnavailableError`` if the server cannot be reached, and ``RegistryError`` if its registry has another
+    format.
     """
 
     def __init__(self, server: Redis | str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -142,7 +142,7 @@ class RedisRegistry:
         self._client.close()
 
     def _changed(self, crawl: str, change: Callable[[Pipeline, Registered | None, bytes | None], _T]) -> _T:
-        """Make a change atomically, repeating it where another client has changed the same crawl meanwhile."""
+        """Make a change atomically, repeating it if another client changes the same crawl meanwhile."""
         definition = _crawl_key(f"definition:{crawl}")
         with unavailable(), self._client.pipeline(transaction=True) as pipeline:
             while True:
@@ -244,9 +244,10 @@ def _read_crawl(crawl: str, content: bytes) -> Registered:
 
 
 class RedisPresence:
-    """Presence on a Redis-protocol server. ``silence`` is in seconds.
+    """Presence on a Redis-protocol server; ``silence``, in seconds, is how long an entry lasts without a heartbeat.
 
-    Keys: ``worker:NAME``, which expires, for each of the set ``workers``; ``office:OFFICE`` holds the name of a worker.
+    Keys: ``worker:NAME``, which expires, for each member of the set ``workers``; ``office:OFFICE`` holds the name of
+    the worker with that role.
     """
 
     def __init__(self, server: Redis | str, silence: float = SILENCE) -> None:
@@ -343,9 +344,9 @@ def _read_worker(content: bytes) -> Worker | None:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The services of a shared server that workers use; ``address`` is the URL where the frontiers of crawls are.
+    """The services of a shared server that workers use; ``address`` is the URL at which the frontiers are.
 
-    ``disconnect`` interrupts every call that waits for a response, with an unspecified error.
+    ``disconnect`` interrupts every call that waits for a response; such a call raises an unspecified error.
     """
 
     address: str
@@ -357,9 +358,9 @@ class Server:
 
 @contextmanager
 def connected(address: str) -> Iterator[Server]:
-    """Connect to the server at a URL, for use by any number of threads within the context.
+    """Connect to the server at a URL, for use by any number of threads within the ``with`` block.
 
-    Raises ``FrontierUnavailableError`` where it cannot be reached, and ``RegistryError`` for a registry of another
+    Raises ``FrontierUnavailableError`` if it cannot be reached, and ``RegistryError`` for a registry of another
     version.
     """
     client = connect(address)
@@ -370,7 +371,7 @@ def connected(address: str) -> Iterator[Server]:
 
 
 MOST = 100_000
-"""Events that are kept, about; the oldest go."""
+"""About how many events are kept; the oldest are dropped."""
 _AT_ONCE = 1000
 
 

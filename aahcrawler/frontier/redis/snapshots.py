@@ -1,8 +1,8 @@
-"""Files with the whole state of a crawl's frontier, which are rejected unless they are whole.
+"""Snapshot files with the whole state of a crawl's frontier. A file that is not whole is rejected.
 
 The first line is JSON and describes the file. Compressed parts follow, each preceded by its length in four bytes; a
-part of length 0 ends them, and the SHA-256 of all bytes before ends the file. A part is a list of entries: a name, and
-values.
+part of length 0 ends them, and the SHA-256 of all bytes before it ends the file. A part is a list of entries, each a
+name with values.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from aahcrawler.frontier.control import SnapshotError
 
 VERSION = 1
 ENTRIES = 500
-"""Entries in a part: what is restored in one step."""
+"""Entries in a part, which is restored in one step."""
 
 _LENGTH = struct.Struct(">I")
 _DIGEST_BYTES = 32
@@ -27,8 +27,9 @@ _MAX_HEAD_LENGTH = 4096
 _MAX_PART = 64 << 20
 
 Entry = tuple[bytes, ...]
-"""``u``: a URL's fingerprint, what is kept of it, and when and why it is held. ``q``: a queue's id and what is kept of
-it. Other names are those of hashes: a field and its value. The last value of all is the number of the partition.
+"""``u``: a URL's fingerprint, its record, and when and why it is blocked. ``q``: a queue's id and its record. Other
+names are those of hashes, followed by a field and its value. The last value of each entry is the number of the
+partition.
 """
 
 

@@ -1,6 +1,7 @@
 """The server's encoding of URLs: fingerprints, packed offers, and records.
 
-The encodings mirror ``lua/records.lua``, ``lua/queues.lua`` and ``lua/offers.lua``; ``FORMAT`` counts their versions.
+The encodings are the same as in ``lua/records.lua``, ``lua/queues.lua`` and ``lua/offers.lua``; ``FORMAT`` is their
+version.
 """
 
 import struct
@@ -33,14 +34,14 @@ LETTERS = {state: letter.decode() for letter, state in STATES.items()}
 
 _RECORD: Final = 128
 _PLAIN_BYTES: Final = 19
-"""What comes before the body where there are no flags."""
+"""The bytes before the body in a record without flags."""
 _LEASED, _REQUISITE, _POSTED, _FRONT, _WIDE, _SEVERAL, _HELD = 1, 2, 4, 8, 16, 32, 64
 """Flags, as in ``lua/records.lua``."""
 _KIND_LETTERS: dict[Kind, bytes] = {"page": b"p", "requisite": b"r"}
 _OFFER_HEAD = struct.Struct(">8scHd6sB")
 _RECORD_HEAD = struct.Struct(">BBH6s5s")
 _LEASED_HEAD = struct.Struct(">IBBH6s5sid5s")
-"""The size of a leased URL's record, and of that all but the body, where it has no wide value and but one offer."""
+"""The head of a leased URL's record, in the usual case of a narrow value and one offer; the body follows."""
 _TAKEN = struct.Struct(">dIH")
 _NO_BOUND = 0xFFFFFFFF
 _NARROW, _DOUBLE, _OFFERS, _LEASE = struct.Struct(">i"), struct.Struct(">d"), struct.Struct(">I"), struct.Struct(">d5s")
@@ -49,19 +50,19 @@ _QUEUE = struct.Struct(">cB5sdB5sdIIII")
 _LENGTH = struct.Struct(">I")
 _MILLION = 1_000_000
 _ABOVE = 1e15
-"""What the rank of a URL at the front is below that of its score, as in ``lua/records.lua``."""
+"""How much lower the rank of a URL at the front is than the rank of its score, as in ``lua/records.lua``."""
 _MAX_DEPTH = 65_535
 _MAX_SCORE = 1e9
 _CHUNKED = 2
 _ENDED_HEAD = 3
-"""Letter, and the mark of the lease that ended the URL; the reason follows."""
+"""The bytes before the reason in the record of an ended URL: a letter, and the mark of the lease that ended it."""
 
 
 def fingerprint(url: str) -> bytes:
     """Return the eight bytes that identify a URL.
 
-    Two URLs of one crawl have the same with a probability of 3 in a million at 10 million URLs and 3 % at a billion;
-    the later of the two is then taken for the earlier one.
+    At 10 million URLs in a crawl, the probability that two share a fingerprint is 3 in a million; at a billion, 3 %.
+    The later one is then treated as the earlier one.
 
     >>> fingerprint("http://a.test/").hex() == fingerprint("http://a.test/").hex()
     True
@@ -75,7 +76,7 @@ def fingerprint(url: str) -> bytes:
 def queue_id(name: str) -> bytes:
     """Return the six bytes that identify a queue on the server.
 
-    Queues with the same id take turns as if they were one; the probability is 1 in 500 among a million queues.
+    Queues with the same id take turns as if they were one; among a million queues, the probability of that is 1 in 500.
     """
     return blake2b(name.encode(), digest_size=6).digest()
 
@@ -83,7 +84,7 @@ def queue_id(name: str) -> bytes:
 def pack_offers(offers: Iterable[Offer]) -> bytes:
     """Pack offers one after another.
 
-    Raises ValueError for one that a frontier cannot store, naming it and the reason.
+    Raises ``ValueError``, naming the offer and the reason, for an offer that a frontier cannot store.
     """
     return b"".join([_pack(offer) for offer in offers])
 
@@ -174,11 +175,11 @@ class Record(NamedTuple):
 
     @property
     def order(self) -> tuple[int, float, int, int]:
-        """The sort key of queued URLs: at the front, the best, page requisites before pages, the earliest offered."""
+        """The sort key of queued URLs: at the front, highest score, page requisites before pages, offered first."""
         return 0 if self.is_at_front else 1, -self.score, 0 if self.flags & _REQUISITE else 1, self.sequence
 
     def offer(self) -> Offer:
-        """Return the offer that would result in its present state."""
+        """Return the offer that would create this record."""
         body = unpack_body(self.body)
         return Offer(body.url, body.queue, self.score, self.depth, self.kind, body.via, body.path)
 
@@ -196,23 +197,23 @@ def state_of(raw: bytes) -> State:
 
 
 def url_of(raw: bytes) -> str:
-    """Return the URL of a record."""
+    """Return the URL in a record."""
     body = raw[_PLAIN_BYTES:] if raw[0] == _RECORD else Record.unpack(raw).body
     return unpack_words(body)[0]
 
 
 def is_held(raw: bytes) -> bool:
-    """Return whether this is the record of a URL that is neither queued nor leased."""
+    """Return whether a record belongs to a URL that is neither queued nor leased: due, or blocked."""
     return is_record(raw) and raw[0] & (_HELD | _LEASED) == _HELD
 
 
 def held_reason(held: bytes | None) -> str:
-    """Return why a URL that kept its record is blocked; empty for one that is not blocked."""
+    """Return why a URL that kept its record is blocked; empty if it is not blocked."""
     return held[_DOUBLE.size :].decode() if held else ""
 
 
 def reason_of(raw: bytes) -> str:
-    """Return why a URL ended."""
+    """Return why a URL ended, from its record."""
     return raw[_ENDED_HEAD:].decode()
 
 
@@ -257,13 +258,13 @@ def unpack_queue(raw: bytes) -> tuple[str, QueueCounts]:
 
 
 def heads_of_queue(raw: bytes) -> tuple[tuple[float, bytes] | None, tuple[float, bytes] | None]:
-    """Return rank and sequence number of a queue's best page requisite and best page, None where it has none."""
+    """Return rank and sequence number of a queue's best page requisite and best page; None if it has none."""
     _place, _pages, page, page_best, _requisites, requisite, requisite_best, *_ = _QUEUE.unpack_from(raw)
     return _head(requisite, requisite_best), _head(page, page_best)
 
 
 def best_of_queue(raw: bytes) -> float | None:
-    """Return the best score in a queue, None where nothing with a score is queued."""
+    """Return the best score in a queue; None if no URL with a score is queued."""
     ranks = [head[0] for head in heads_of_queue(raw) if head is not None]
     best = -min(ranks, default=1.0)
     if best > _ABOVE / 2:
@@ -283,16 +284,18 @@ def is_chunked(raw: bytes) -> tuple[bool, bool]:
 
 _NUMBER = 1
 _FRAME = b"\x00\x38"
-"""Header of a frame without magic number, checksum, size or number of a dictionary; its window is always enough."""
+"""The header of a Zstandard frame without magic number, checksum, size and dictionary number; its window always
+suffices.
+"""
 _WINDOW_LOG = 17
 _BLOCK_BYTES = 3
 _LAST_COMPRESSED = 5
-"""The low bits of a block header: the last block, compressed."""
+"""The low bits of a block header that mark the last block, compressed."""
 _LONGEST = 1 << _WINDOW_LOG
 
 
 class Body(NamedTuple):
-    """A URL, its queue, the URL of the page that linked to it, and the path of hops."""
+    """The texts of a record: a URL, its queue, the URL of the page that linked to it, and the path of hops."""
 
     url: str
     queue: str
@@ -312,15 +315,15 @@ def pack_body(body: Body) -> bytes:
 
 
 def unpack_body(kept: bytes) -> Body:
-    """Decode the body of a record. Raises ValueError for one that a later version wrote."""
+    """Decode the body of a record. Raises ``ValueError`` for a body written by a later version."""
     url, via, path, named = unpack_words(kept)
     return Body(url, queue_of_words(url, named), via, path)
 
 
 def unpack_words(kept: bytes) -> list[str]:
-    """Decode a URL, the page that linked to it, the path, and the text from which ``queue_of_words`` makes the queue.
+    """Decode the URL, the page that linked to it, the path, and the text from which ``queue_of_words`` makes the queue.
 
-    Raises ValueError for a body that a later version wrote.
+    Raises ``ValueError`` for a body written by a later version.
     """
     number, size = kept[0], len(kept) - 1
     if number == 0:
@@ -339,7 +342,7 @@ def queue_of_words(url: str, named: str) -> str:
 
 
 def packed_body(body: Body) -> bytes:
-    """Return the uncompressed body; the queue is stored as a number of labels of the host, else in full."""
+    """Return the uncompressed body; the queue is stored as a number of labels of the host if possible, else in full."""
     url, queue, via, path = body
     host = _host(url)
     is_of_host = host == queue or host.endswith(f".{queue}")
@@ -360,7 +363,7 @@ def _header(size: int) -> bytes:
 
 
 _HEADERS = tuple(map(_header, range(512)))
-"""What stands before bodies of most lengths."""
+"""The headers of blocks of the most common lengths."""
 
 
 @cache
@@ -384,7 +387,7 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
 
 
 class _Codec(threading.local):
-    """The compressor and decompressor of one thread, as neither is thread-safe."""
+    """The compressor and decompressor of one thread, because neither is thread-safe."""
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(dict_data=_dictionary(), compression_params=_parameters())
@@ -426,7 +429,7 @@ def _posted(effect: str, state: str) -> Posted:
 
 
 def unpack_status(raw: bytes, reason: str = "") -> UrlStatus:
-    """Decode what the server stores of a URL; ``reason`` is why one that kept its record is blocked."""
+    """Decode what the server stores for a URL; ``reason`` is why a URL that kept its record is blocked."""
     if not is_record(raw):
         return UrlStatus(state_of(raw), None, reason=reason_of(raw))
     record = Record.unpack(raw)

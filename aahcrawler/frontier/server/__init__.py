@@ -1,1 +1,1 @@
-"""A private Redis-protocol server for one crawl."""
+"""The private Redis-protocol server of one crawl."""

@@ -1,4 +1,4 @@
-"""Finds the server program to run, and the versions of servers that wrote a frontier's files."""
+"""Find the server program to run, and determine which server wrote the files of a frontier."""
 
 import json
 import logging
@@ -16,17 +16,17 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError, FrontierUnrea
 from aahcrawler.segments import private
 
 PARTS: Final = "appendonlydir"
-"""The folder in which servers from 7.0 on keep their append-only file, in parts."""
+"""The folder in which servers from version 7.0 on keep their append-only file in parts."""
 APPEND_ONLY: Final = "frontier.aof"
-"""The name that the append-only file begins with, or has where it is of one piece."""
+"""The prefix of the parts' names, and the name of an append-only file in one piece."""
 _NOTE = "written-by.json"
 _SHARED_FORMATS = 11
-"""The last format of snapshots that Redis and Valkey have in common."""
+"""The last snapshot format that Redis and Valkey have in common."""
 _FORMATS: Final = {
     "Redis": (((6, 2), 9), ((7, 0), 10), ((7, 2), 11), ((7, 4), 12)),
     "Valkey": (((7, 2), 11), ((9, 0), 80)),
 }
-"""The format that servers from a version on write at least, by their names. They read earlier ones of their own."""
+"""For each server, the snapshot format it writes from a version on. A server reads its own earlier formats."""
 _HEAD = re.compile(rb"(?:REDIS(\d{4})|VALKEY(\d{3}))(?:\xfa.(redis|valkey)-ver.([0-9.]+))?", re.DOTALL)
 _HEAD_BYTES = 64
 
@@ -47,7 +47,7 @@ class ServerVersion:
         return f"{self.name} {'.'.join(map(str, self.version))}"
 
     def reads(self, written: "Written") -> bool:
-        """Return whether this server can read what was written."""
+        """Return whether this server can read the file."""
         writer = written.server
         if writer is not None and writer.name == self.name and writer.version <= self.version:
             return True
@@ -59,7 +59,7 @@ class ServerVersion:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a file tells of its writer: the format of its snapshot, whose format that is, and the server if known."""
+    """What a snapshot file says of its writer: its format, the family of that format, the server if known."""
 
     path: Path
     family: str
@@ -68,7 +68,7 @@ class Written:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether no version of Valkey can read it."""
+        """Whether no version of Valkey can read the file."""
         return self.family != "Valkey" and self.format > _SHARED_FORMATS
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ def remember(folder: Path, server: ServerVersion) -> None:
 
 
 def remembered(folder: Path) -> ServerVersion | None:
-    """Return the server that wrote last in a folder, None where that is not recorded."""
+    """Return the server that last wrote to a folder; None if that is not recorded."""
     try:
         note = json.loads((folder / _NOTE).read_bytes())
         return ServerVersion.of(note["name"], note["version"])
@@ -92,10 +92,10 @@ def remembered(folder: Path) -> ServerVersion | None:
 
 
 def snapshots(folder: Path) -> Iterator[Written]:
-    """Yield the writers of the snapshots in a frontier's folder, as far as their heads can be read.
+    """Yield what the snapshots in a frontier's folder say of their writers, as far as their heads can be read.
 
-    Files of commands alone can be read by every server. Where a head does not name its server, the recorded server is
-    assumed if it writes this format.
+    Files of commands alone can be read by every server. If a head does not name its server, the recorded server is
+    assumed, provided that it writes this format.
     """
     noted = remembered(folder)
     for path in (folder / APPEND_ONLY, *sorted((folder / PARTS).glob(f"{APPEND_ONLY}.*.base.*"))):
@@ -113,9 +113,9 @@ def _written(path: Path, found: re.Match[bytes], noted: ServerVersion | None) ->
 
 
 REDIS_URL = "AAH_REDIS_URL"
-"""The environment variable that names a shared Redis-protocol server; without it each crawl has its own."""
+"""The environment variable with the URL of a shared Redis-protocol server; if unset, each crawl has its own server."""
 SERVER = "AAH_FRONTIER_SERVER"
-"""The environment variable that names the program of crawls' own servers; without it the included one is preferred."""
+"""The environment variable with the program for crawls' own servers; if unset, the included program is preferred."""
 
 
 _OLDEST = (6, 2)
@@ -129,7 +129,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ServerProgram:
-    """A program that can serve frontiers."""
+    """A server program for frontiers, and its version."""
 
     path: Path
     server: ServerVersion
@@ -138,12 +138,12 @@ class ServerProgram:
 def server_program(folder: Path) -> ServerProgram:
     """Return the first program that runs, is recent enough, and can read the files in the folder.
 
-    The one that ``AAH_FRONTIER_SERVER`` names comes first, then the included one, then those of the PATH. Servers
-    before 7.0 keep their append-only file in one piece, and would start with an empty frontier where a later one has
+    The program named by ``AAH_FRONTIER_SERVER`` comes first, then the included one, then those on the PATH. Servers
+    before 7.0 keep their append-only file in one piece, and would start with an empty frontier if a later one has
     divided it.
 
-    Raises ``FrontierUnavailableError``, saying what was tried and what to install, when there is none or the named one
-    does not run; ``FrontierUnreadableError`` when there are some but none can read the folder.
+    Raises ``FrontierUnavailableError``, saying what was tried and what to install, if there is none or the named one
+    does not run; ``FrontierUnreadableError`` if there are some but none can read the folder.
     """
     written, named = tuple(snapshots(folder)), os.environ.get(SERVER, "")
     refused: list[str] = []
@@ -186,7 +186,7 @@ def _named(name: str) -> Path:
 
 
 def _asked(path: Path) -> ServerVersion:
-    """Return the version that a program reports. Raises ``ValueError`` saying what is wrong with it."""
+    """Return the version that a program reports. Raises ``ValueError`` with the problem if it reports none."""
     try:
         output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,4 +1,4 @@
-"""A private Redis-protocol server for one crawl, its state in the crawl's folder."""
+"""The private Redis-protocol server of one crawl, with its state in the crawl's folder."""
 
 import logging
 import os
@@ -27,7 +27,7 @@ from aahcrawler.segments import private
 
 _LOG = "frontier.log"
 _SOCKET_BYTES = 100
-"""Linux takes 107 bytes, other systems 103."""
+"""The most bytes in the path of a socket: Linux allows 107, other systems 103."""
 _CANNOT_READ = re.compile(r"reading the append only file|in RDB reading|rdb file reading failure")
 _START_SECONDS = 60.0
 _STOP_SECONDS = 60.0
@@ -61,9 +61,9 @@ class EmbeddedServer:
 
     It listens only on a unix socket that only this user can reach. Acknowledged changes survive the death of any
     process; a power failure loses at most the last second: the server writes its append-only file before it responds,
-    and this process forces it to disk every second. The server has a session of its own, so that Ctrl-C does not reach
-    it, and it ends with the crawler's process if that is killed (Linux); elsewhere the next start in its folder ends a
-    server left behind.
+    and this process forces it to disk every second. The server is in a session of its own, so that Ctrl-C does not
+    reach it. On Linux it ends with the crawler's process if that is killed; elsewhere the next start in its folder ends
+    a server left behind.
 
     If it dies, ``revive`` restarts it with the same URL. A damaged append-only file is cut back to its last whole
     command before the server is started (``file_mending``).
@@ -71,9 +71,9 @@ class EmbeddedServer:
     With ``lent`` it does not serve a crawl, but people who look at the frontier of a crawl that is not running
     (``server_process.lent_at``).
 
-    The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the end
-    of the server's log where it started and failed, and ``FrontierUnreadableError`` where no server here can read the
-    folder's files.
+    The caller ensures that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the end of
+    the server's log, if it fails to start, and ``FrontierUnreadableError`` if no installed server can read the folder's
+    files.
     """
 
     def __init__(self, folder: Path, *, lent: bool = False) -> None:
@@ -94,7 +94,7 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id; None when it is not running."""
+        """The server's process id; None if it is not running."""
         return self._process.pid if self._process is not None and self._keeper.is_alive() else None
 
     def __enter__(self) -> Self:
@@ -116,9 +116,9 @@ class EmbeddedServer:
         self.stop()
 
     def revive(self) -> None:
-        """Restart the server if it has died; has no effect while it runs, or after ``stop``.
+        """Restart the server if it has died. Has no effect while it runs, or after ``stop``.
 
-        Raises ``FrontierUnavailableError`` where it does not start.
+        Raises ``FrontierUnavailableError`` if it does not start.
         """
         with self._changing:
             if self._stopped or self._process is None or self._keeper.is_alive():
@@ -148,9 +148,9 @@ class EmbeddedServer:
             raise self._not_started(error) from error
 
     def _serves(self, program: ServerProgram) -> bool:
-        """Start the server; return whether it serves, False where it ended because it cannot read its file.
+        """Start the server; return True if it serves, False if it ended because it cannot read its file.
 
-        Raises ``FrontierUnavailableError`` where it does not start for other reasons.
+        Raises ``FrontierUnavailableError`` if it does not start for another reason.
         """
         self._log_start = self._log_size()
         self._start(program.path)
@@ -282,7 +282,7 @@ class EmbeddedServer:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder whose files only this user can read, as they contain cookies; also restricts existing files."""
+    """Make a folder readable by this user only, with the files in it, because they contain cookies."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     for path in folder.rglob("*"):
@@ -304,7 +304,7 @@ def _runtime_folder() -> Path:
 
 
 def _arities() -> Arities:
-    """Ask an empty server for the commands it knows."""
+    """Ask an empty server for the commands it knows, and the number of their words."""
     with (
         tempfile.TemporaryDirectory() as empty,
         EmbeddedServer(Path(empty)) as server,

@@ -1,4 +1,4 @@
-"""Forces a server's files to disk, with checksums as they grow, and cuts a damaged one back to its last whole part."""
+"""Force a server's files to disk, record checksums as they grow, and cut a damaged file back to its last whole part."""
 
 import json
 import logging
@@ -24,10 +24,10 @@ _SECONDS = 1.0
 
 
 class FileSync:
-    """Forces to disk what is written to the files of a folder with a common prefix.
+    """Forces to disk what is written to those files of a folder whose names have a common prefix.
 
-    For files with the given suffixes, checksums are stored beside them. Failures to force a file to disk are logged,
-    once for each reason.
+    For files with the given suffixes, checksums are stored beside them. If forcing a file to disk fails, that is
+    logged, once for each reason.
     """
 
     def __init__(self, folder: Path, name: str, summed: str) -> None:
@@ -57,7 +57,7 @@ class FileSync:
                 _logger.warning("a power failure may lose more than the last second of the frontier: %s", error)
 
     def start(self, until: Callable[[float], bool]) -> threading.Thread:
-        """Sync once a second in a thread of its own; ``until`` waits that many seconds and returns whether to end."""
+        """Call ``sync`` once a second in a thread; ``until`` waits that many seconds and returns whether to end."""
 
         def run() -> None:
             while not until(_SECONDS):
@@ -71,7 +71,7 @@ class FileSync:
 
 _NOTE: Final = "frontier.sums"
 _BLOCK = 4096
-"""Bytes of a file after which there is a line at least, so that damage costs no more than what follows it."""
+"""The most bytes between two checksums of a file, so that damage costs little more than what follows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Intact:
-    """The number of bytes of a file that match the recorded checksums, and the number recorded."""
+    """How many bytes of a file match the recorded checksums, and how many bytes are recorded."""
 
     size: int
     noted: int
@@ -109,7 +109,10 @@ class FileSums:
 
 
 def intact(folder: Path, path: Path) -> Intact:
-    """Compare a file with its recorded checksums; bytes after the last one count as intact if all before are."""
+    """Compare a file with its recorded checksums.
+
+    If all recorded bytes are intact, the bytes after them count as intact, too.
+    """
     sums, size = _noted(folder, path.name), path.stat().st_size
     noted = sums[-1].size if sums else 0
     there = [each for each in sums if each.size <= size]
@@ -122,7 +125,7 @@ def intact(folder: Path, path: Path) -> Intact:
 
 
 def keep(folder: Path, sizes: dict[str, int]) -> None:
-    """Remove the checksums of files that are not in ``sizes``, and those of more bytes than given there."""
+    """Remove checksums of files that are not in ``sizes``, and of more bytes than ``sizes`` gives for a file."""
     lines = [_line(name, each) for name, size in sizes.items() for each in _noted(folder, name) if each.size <= size]
     temporary = folder / f"{_NOTE}.new"
     with open(temporary, "wb", opener=private) as note:
@@ -131,7 +134,7 @@ def keep(folder: Path, sizes: dict[str, int]) -> None:
 
 
 def _noted(folder: Path, name: str) -> list[Sum]:
-    """Return the checksums of a file in the order of growing sizes; torn, damaged or non-growing lines are left out."""
+    """Return the checksums of a file by growing sizes; torn, damaged or non-growing lines are left out."""
     sums: list[Sum] = []
     try:
         lines = (folder / _NOTE).read_bytes().split(b"\n")
@@ -169,14 +172,15 @@ def _read(path: Path, after: Sum, sizes: list[int]) -> Iterator[Sum]:
 
 
 Arities = Mapping[str, int]
-"""The commands that a server knows, in small letters, with the number of their words; at least, where negative."""
+"""The number of words of each command that a server knows, by its name in lower case; a negative number is a minimum.
+"""
 _NUMBER = re.compile(rb"[*$](0|[1-9]\d{0,9})\r\n")
 _MAX_NUMBER_LENGTH = 16
 _MAX_NOTE_LENGTH = 1024
 
 
 def sound_length(path: Path, arities: Arities, size: int) -> int:
-    """Return the length of the beginning of a file that consists of whole commands known to the server.
+    """Return the length of the part at the beginning of a file that consists of whole commands known to the server.
 
     A transaction counts as one command. The file is read once, whatever it contains.
     """
@@ -192,7 +196,7 @@ def sound_length(path: Path, arities: Arities, size: int) -> int:
 
 
 def _command(file: BinaryIO, size: int, arities: Arities) -> str | None:
-    """Return the name of the next command, empty for an annotation between commands, None where none is whole."""
+    """Return the name of the next command; empty for an annotation between commands, None if none is whole."""
     start = file.read(1)
     if start == b"#":
         return "" if file.readline(_MAX_NOTE_LENGTH).endswith(b"\r\n") else None
@@ -225,14 +229,14 @@ _LINE = re.compile(r"file (\S+) seq (\d+) type ([bih])(?: \w+ \d+)*")
 
 
 class ManifestError(Exception):
-    """Raised where a manifest is missing or damaged, and which files belong together cannot be determined; says why."""
+    """Raised when a manifest is missing or damaged, and its files cannot be determined; gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of an append-only file: a snapshot to begin with (``is_base``), or commands since.
+    """One of the files of an append-only file: a snapshot to begin with (``is_base``), or commands since.
 
-    A file that was written in one piece by an older server keeps its name, and is the first snapshot.
+    An append-only file that an older server wrote in one piece keeps its name, and is the first snapshot.
     """
 
     name: str
@@ -246,10 +250,10 @@ class Part:
 
 
 def listed(folder: Path) -> Sequence[Part] | None:
-    """Return the files listed by the manifest in a frontier's folder, in their order; None where it is damaged.
+    """Return the files listed by the manifest in a frontier's folder, in order; None if the manifest is damaged.
 
-    A manifest also counts as damaged if it lists files that do not exist, or leaves out the last one: it tells the
-    server to delete files that it regards as superseded.
+    A manifest also counts as damaged if it lists missing files or lacks the last existing one, because a server would
+    delete files that the manifest marks as superseded.
     """
     try:
         lines = (folder / PARTS / MANIFEST).read_text(encoding="ascii").split("\n")
@@ -266,9 +270,9 @@ def listed(folder: Path) -> Sequence[Part] | None:
 
 
 def found(folder: Path) -> Sequence[Part]:
-    """Return the files that belong together according to their names, in their order.
+    """Return the files that belong together according to their names, in order.
 
-    Raises ``ManifestError`` where there are several snapshots, or commands since the snapshot are missing.
+    Raises ``ManifestError`` if there are several snapshots, or commands since the snapshot are missing.
     """
     there = _there(folder)
     bases = [part for part in there if part.is_base]
@@ -301,7 +305,7 @@ def _part(name: str) -> Part | None:
 
 
 def _listed_part(line: re.Match[str] | None) -> Part | None:
-    """Return the file of a manifest line, None where its number and kind differ from those in its name."""
+    """Return the file of a manifest line; None if the line's number and kind differ from those in the file's name."""
     part = _part(line[1]) if line else None
     if line is None or part is None:
         return None
@@ -317,12 +321,12 @@ _KEPT: Final = "damaged"
 """The folder beside the append-only file that keeps what was cut off."""
 _LOG: Final = "damaged.jsonl"
 _EMPTY_BYTES = 256
-"""Bytes of a snapshot that holds nothing, at most."""
+"""The most bytes of a snapshot that holds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A damage: when it was found, the file, and the offset at which it begins.
+    """A damaged place: when it was found, the file, and the offset at which the damage begins.
 
     ``bytes`` were cut off, and are ``kept`` in a file in the frontier's folder; ``missing`` is the number of bytes that
     the file has lost.
@@ -337,7 +341,7 @@ class Damage:
 
     @property
     def is_of_commands(self) -> bool:
-        """Whether changes of the crawl were lost with it."""
+        """Whether changes of the crawl were lost."""
         return self.file.endswith(".aof")
 
     def __str__(self) -> str:
@@ -349,7 +353,7 @@ class Damage:
 
 
 def damages(folder: Path) -> list[Damage]:
-    """Return the damages recorded in a frontier's folder, in their order; unreadable lines are skipped."""
+    """Return the damage records in a frontier's folder, in order; unreadable lines are skipped."""
     found_so_far: list[Damage] = []
     with suppress(FileNotFoundError), (folder / _LOG).open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -359,10 +363,9 @@ def damages(folder: Path) -> list[Damage]:
 
 
 def mend_manifest(folder: Path) -> None:
-    """Rebuild a missing or damaged manifest, since a server without one starts with an empty frontier.
+    """Rebuild a missing or damaged manifest; without it, the server would start with an empty frontier.
 
-    Raises ``FrontierUnreadableError`` where the files that belong together cannot be determined; nothing is changed
-    then.
+    Raises ``FrontierUnreadableError``, having changed nothing, if the files that belong together cannot be determined.
     """
     if not (folder / PARTS).is_dir() or listed(folder) is not None:
         return
@@ -381,11 +384,11 @@ def mend_manifest(folder: Path) -> None:
 
 
 def mend_commands(folder: Path, arities: Callable[[], Arities], *, is_refused: bool) -> bool:
-    """Cut off what follows the last whole command before damage; return whether there was any.
+    """Cut off what follows the last whole command before damage; return whether any damage was found.
 
-    Bytes that differ from the recorded checksums are damage. Where the server ``is_refused`` its files, incomplete
-    commands are damage as well, and a damaged snapshot that held nothing is moved away. ``arities`` is called only if
-    something has to be read.
+    Bytes that differ from the recorded checksums are damage. If the server has refused its files (``is_refused``),
+    incomplete commands are damage as well, and a damaged snapshot that held nothing is moved away. ``arities`` is
+    called only if something must be read.
     """
     parts = (listed(folder) or ()) if (folder / PARTS).is_dir() else ()
     paths = [folder / PARTS / part.name for part in parts]
@@ -432,7 +435,7 @@ def _cut(folder: Path, path: Path, offset: int, missing: int = 0) -> None:
 
 
 def _set_aside(folder: Path, path: Path, offset: int, missing: int = 0) -> Damage:
-    """Move the bytes of a file from an offset on into the folder of kept damage, and record it."""
+    """Move the bytes of a file from ``offset`` on into the folder of damaged pieces, and record the damage."""
     now = datetime.now(UTC)
     kept = folder / _KEPT / f"{now:%Y%m%dT%H%M%S.%f}-{path.name}"
     kept.parent.mkdir(exist_ok=True)

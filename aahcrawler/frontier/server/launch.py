@@ -1,7 +1,7 @@
-"""Starts a program that ends when its parent does: ``launch.py PARENT_PID PROGRAM ARGUMENT...``.
+"""Start a program that ends when its parent does: ``launch.py PARENT_PID PROGRAM ARGUMENT...``.
 
-It runs as a script, in a process with one thread, since the Linux calls made between fork and exec are unsafe in a
-process with several. Without ``prctl`` the program is started all the same.
+It runs as a script in a process with one thread, because the Linux calls made between fork and exec are unsafe in a
+process with several. Without ``prctl`` the program is started without this guarantee.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ _SIGTERM = 15
 
 
 def launch(parent: int, command: list[str]) -> None:
-    """Replace this process by ``command``; return only if the parent is gone already."""
+    """Replace this process by ``command``; return only if the parent is already gone."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, _SIGTERM, 0, 0, 0)

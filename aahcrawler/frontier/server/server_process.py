@@ -1,4 +1,4 @@
-"""Finds the server process that works in a crawl's folder, and ends one that was left behind."""
+"""Find the server process that works in a crawl's folder, and end one that was left behind."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.segments import private
 
 _OWNERSHIP: Final = "server.json"
-"""The file beside a frontier's server that says whose it is."""
+"""The file beside a frontier's files that identifies its server process."""
 _GRACE_SECONDS = 30.0
 _logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Ownership:
 
 
 def claim(folder: Path, ownership: Ownership) -> None:
-    """Record which process works in a folder."""
+    """Record which server process works in a folder."""
     with open(folder / _OWNERSHIP, "w", encoding="utf-8", opener=private) as file:
         file.write(json.dumps(asdict(ownership)) + "\n")
 
@@ -46,19 +46,19 @@ def disclaim(folder: Path) -> None:
 
 
 def served_at(folder: Path) -> str | None:
-    """Return the URL of the server of a crawl that is running in a folder, None where none is."""
+    """Return the URL of the server of the crawl that is running in a folder; None if none is."""
     ownership = _living(folder)
     return None if ownership is None or ownership.lent else f"unix://{quote(ownership.socket)}"
 
 
 def lent_at(folder: Path) -> str | None:
-    """Return the URL of a server that was started in a folder to look at a crawl at rest, None where there is none."""
+    """Return the URL of the server started in a folder to look at a crawl at rest; None if there is none."""
     ownership = _living(folder)
     return f"unix://{quote(ownership.socket)}" if ownership is not None and ownership.lent else None
 
 
 def lender_of(folder: Path) -> int | None:
-    """Return the process that started the server of ``lent_at``, None where there is none."""
+    """Return the id of the process that started the server of ``lent_at``; None if there is none."""
     ownership = _living(folder)
     return ownership.crawler if ownership is not None and ownership.lent else None
 
@@ -99,7 +99,7 @@ def _read(folder: Path) -> Ownership | None:
 
 
 def _parent(ownership: Ownership) -> int | None:
-    """Return the parent of the server's process; None when it is gone, even if its number was reused."""
+    """Return the parent of the server's process; None if the process is gone, even if its number was reused."""
     look = _look_in_proc if Path("/proc/self/stat").exists() else _ask_ps
     found = look(ownership.server)
     if found is None or ownership.socket not in found[1]:
