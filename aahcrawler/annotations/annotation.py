@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -107,7 +108,7 @@ SAID_BY: Final = "said-by"
 _DERIVED: Final = re.compile(rb"<" + re.escape(v.DERIVED_FROM).encode() + rb"> <([^>]*)>")
 _MEANT: Final = re.compile(rb"<" + re.escape(f"{v.OA}hasBody").encode() + rb"> <([^>]*)>")
 _RECORD: Final = "urn:uuid:"
-_FIELDS: Final = tuple(each.name for each in fields(Annotation) if each.name != "confidence")
+_said: Final = attrgetter(*(each.name for each in fields(Annotation) if each.name != "confidence"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ class CaptureAnnotations:
 
 def annotation_iri(annotation: Annotation) -> str:
     """Return the IRI of an annotation, which two of them share only where they say the same."""
-    said = "\0".join(str(getattr(annotation, name)) for name in _FIELDS)
+    said = "\0".join(map(str, _said(annotation)))
     return v.ANNOTATION + blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import groupby
@@ -327,10 +327,11 @@ class _Captures:
             yield each
 
 
-def _annotation(*fields: Any) -> Annotation:
+def _annotation(*written: Any) -> Annotation:
     """Return an annotation of which JSON has kept the fields."""
-    made = Annotation(*fields)
-    return replace(made, kind=Kind(made.kind), values=tuple((name, value) for name, value in made.values))
+    thing, capture, kind, *rest, values = written
+    made: list[Any] = [thing, capture, Kind(kind), *rest, tuple((name, value) for name, value in values)]
+    return Annotation(*made)
 
 
 def _check(annotation: Annotation, annotator: str, version: str) -> None:
