@@ -1,4 +1,4 @@
-"""Examine an entry as a work has it, in a process that can be ended: whether it is valid, what it reads."""
+"""Examine a work's entry in a process that can be killed: whether it is valid, and what it reads."""
 
 import multiprocessing
 import os
@@ -36,9 +36,9 @@ _PATIENCE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class PlacedFinding:
-    """A mistake of an entry: the place and line of the element, and in words what to do. Errors forbid its use.
+    """A mistake in an entry: place and line of the element, and what to do; an error makes the entry unusable.
 
-    ``is_guess`` says that nobody has confirmed something, which is no mistake.
+    ``is_guess`` marks an unconfirmed guess, which is no mistake.
     """
 
     place: str
@@ -50,7 +50,7 @@ class PlacedFinding:
 
 @dataclass(frozen=True, slots=True)
 class PageOutcome:
-    """What is read on a page otherwise than expected, a line for each difference; none if all is as expected."""
+    """The differences between what is read on a page and what is expected, one a line; empty if there are none."""
 
     page: str
     differences: tuple[str, ...]
@@ -58,7 +58,7 @@ class PageOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What was found out about a revision; ``unfinished`` says why not all was looked at, empty if it was."""
+    """The result of examining a revision; ``unfinished`` says why it is incomplete, empty if it is complete."""
 
     revision: int
     findings: tuple[PlacedFinding, ...]
