@@ -165,7 +165,7 @@ class Scope:
         return queue in self._seeds
 
     def names(self, url: str, word: str) -> bool:
-        """Return whether a word is wanted in a URL: a pattern of ``scope.allow`` has it and matches the URL."""
+        """Return whether ``scope.allow`` asks for a word in URLs: a pattern that contains it matches the URL."""
         return any(word in pattern.text.lower() and pattern.matches(url) for pattern in self._allow)
 
     def _foreign(self, language: str | None) -> Refusal | None:

@@ -60,7 +60,10 @@ def damaged(icd: Icd, crawl: Path) -> Mapping[str, int]:
 
 @lru_cache(64)
 def _damaged(root: Path, _changed: int, _size: int) -> Mapping[str, int]:
-    """Return the number of unreadable places in each file, from an import's notes. The arguments key the cache."""
+    """Return the number of unreadable places in each file, as the notes of an import say.
+
+    Time and size of the notes are arguments only so that results are cached until the notes change.
+    """
     last = {each.name: each.counts for each, _ in entries(root) if isinstance(each, ImportedFile)}
     return {name: counts.lost + counts.passed for name, counts in last.items()}
 

@@ -133,7 +133,7 @@ class _Negotiated:
 
 
 class _NoTimeGateError(SourceError):
-    """The address does not behave as a TimeGate, or refuses this URL; a retry will not help."""
+    """The address does not behave as a TimeGate, or it refuses this URL, in which case ``may_pass`` is False."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,10 @@ class MementoSource:
                 yield Candidate(listed.uri, listed.date)
 
     async def _asked_or_passed_over(self, url: str, timegate: str, time_map: str, demand: Demand) -> _Negotiated:
-        """Ask a TimeGate; if the address is no TimeGate, return an answer without mementos. Raise ``SourceError``."""
+        """Ask a TimeGate. If the address is no TimeGate, and there is a TimeMap to ask instead, return an empty answer.
+
+        Raise ``SourceError``.
+        """
         try:
             return await self._negotiated(url, timegate, demand)
         except _NoTimeGateError as error:

@@ -105,7 +105,7 @@ def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Findin
 class _Part:
     """A level or variant as its file defines it.
 
-    ``shown`` are the pages on which its parts may occur; without the pages ``needed`` nothing can be concluded.
+    Its parts are looked for on the pages ``shown``. If ``needed`` is empty, nothing is reported of it.
     """
 
     file: ApplicationFile

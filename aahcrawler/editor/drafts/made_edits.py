@@ -175,8 +175,8 @@ def add_link_rule(
 ) -> Made:
     """Follow links on a level's pages to another level. Raise `EditError`.
 
-    Without ``expression``, these are all links whose URLs are of that level. ``group`` are further URLs that lead
-    there; the level gets their address unless it has one that matches them.
+    Without ``expression``, these are all links whose URLs are of the level ``to``. ``group`` are further URLs that lead
+    to it; unless an address of that level matches them, it gets theirs.
     """
     place, target = level_place(text, level), level_place(text, to)
     is_any = expression == ANY_LINK

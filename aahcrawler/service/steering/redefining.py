@@ -250,7 +250,7 @@ def _named(fields: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 class _Chosen:
-    """A pseudo-random share of all URLs that is examined; it reports to the job how many URLs were tested."""
+    """The URLs to examine, as a ``Share`` of all URLs; each test of a URL advances the job's progress."""
 
     def __init__(self, urls: frozenset[str], progress: Progress) -> None:
         self._urls = urls

@@ -268,7 +268,7 @@ class LiveFeed:
 
 
 def _differ(one: CrawlStatus, other: CrawlStatus | None) -> bool:
-    """Return whether two states of a crawl differ in anything but time and rates."""
+    """Return whether two states of a crawl differ in anything but free disk space and rates."""
     if other is None:
         return True
     return one.model_copy(update=_PASSING) != other.model_copy(update=_PASSING)

@@ -168,7 +168,7 @@ class _Keeper:
         return captures_in(base)
 
     def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
-        """Return the problem for an index that cannot be read; a damaged one is rebuilt."""
+        """Return the problem to raise for an index that cannot be read; if it is damaged, start rebuilding it."""
         if isinstance(error, sqlite3.OperationalError):
             return ProblemError(NOT_READY, self._fault or f"{error}; ask again in a moment", headers=_AGAIN)
         _logger.warning("%s: is made anew (%s)", self.index.path, error)
